@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Each target may import only targets above it in this list.
+let package = Package(
+    name: "swift-mobile-token",
+    products: [
+        .library(name: "MobileToken", targets: ["MobileToken"]),
+        .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
+        .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
+        .executable(name: "mobile-token", targets: ["mobile-token"]),
+    ],
+    targets: [
+        // System libraries: a module map each, nothing more.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+
+        // The SDK, from the ground up.
+        .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
+        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto"]),
+        .target(name: "HTTPTransport", dependencies: ["CCurl"]),
+        .target(
+            name: "PowerAuth",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
+        ),
+        .target(name: "MobileToken", dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]),
+
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else.
+        .target(
+            name: "MobileTokenEmulator",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"]
+        ),
+        .target(name: "MobileTokenTesting", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+
+        // Programs.
+        .executableTarget(name: "mobile-token", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
+                "COpenSSL", "CCurl",
+            ],
+            path: "Benchmarks"
+        ),
+
+        // Tests. `VectorTests` holds every case of the reference implementation.
+        .testTarget(
+            name: "VectorTests",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
+            resources: [.copy("Vectors")]
+        ),
+        .testTarget(name: "PowerAuthProtocolTests", dependencies: ["PowerAuthProtocol", "PowerAuthCrypto"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
+        .testTarget(
+            name: "PowerAuthTests",
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting"]
+        ),
+        .testTarget(
+            name: "MobileTokenTests",
+            dependencies: ["MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting"]
+        ),
+        .testTarget(
+            name: "MobileTokenEmulatorTests",
+            dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+        ),
+        .testTarget(name: "CommandLineTests", dependencies: ["MobileTokenEmulator", "HTTPTransport"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+let settings: [SwiftSetting] = [
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+for target in package.targets where target.type != .system { target.swiftSettings = settings }

@@ -1,0 +1,36 @@
+/// One HTTP request, as a value.
+public struct HTTPRequest: Sendable, Hashable {
+    /// The methods this ecosystem uses.
+    public enum Method: String, Sendable, Hashable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    /// What is asked of the resource.
+    public var method: Method
+    /// An absolute `http` or `https` URL.
+    public var url: String
+    /// Sent in the order given.
+    public var headers: HTTPHeaders
+    /// The body; `nil` sends none.
+    public var body: [UInt8]?
+    /// The longest the whole exchange may take; `nil` leaves it to the transport.
+    public var timeout: Duration?
+
+    /// Creates a request.
+    public init(
+        _ method: Method = .post,
+        url: String,
+        headers: HTTPHeaders = [:],
+        body: [UInt8]? = nil,
+        timeout: Duration? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+    }
+}

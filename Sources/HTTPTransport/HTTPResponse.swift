@@ -1,0 +1,16 @@
+/// One whole HTTP answer, as a value.
+public struct HTTPResponse: Sendable, Hashable {
+    /// The status code, such as 200.
+    public var status: Int
+    /// The headers, in the order received.
+    public var headers: HTTPHeaders
+    /// The whole body.
+    public var body: [UInt8]
+
+    /// Creates an answer.
+    public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}

@@ -1,0 +1,9 @@
+/// Sends one HTTP request and waits for the whole answer.
+///
+/// An answer of any status is a result; only when there is no whole answer does `send` throw.
+public protocol HTTPTransport: Sendable {
+    /// Sends `request`. Cancelling the calling task takes the transfer off the wire.
+    ///
+    /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task was cancelled.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
+}

@@ -1,0 +1,35 @@
+package import Foundation
+
+/// What the services above need of an activation: authenticated requests, and the server's time.
+///
+/// ``Activation`` is the one implementation; tests of the services may script another.
+package protocol AuthenticatedChannel: Sendable {
+    /// The activation that speaks.
+    var activationID: String { get }
+    /// The server's time, as far as it is known: the local clock corrected by the synchronised offset.
+    var serverDate: Date { get }
+
+    /// Posts a JSON body to a path below the base URL, such as `/api/auth/token/app/operation/list`.
+    ///
+    /// Returns the body of an answer below 400, undecoded. Everything else is a ``MobileTokenError``, with the server's
+    /// code and `Retry-After` when it sent them. A refused token is renewed once.
+    func post(
+        _ path: String,
+        body: [UInt8],
+        authentication: RequestAuthentication,
+        acceptLanguage: String
+    ) async throws -> [UInt8]
+}
+
+/// How a request proves who sent it.
+package enum RequestAuthentication: Sendable {
+    /// `X-PowerAuth-Token` with the named token, which is created on demand.
+    case token(name: String)
+    /// `X-PowerAuth-Authorization`: takes a counter value and its turn at the activation's gate.
+    case signature(uriID: String, Authentication)
+}
+
+extension RequestAuthentication {
+    /// The token of the operations and inbox services.
+    package static let universalToken = Self.token(name: "possession_universal")
+}

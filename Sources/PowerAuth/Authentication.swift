@@ -1,0 +1,43 @@
+public import PowerAuthCrypto
+
+/// The factors that sign a request, with what unlocks them.
+///
+/// Every signature uses the possession factor, which is the stored activation itself.
+public struct Authentication: Sendable {
+    package enum Knowledge: Sendable {
+        case password(SecretBytes)
+        case unlocked(UnlockedFactor)
+    }
+
+    package var knowledge: Knowledge?
+    package var biometryKey: SecretBytes?
+
+    /// Possession alone: enough to reject, and for operations that ask for one factor.
+    public static let possession = Self()
+
+    /// Possession and knowledge. The password's UTF-8 bytes are used as given.
+    public static func possession(password: String) -> Self {
+        Self(knowledge: .password(SecretBytes(utf8: password)))
+    }
+
+    /// Possession and knowledge, from a password that never was a `String`.
+    public static func possession(password: SecretBytes) -> Self {
+        Self(knowledge: .password(password))
+    }
+
+    /// Possession and knowledge, with the knowledge key unlocked before: no key derivation per signature.
+    public static func possession(knowledge: UnlockedFactor) -> Self {
+        Self(knowledge: .unlocked(knowledge))
+    }
+
+    /// Possession and biometry. On a server the "biometry" key is 16 bytes from outside: a file, a KMS, an HSM.
+    public static func possession(biometryKey: SecretBytes) -> Self {
+        Self(biometryKey: biometryKey)
+    }
+}
+
+/// A knowledge key held ready for many signatures, wiped when its last owner goes.
+public struct UnlockedFactor: Sendable {
+    package let activationID: String
+    package let key: SecretBytes
+}

@@ -1,0 +1,56 @@
+/// The one error that this SDK throws, besides `CancellationError`.
+///
+/// Match on ``code``. No password, key, token secret or QR content is in any of its texts, so it may be logged freely.
+public struct MobileTokenError: Error, CustomStringConvertible {
+    /// The kind of failure. A struct, so that a new kind breaks nobody's `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the kind.
+        public let description: String
+
+        package init(_ description: String) { self.description = description }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What happened, for people.
+    public let message: String
+    /// The HTTP status of the answer, when there was one.
+    public let httpStatus: Int?
+    /// The server's own error code, such as `OPERATION_EXPIRED`, exactly as sent.
+    public let serverCode: String?
+    /// How many attempts are left before the activation is blocked, where the server tells.
+    public let remainingAttempts: Int?
+    /// How long the server asks to be left alone (`Retry-After`).
+    public let retryAfter: Duration?
+    /// What was caught, if anything. Its text may come from outside, so ``description`` names its type only.
+    public let underlying: (any Error)?
+
+    /// Creates an error.
+    public init(
+        _ code: Code,
+        _ message: String,
+        httpStatus: Int? = nil,
+        serverCode: String? = nil,
+        remainingAttempts: Int? = nil,
+        retryAfter: Duration? = nil,
+        underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.httpStatus = httpStatus
+        self.serverCode = serverCode
+        self.remainingAttempts = remainingAttempts
+        self.retryAfter = retryAfter
+        self.underlying = underlying
+    }
+
+    /// The code, the message and the type of the cause.
+    public var description: String {
+        var text = "\(self.code): \(self.message)"
+        if let httpStatus { text += " (HTTP \(httpStatus))" }
+        if let serverCode { text += " [\(serverCode)]" }
+        if let remainingAttempts { text += ", \(remainingAttempts) attempts left" }
+        if let underlying { text += ", caused by \(type(of: underlying))" }
+        return text
+    }
+}

@@ -1,0 +1,40 @@
+/// Keeps activations, so that no counter value is ever used twice and nothing is lost in a crash.
+///
+/// Every method is durable when it returns: what it wrote survives `kill -9` and power loss.
+public protocol ActivationStore: Sendable {
+    /// The identifiers of all activations held, oldest first.
+    func activationIDs() async throws -> [String]
+
+    /// One activation as it stands now, or `nil`.
+    func record(of activationID: String) async throws -> ActivationRecord?
+
+    /// Adds an activation.
+    ///
+    /// - Throws: when one of that identifier is held already; nothing is overwritten.
+    func insert(_ record: ActivationRecord) async throws
+
+    /// Reads, changes and writes one activation as a single step that no other task or process can interleave with.
+    ///
+    /// When `change` throws, nothing is written. `change` must not keep the record.
+    ///
+    /// - Throws: what `change` throws, or when there is no such activation, or when writing fails.
+    @discardableResult
+    func update<Result: Sendable>(
+        _ activationID: String,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result
+
+    /// Forgets an activation with its tokens and factors. Does nothing when there is none.
+    func remove(_ activationID: String) async throws
+
+    /// Waits for the right to sign with an activation, which one holder at a time has, across processes.
+    ///
+    /// Released by ``SigningLease/release()``; a holder that dies loses it.
+    func acquireSigningLease(of activationID: String) async throws -> any SigningLease
+}
+
+/// The right to sign with one activation.
+public protocol SigningLease: Sendable {
+    /// Gives the right back. Calling it again does nothing.
+    func release() async
+}
