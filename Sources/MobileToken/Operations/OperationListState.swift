@@ -24,7 +24,9 @@ package struct OperationListState: Sendable {
 
     package private(set) var operations: [UserOperation] = []
     private var newestFetch = 0
-    private var isFetching = false
+    package private(set) var isFetching = false
+    /// Whether this is exactly the list that was fetched last.
+    package private(set) var isAsFetched = false
     private var lessons: [String: Lesson] = [:]
     private var undecided: [String: Undecided] = [:]
 
@@ -34,7 +36,7 @@ package struct OperationListState: Sendable {
 
     /// A fetch begins; an earlier one still under way is superseded.
     ///
-    /// - Returns: The number to give back to ``fetched(_:by:at:)`` or ``fetchFailed(_:)``.
+    /// - Returns: The number to give back to ``fetched(_:by:at:)`` or ``fetchEnded(_:)``.
     package mutating func fetchBegan() -> Int {
         self.newestFetch += 1
         self.isFetching = true
@@ -45,8 +47,8 @@ package struct OperationListState: Sendable {
     /// Whether this is the fetch whose answer counts.
     package func isCurrent(_ fetch: Int) -> Bool { self.isFetching && fetch == self.newestFetch }
 
-    /// A fetch ended without a list.
-    package mutating func fetchFailed(_ fetch: Int) {
+    /// A fetch ended without a list, or with the one that is known.
+    package mutating func fetchEnded(_ fetch: Int) {
         guard self.isCurrent(fetch) else { return }
         self.isFetching = false
         self.lessons = [:]
@@ -60,6 +62,7 @@ package struct OperationListState: Sendable {
     package mutating func fetched(_ list: [UserOperation], by fetch: Int, at serverDate: Date) -> Change? {
         guard self.isCurrent(fetch) else { return nil }
         self.isFetching = false
+        self.isAsFetched = self.lessons.isEmpty && self.undecided.isEmpty
         var list = list
         if !self.lessons.isEmpty { self.applyLessons(to: &list) }
         if !self.undecided.isEmpty { self.keepUndecided(in: &list) }
@@ -109,6 +112,7 @@ package struct OperationListState: Sendable {
     /// The server took the decision.
     package mutating func decided(_ id: String, _ reason: Change.RemovalReason, source: Change.Source) -> Change? {
         _ = self.endDecision(id)
+        self.isAsFetched = false
         if self.isFetching { self.lessons[id] = .isGone }
         return self.remove(id, source: source) { Change.Removal(operation: $0, reason: reason) }
     }
@@ -129,6 +133,7 @@ package struct OperationListState: Sendable {
 
     /// The server handed the operation to this activation.
     package mutating func claimed(_ operation: UserOperation) -> Change? {
+        self.isAsFetched = false
         if self.isFetching { self.lessons[operation.id] = .isPresent }
         guard let index = self.operations.firstIndex(where: { $0.id == operation.id }) else {
             self.operations.append(operation)
