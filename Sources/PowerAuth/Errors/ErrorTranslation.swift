@@ -45,3 +45,27 @@ extension MobileTokenError {
         Self(.invalidResponse, what, underlying: underlying)
     }
 }
+
+extension MobileTokenError {
+    /// Reads what the server sent; whatever is wrong with it is an ``Code/invalidResponse``.
+    static func reading<Result>(_ what: String, _ body: () throws -> Result) throws(MobileTokenError) -> Result {
+        do {
+            return try body()
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            throw .invalidResponse("The answer of \(what) cannot be trusted", underlying: error)
+        }
+    }
+
+    /// Computes with our own keys, where a failure is neither the caller's nor the server's doing.
+    static func computing<Result>(_ body: () throws -> Result) throws(MobileTokenError) -> Result {
+        do {
+            return try body()
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            throw MobileTokenError(.cryptographyFailed, "A cryptographic operation failed", underlying: error)
+        }
+    }
+}

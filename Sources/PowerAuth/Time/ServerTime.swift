@@ -26,6 +26,11 @@ final class ServerTime: Sendable {
         return !self.synchronization.withLock { $0.needsMeasurement(at: reading) }
     }
 
+    /// Makes the next ``synchronize(_:)`` measure again. Until then the date is computed as before.
+    func distrust() {
+        self.synchronization.withLock { $0.distrust() }
+    }
+
     /// Makes a call whose answer states the server's time, and learns from it.
     func measuring<Answer>(
         _ serverMilliseconds: (Answer) -> Int64,

@@ -40,6 +40,7 @@ struct TimeSynchronization: Sendable {
     }
 
     private var estimate: Estimate?
+    private var isDistrusted = false
 
     /// The server's date at a reading: the wall clock's until a measurement says otherwise.
     ///
@@ -54,8 +55,13 @@ struct TimeSynchronization: Sendable {
     /// When they disagree, either the wall clock was set or the machine stood still without the monotonic clock
     /// noticing; only the server can tell which.
     func needsMeasurement(at reading: Reading) -> Bool {
-        guard let estimate = self.estimate else { return true }
+        guard let estimate = self.estimate, !self.isDistrusted else { return true }
         return estimate.drift(to: reading) >= Self.largestDrift
+    }
+
+    /// Asks for another measurement, which then counts whatever its round trip.
+    mutating func distrust() {
+        self.isDistrusted = true
     }
 
     /// Takes in the time that the server stated in an answer.
@@ -69,13 +75,14 @@ struct TimeSynchronization: Sendable {
         }
 
         let measured = stated + roundTrip.seconds / 2
-        if let estimate = self.estimate, estimate.drift(to: received) < Self.largestDrift {
+        if let estimate = self.estimate, !self.needsMeasurement(at: received) {
             let difference = abs(measured.timeIntervalSince(self.serverDate(at: received)))
             let isBetter = roundTrip <= estimate.roundTrip
             let uncertainty = max(Self.smallestOffset, (roundTrip.seconds + estimate.roundTrip.seconds) / 2)
             guard isBetter || difference >= uncertainty else { return .kept }
         }
         let isOffset = abs(measured.timeIntervalSince(received.wall)) >= Self.smallestOffset
+        self.isDistrusted = false
         self.estimate = Estimate(
             reading: received,
             serverDate: isOffset ? measured : received.wall,
