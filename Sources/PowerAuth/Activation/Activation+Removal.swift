@@ -20,7 +20,7 @@ extension Activation {
     /// ``MobileTokenError/Code/unknownActivation``.
     public func removeLocally() async throws {
         try await MobileTokenError.store { try await self.server.store.remove(self.activationID) }
-        self.isRemoved = true
+        self.markRemoved()
         self.tokenCache = [:]
         self.settledCounter = nil
     }

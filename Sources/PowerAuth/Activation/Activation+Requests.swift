@@ -11,7 +11,7 @@ extension Activation {
         let headers: HTTPHeaders = ["Accept-Language": acceptLanguage]
         switch authentication {
         case .token(let name):
-            return try await self.postWithToken(name, path: path, headers: headers, body: RequestBody(bytes: body))
+            return try await self.postWithToken(name, path: path, headers: headers) { RequestBody(bytes: body) }
         case .signature(let uriID, let authentication):
             let request = SignedRequest(
                 path: path,

@@ -2,6 +2,7 @@ public import Foundation
 internal import HTTPTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
+internal import Synchronization
 
 /// One activation: its state at the server, its factors and tokens, and every request it authenticates.
 ///
@@ -17,10 +18,13 @@ public actor Activation: AuthenticatedChannel {
     nonisolated let server: ServerConnection
     nonisolated let identity: Identity
     nonisolated let gate = SigningGate()
+    /// Of this activation's scope.
     nonisolated let encryptionKeys: EncryptionKeys
+    /// Of the application's scope.
+    nonisolated let applicationKeys: EncryptionKeys
 
-    /// Whether ``removeLocally()`` was called, or the server's removal was learnt of through ``remove(with:)``.
-    var isRemoved = false
+    /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
+    private nonisolated let removed = Atomic(false)
     /// The counter as the last exchange left it, when the server is known to have followed.
     ///
     /// Kept in memory only: the store says "unsettled" from the moment a counter value is taken, and clearing that after
@@ -42,13 +46,14 @@ public actor Activation: AuthenticatedChannel {
         let transportKey: SecretBytes
     }
 
-    init(_ record: ActivationRecord, server: ServerConnection) throws {
+    init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: EncryptionKeys) throws {
         guard record.applicationKey == server.application.applicationKey else {
             throw MobileTokenError(.invalidConfiguration, "sdkConfiguration: the activation is of another application")
         }
         self.activationID = record.activationID
         self.name = record.name
         self.server = server
+        self.applicationKeys = applicationKeys
         self.identity = Identity(
             applicationKey: record.applicationKey,
             version: record.version,
@@ -95,8 +100,13 @@ public actor Activation: AuthenticatedChannel {
         try await MobileTokenError.store { try await self.server.store.update(self.activationID, change) }
     }
 
-    func checkNotRemoved() throws(MobileTokenError) {
-        guard !self.isRemoved else { throw .unknownActivation }
+    /// Whether the activation is still in the store, as far as this process knows.
+    nonisolated var isPresent: Bool { !self.removed.load(ordering: .acquiring) }
+
+    nonisolated func markRemoved() { self.removed.store(true, ordering: .releasing) }
+
+    nonisolated func checkNotRemoved() throws(MobileTokenError) {
+        guard self.isPresent else { throw .unknownActivation }
     }
 }
 

@@ -1,4 +1,4 @@
-package import Synchronization
+internal import Synchronization
 
 /// One piece of work that any number of tasks may wait for at once.
 ///
@@ -24,6 +24,9 @@ package final class SingleFlight<Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     package init() {}
+
+    /// How many tasks wait for the work under way.
+    package var waiterCount: Int { self.state.withLock { $0.flight?.waiters.count ?? 0 } }
 
     /// Joins the work under way, or starts `work`.
     ///

@@ -1,3 +1,5 @@
+internal import Foundation
+internal import HTTPTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 internal import Synchronization
@@ -54,11 +56,84 @@ final class EncryptionKeys: Sendable {
         }
     }
 
+    /// Encrypts one request in this scope.
+    func encrypt(_ plaintext: [UInt8], for path: ECIESPath) async throws -> RequestBody {
+        if self.version.usesTimestamps { try await self.server.synchronizeTime() }
+        let key = try await self.current()
+        return try self.encrypt(plaintext, for: path, with: key)
+    }
+
+    /// Encrypts one request in this scope with a key that the caller has already.
+    func encrypt(_ plaintext: [UInt8], for path: ECIESPath, with key: EncryptionKey) throws -> RequestBody {
+        let parameters = ECIESParameters(
+            version: self.version,
+            applicationKey: self.server.application.applicationKey,
+            applicationSecret: self.server.application.applicationSecret,
+            scope: self.scope.ecies,
+            path: path,
+            temporaryKeyID: key.id
+        )
+        var encryptor = ECIESEncryptor(parameters: parameters, recipient: key.publicKey)
+        let request = try MobileTokenError.computing {
+            try encryptor.encryptRequest(
+                plaintext,
+                ephemeralKey: try self.server.randomness.privateKey(),
+                nonce: self.server.randomness.bytes(16),
+                timestamp: self.server.time.milliseconds
+            )
+        }
+        return RequestBody(
+            bytes: try Wire.encode(request),
+            temporaryKeyID: key.id,
+            encryptionHeader: parameters.header.value
+        ) { [encryptor] answer in
+            var decryptor = encryptor
+            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(answer)))
+        }
+    }
+
+    /// Sends an encrypted request that is not signed, and once more when the server does not know the temporary key.
+    ///
+    /// - Parameter encrypt: Makes the body anew for each attempt with the key it is given.
+    func send(
+        _ path: String,
+        headers: HTTPHeaders = [:],
+        _ encrypt: (EncryptionKey) throws -> RequestBody
+    ) async throws -> [UInt8] {
+        if self.version.usesTimestamps { try await self.server.synchronizeTime() }
+        let key = try await self.current()
+        do {
+            return try await self.sendOnce(path, headers: headers, try encrypt(key))
+        } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
+            guard let id = key.id else { throw error }
+            self.drop(id)
+            let renewed = try await self.current()
+            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            return try await self.sendOnce(path, headers: headers, try encrypt(renewed))
+        }
+    }
+
+    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> [UInt8] {
+        var headers = headers
+        headers[EncryptionHeader.name] = body.encryptionHeader
+        let answer = try await self.server.post(path, headers: headers, body: body.bytes)
+        return try MobileTokenError.reading(path) { try body.open(answer) }
+    }
+
     /// The key that signs temporary keys, and that takes their place before version 3.3.
     private var signingKey: P256PublicKey {
         switch self.scope {
         case .application: self.server.application.masterPublicKey
         case .activation(_, _, let serverPublicKey): serverPublicKey
+        }
+    }
+}
+
+extension EncryptionKeys.Scope {
+    fileprivate var ecies: ECIESScope {
+        switch self {
+        case .application: .application
+        case .activation(let id, let transportKey, _): .activation(id: id, transportKey: transportKey)
         }
     }
 }

@@ -17,6 +17,8 @@ struct RequestBody: Sendable {
     let bytes: [UInt8]
     /// The identifier of the temporary key it is encrypted for.
     var temporaryKeyID: String?
+    /// Tells the server how to open it; left out when the request is signed, for the signature's header says as much.
+    var encryptionHeader: String?
     /// Decrypts the answer; the identity for bodies in the clear.
     var open: @Sendable ([UInt8]) throws -> [UInt8] = { $0 }
 }
@@ -92,10 +94,10 @@ extension Activation {
 
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
     private func attempt(_ request: SignedRequest, _ body: RequestBody) async throws -> [UInt8] {
-        let (counter, next) = try await self.takeCounter()
+        let (counter, next) = try await self.takeCounter(confirming: self.settledCounter)
         self.takenCounter = next
         var headers = request.headers
-        headers["X-PowerAuth-Authorization"] = try self.signatureHeader(request, body: body.bytes, counter: counter)
+        headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: counter)
         let answer = try await self.server.post(request.path, headers: headers, body: body.bytes)
         let opened = try MobileTokenError.reading(request.path) { try body.open(answer) }
         // A page of some proxy proves nothing. Until a JSON answer came, the next signature asks for the status first.
@@ -108,9 +110,12 @@ extension Activation {
     /// Moves the counter in the store, durably, and returns the value to sign with and the one after it.
     ///
     /// The record is unsettled from now on: should this process die, the next one asks for the status first.
-    nonisolated func takeCounter() async throws -> (value: HashCounter, next: HashCounter) {
+    nonisolated func takeCounter(
+        confirming settled: HashCounter? = nil
+    ) async throws -> (value: HashCounter, next: HashCounter) {
         try await self.updateRecord { record in
             let value = record.counter
+            if value == settled { record.confirmCounter() }
             record.counter = value.next()
             record.isUnsettled = true
             return (value, record.counter)
@@ -121,22 +126,22 @@ extension Activation {
         _ request: SignedRequest,
         body: [UInt8],
         counter: HashCounter
-    ) throws -> String {
+    ) -> String {
         let nonce = self.server.randomness.bytes(16)
         let data = SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body)
-        let signature = RequestSignature.online(
+        let signature = RequestSignature(
             data,
-            applicationSecret: self.server.application.applicationSecret,
             keys: request.keys.keys,
-            counter: counter
+            counter: counter,
+            secret: .online(self.server.application.applicationSecret)
         )
         return SignatureHeader(
-            version: self.identity.version,
             activationID: self.activationID,
             applicationKey: self.identity.applicationKey,
             nonce: nonce,
             type: request.keys.type,
-            signature: signature
+            signature: signature.onlineBytes,
+            version: self.identity.version
         ).value
     }
 }

@@ -31,6 +31,12 @@ final class ServerTime: Sendable {
         self.synchronization.withLock { $0.distrust() }
     }
 
+    /// Goes on with the date as computed so far, as if it had been measured badly: any real measurement is better.
+    func trustLocalClock() {
+        let reading = self.clocks.reading
+        self.synchronization.withLock { $0.assume(at: reading) }
+    }
+
     /// Makes a call whose answer states the server's time, and learns from it.
     func measuring<Answer>(
         _ serverMilliseconds: (Answer) -> Int64,

@@ -64,6 +64,13 @@ struct TimeSynchronization: Sendable {
         self.isDistrusted = true
     }
 
+    /// Takes the present idea of the server's time for a measurement of the poorest kind, when none is to be had.
+    mutating func assume(at reading: Reading) {
+        let date = self.serverDate(at: reading)
+        self.estimate = Estimate(reading: reading, serverDate: date, roundTrip: Self.longestRoundTrip)
+        self.isDistrusted = false
+    }
+
     /// Takes in the time that the server stated in an answer.
     ///
     /// It is assumed to be of the middle of the round trip. The estimate with the shortest round trip is kept, unless

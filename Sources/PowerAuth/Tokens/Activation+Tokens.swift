@@ -41,28 +41,35 @@ extension Activation {
     /// The `X-PowerAuth-Token` header of one request.
     nonisolated func tokenHeader(_ token: ActivationRecord.Token) -> String {
         TokenHeader(
-            version: self.identity.version,
             tokenID: token.id,
             secret: token.secret,
             nonce: self.server.randomness.bytes(16),
-            timestamp: self.server.time.milliseconds
+            timestamp: self.server.time.milliseconds,
+            version: self.identity.version
         ).value
     }
 
     /// Posts with a token, and once more with a new one when the server refuses it.
-    func postWithToken(_ name: String, path: String, headers: HTTPHeaders, body: RequestBody) async throws -> [UInt8] {
+    ///
+    /// - Parameter body: Makes the body anew for each attempt: an encrypted one may be used once.
+    func postWithToken(
+        _ name: String,
+        path: String,
+        headers: HTTPHeaders,
+        body: @Sendable () async throws -> RequestBody
+    ) async throws -> [UInt8] {
         try self.checkNotRemoved()
         try await self.server.synchronizeTime()
         let token = try await self.token(name, with: .possession)
         do {
-            return try await self.post(path, headers: headers, body: body, token: token)
+            return try await self.post(path, headers: headers, body: try await body(), token: token)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             // The server forgot the token, or our idea of its time is wrong.
             self.server.time.distrust()
             try await self.server.synchronizeTime()
             let renewed = try await self.replaceToken(name, refused: token)
             self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
-            return try await self.post(path, headers: headers, body: body, token: renewed)
+            return try await self.post(path, headers: headers, body: try await body(), token: renewed)
         }
     }
 
@@ -73,7 +80,8 @@ extension Activation {
         token: ActivationRecord.Token
     ) async throws -> [UInt8] {
         var headers = headers
-        headers["X-PowerAuth-Token"] = self.tokenHeader(token)
+        headers[TokenHeader.name] = self.tokenHeader(token)
+        headers[EncryptionHeader.name] = body.encryptionHeader
         let answer = try await self.server.post(path, headers: headers, body: body.bytes)
         return try MobileTokenError.reading(path) { try body.open(answer) }
     }
@@ -114,7 +122,7 @@ extension Activation {
             path: path,
             uriID: "/pa/token/create",
             keys: try await self.signingKeys(for: authentication),
-            body: { try await self.encrypt(Array("{}".utf8), sharedInfo: .createToken) }
+            body: { try await self.encryptionKeys.encrypt(Array("{}".utf8), for: .tokenCreate) }
         )
         return try await self.send(request) { answer in
             let created = try Wire.decode(CreatedToken.self, from: answer, of: path)
@@ -145,7 +153,7 @@ extension Activation {
     }
 
     private func remember(_ token: ActivationRecord.Token, as name: String) {
-        guard !self.isRemoved else { return }
+        guard self.isPresent else { return }
         self.tokenCache[name] = token
     }
 

@@ -80,7 +80,7 @@ extension Activation {
             path: path,
             uriID: "/pa/vault/unlock",
             keys: try await self.signingKeys(for: authentication),
-            body: { try await self.encrypt(plaintext, sharedInfo: .vaultUnlock) }
+            body: { try await self.encryptionKeys.encrypt(plaintext, for: .vaultUnlock) }
         )
         return try await self.send(request) { answer in
             let unlocked = try Wire.decode(UnlockResponse.self, from: answer, of: path)
