@@ -50,23 +50,21 @@ extension Activation {
             window: comparison.window
         )
         return ActivationStatus(
-            state: .init(blob.state),
+            state: blob.state,
             failedAttempts: Int(blob.failedAttempts),
-            maximumFailedAttempts: Int(blob.maximumFailedAttempts),
+            maximumFailedAttempts: Int(blob.maxFailedAttempts),
             counter: comparison,
             customObject: answer.customObject
         )
     }
 
     private nonisolated func compareCounter(with blob: ActivationStatusBlob) async throws -> CounterComparison {
-        let comparison = blob.compare(with: try await self.storedRecord().counter).comparison
+        let transportKey = self.identity.transportKey
+        var record = try await self.storedRecord()
+        let comparison = try record.synchronize(with: blob, transportKey: transportKey)
         guard case .movedForward = comparison.result else { return comparison }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
-        return try await self.updateRecord { record in
-            let (comparison, counter) = blob.compare(with: record.counter)
-            record.counter = counter
-            return comparison
-        }
+        return try await self.updateRecord { try $0.synchronize(with: blob, transportKey: transportKey) }
     }
 
     private struct StatusRequest: Encodable {
@@ -79,5 +77,35 @@ extension Activation {
         let encryptedStatusBlob: String
         let nonce: String
         let customObject: JSONValue?
+    }
+}
+
+extension ActivationRecord {
+    /// Applies the synchronisation rule, which may move the counter forward.
+    fileprivate mutating func synchronize(
+        with blob: ActivationStatusBlob,
+        transportKey: SecretBytes
+    ) throws -> CounterComparison {
+        let rule = try MobileTokenError.computing {
+            try CounterSynchronization(client: self.counter, status: blob, transportKey: transportKey)
+        }
+        let localByte = self.counter.byte
+        let result: CounterComparison.Result
+        switch rule.outcome {
+        case .inSync: result = .inSync
+        case .signatureRecommended: result = .signatureRecommended
+        case .deadlock: result = .deadlock
+        case .movedForward(let steps, let counter):
+            result = .movedForward(steps)
+            self.counter = counter
+            self.confirmCounter()
+        }
+        return CounterComparison(
+            result: result,
+            distance: rule.distance,
+            window: rule.window,
+            isRolledBack: result == .deadlock
+                && self.history.isRolledBack(localByte: localByte, serverByte: blob.counterByte)
+        )
     }
 }

@@ -78,11 +78,11 @@ public actor Activation: AuthenticatedChannel {
 
     /// The number to compare by eye with what the server shows for this activation: eight digits.
     public nonisolated var fingerprint: String {
-        ActivationFingerprint.compute(
+        ActivationFingerprint(
             devicePublicKey: self.identity.devicePublicKey,
             activationID: self.activationID,
             serverPublicKey: self.identity.serverPublicKey
-        )
+        ).text
     }
 
     /// The activation as the store has it now.

@@ -3,21 +3,7 @@ public import PowerAuthProtocol
 /// An activation as the server sees it, and how the counters of both sides compare.
 public struct ActivationStatus: Sendable {
     /// Where the activation stands in its life.
-    public enum State: Sendable, Hashable {
-        /// Made by the server, not yet taken up by a client.
-        case created
-        /// Taken up; the server has not committed it yet, so signatures fail.
-        case pendingCommit
-        /// In use.
-        case active
-        /// Refuses every signature until an administrator unblocks it.
-        case blocked
-        /// Gone for good.
-        case removed
-    }
-
-    /// Where the activation stands in its life.
-    public let state: State
+    public let state: ActivationState
     /// Signatures refused since the last accepted one.
     public let failedAttempts: Int
     /// This many refused signatures block the activation.
@@ -47,8 +33,12 @@ public struct CounterComparison: Sendable, Hashable {
 
     /// What follows from the distance.
     public let result: Result
-    /// Steps by which the server was ahead (positive) or the client was (negative), as far as a byte tells.
+    /// Steps by which the client was ahead of the server (positive) or behind it (negative). In a deadlock, only what the
+    /// lowest byte of both counters suggests.
     public let distance: Int
     /// How far ahead the server searches for a signature's counter.
     public let window: Int
+
+    /// Whether a deadlock comes from a store that was restored from an old backup.
+    package let isRolledBack: Bool
 }

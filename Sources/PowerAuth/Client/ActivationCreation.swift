@@ -45,7 +45,7 @@ struct ActivationCreation: Sendable {
             try audience.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
-            let outer = OuterRequest(self.request, activationData: try Wire.decodeJSON(layer.bytes))
+            let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
         guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
@@ -101,7 +101,9 @@ struct ActivationCreation: Sendable {
                 encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(keys.knowledge, password: password, salt: salt),
                 knowledgeSalt: salt,
                 encryptedBiometryKey: try biometryKey.map { try BiometryKeyProtection.protect(keys.biometry, with: $0) },
-                encryptedDevicePrivateKey: try Vault.encryptPrivateKey(created.deviceKey, vaultKey: keys.vault),
+                encryptedDevicePrivateKey: SecretBytes(
+                    copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
+                ),
                 counter: created.counter
             )
         }

@@ -1,7 +1,5 @@
-internal import Foundation
+public import Foundation
 internal import HTTPTransport
-public import PowerAuthCrypto
-public import PowerAuthProtocol
 internal import Synchronization
 
 /// One application at one server: makes activations, and finds those that the store holds.

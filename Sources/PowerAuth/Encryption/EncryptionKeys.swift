@@ -43,6 +43,45 @@ final class EncryptionKeys: Sendable {
         return try await self.flight.run { try await self.fetch() }
     }
 
+    private func fetch() async throws -> EncryptionKey {
+        let path = "/pa/v3/keystore/create"
+        let application = self.server.application
+        let (activationID, transportKey) = self.scope.activation
+        let request = TemporaryKeyRequest(
+            applicationKey: application.applicationKey,
+            activationID: activationID,
+            challenge: self.server.randomness.bytes(TemporaryKeyRequest.challengeByteCount)
+        )
+        let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
+        // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
+        let response = try await self.server.time.measuring(\.issuedAt) {
+            let answer = try await self.server.call(path, Token(jwt: jwt), returning: Token.self)
+            return try MobileTokenError.reading(path) {
+                try TemporaryKeyResponse(
+                    jwt: answer.jwt,
+                    signedBy: self.signingKey,
+                    answering: request,
+                    // A clock that was never compared with the server's must not declare a fresh key expired.
+                    now: self.server.time.isSynchronized ? self.server.time.milliseconds : .min
+                )
+            }
+        }
+        let key = EncryptionKey(id: response.keyID, publicKey: response.publicKey)
+        let lifetime = try self.lifetime(of: response)
+        let usableUntil = self.server.clocks.monotonic + lifetime - Self.margin
+        self.cache.withLock { $0 = (key, usableUntil) }
+        return key
+    }
+
+    /// How long the server will accept a key. Counted from its issue, so a clock that is wrong does not matter.
+    private func lifetime(of response: TemporaryKeyResponse) throws(MobileTokenError) -> Duration {
+        let (milliseconds, overflow) = response.expiresAt.subtractingReportingOverflow(response.issuedAt)
+        guard !overflow, milliseconds > 0 else { throw .invalidResponse("The server's temporary key has expired") }
+        return .milliseconds(min(milliseconds, 24 * 60 * 60 * 1000))
+    }
+
+    private struct Token: Codable { let jwt: String }
+
     /// Forgets a key that the server does not know any more, unless another took its place already.
     func drop(_ id: String) {
         self.cache.withLock { if $0?.key.id == id { $0 = nil } }
@@ -134,6 +173,13 @@ extension EncryptionKeys.Scope {
         switch self {
         case .application: .application
         case .activation(let id, let transportKey, _): .activation(id: id, transportKey: transportKey)
+        }
+    }
+
+    fileprivate var activation: (id: String?, transportKey: SecretBytes?) {
+        switch self {
+        case .application: (nil, nil)
+        case .activation(let id, let transportKey, _): (id, transportKey)
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// Reads the `Retry-After` header: a number of seconds, or an HTTP date.
 package enum RetryAfter {

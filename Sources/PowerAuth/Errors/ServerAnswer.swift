@@ -1,5 +1,5 @@
-internal import Foundation
-internal import HTTPTransport
+package import Foundation
+package import HTTPTransport
 
 /// Decides whether an answer is a success, and names the failure when it is not.
 ///

@@ -66,7 +66,7 @@ extension Activation {
         salt: [UInt8]
     ) async throws -> SecretBytes {
         try MobileTokenError.computing {
-            let key = try KnowledgeKeyProtection.unlock(
+            let key = try KnowledgeKeyProtection.unprotect(
                 record.encryptedKnowledgeKey,
                 password: old,
                 salt: record.knowledgeSalt

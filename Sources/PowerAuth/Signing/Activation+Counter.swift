@@ -52,6 +52,9 @@ extension Activation {
             )
             _ = try await self.attempt(request, try await request.body())
         case .deadlock:
+            guard !counter.isRolledBack else {
+                throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")
+            }
             throw MobileTokenError(.deadlock, "The counters of client and server are too far apart")
         }
     }

@@ -93,7 +93,7 @@ extension Activation {
     }
 
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
-    private func attempt(_ request: SignedRequest, _ body: RequestBody) async throws -> [UInt8] {
+    func attempt(_ request: SignedRequest, _ body: RequestBody) async throws -> [UInt8] {
         let (counter, next) = try await self.takeCounter(confirming: self.settledCounter)
         self.takenCounter = next
         var headers = request.headers

@@ -40,7 +40,7 @@ extension Activation {
         case .password(let password):
             try Password.validate(password)
             let record = try await self.storedRecord()
-            return try KnowledgeKeyProtection.unlock(
+            return try KnowledgeKeyProtection.unprotect(
                 record.encryptedKnowledgeKey,
                 password: password,
                 salt: record.knowledgeSalt

@@ -33,7 +33,7 @@ extension Activation {
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
         try await self.openVault(with: authentication, reason: reason) { vaultKey, _ in
-            try Vault.dataKey(index: index, vaultKey: vaultKey)
+            try Vault.dataKey(vaultKey: vaultKey, index: index)
         }
     }
 
@@ -88,7 +88,7 @@ extension Activation {
                 let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
             else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
             let vaultKey = try MobileTokenError.reading(path) {
-                try Vault.decryptKey(encrypted, transportKey: self.identity.transportKey)
+                try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
             }
             return try await use(vaultKey, try await self.storedRecord())
         }
@@ -104,6 +104,9 @@ extension Activation {
 extension ActivationRecord {
     /// The device's private key, which is wiped when the value goes.
     fileprivate func devicePrivateKey(vaultKey: SecretBytes) throws -> P256PrivateKey {
-        try Vault.decryptPrivateKey(self.encryptedDevicePrivateKey, vaultKey: vaultKey)
+        try MobileTokenError.computing {
+            let encrypted = self.encryptedDevicePrivateKey.withUnsafeBytes { Array($0) }
+            return try Vault.decryptDevicePrivateKey(encrypted, vaultKey: vaultKey)
+        }
     }
 }
