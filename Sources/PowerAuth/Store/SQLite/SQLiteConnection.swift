@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A connection to a SQLite database, with the statements it has prepared so far.
 ///
@@ -42,6 +43,19 @@ final class SQLiteConnection {
         return 1
     }
 
+    /// Repeats what SQLite refuses at once when others have the file locked.
+    func repeatingWhileBusy(_ body: () throws -> Void) throws {
+        var attempt: Int32 = 0
+        while true {
+            do {
+                return try body()
+            } catch let failure as SQLiteFailure where failure.code == .storeBusy {
+                guard Self.waitForLock(attempt: attempt) != 0 else { throw failure }
+                attempt += 1
+            }
+        }
+    }
+
     /// Runs a statement for its effect.
     func run(_ sql: String, _ values: Value...) throws(SQLiteFailure) {
         _ = try self.rows(sql, values) { _ in }
@@ -77,9 +91,6 @@ final class SQLiteConnection {
             }
         }
     }
-
-    /// How many rows the latest statement changed.
-    var changedRows: Int { Int(sqlite3_changes(self.handle)) }
 
     /// Runs `body` as one transaction that holds the write lock from its first read to its end.
     ///
