@@ -33,7 +33,10 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"]
         ),
-        .target(name: "MobileTokenTesting", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+        .target(
+            name: "MobileTokenTesting",
+            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto"]
+        ),
 
         // Programs.
         .executableTarget(name: "mobile-token", dependencies: ["MobileToken", "MobileTokenEmulator"]),

@@ -28,7 +28,7 @@ final class SQLiteConnection {
         self.handle = handle
         _ = CSQLite_setDefensive(handle)
         // SQLite's own busy timeout waits in steps of up to 100 ms; a commit here takes less than one.
-        sqlite3_busy_handler(handle, { _, attempt in Self.waitForLock(attempt: attempt) }, nil)
+        sqlite3_busy_handler(handle, { _, attempt in SQLiteConnection.waitForLock(attempt: attempt) }, nil)
     }
 
     deinit {
