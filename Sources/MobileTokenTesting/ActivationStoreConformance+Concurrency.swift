@@ -32,7 +32,7 @@ extension ActivationStoreConformance {
                     let lease = try await store.acquireSigningLease(of: "a")
                     let isAlone = holders.change(by: 1) == 1
                     for _ in 0..<20 { await Task.yield() }
-                    try await store.update("a") { _ = $0.takeMove() }
+                    try await store.update("a") { $0.takeMove() }
                     holders.change(by: -1)
                     await lease.release()
                     return isAlone

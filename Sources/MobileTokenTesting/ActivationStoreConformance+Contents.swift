@@ -26,7 +26,7 @@ extension ActivationStoreConformance {
     func checkOrder(of store: any ActivationStore) async throws {
         for id in ["c", "a", "b"] { try await store.insert(Self.record(id)) }
         try self.require(try await store.activationIDs() == ["c", "a", "b"], "not in the order of insertion")
-        try await store.update("c") { _ = $0.takeMove() }
+        try await store.update("c") { $0.takeMove() }
         try self.require(try await store.activationIDs() == ["c", "a", "b"], "a change moved an activation")
     }
 
@@ -70,7 +70,7 @@ extension ActivationStoreConformance {
         try await store.insert(Self.record("a"))
         do {
             try await store.update("a") { record in
-                _ = record.takeMove()
+                record.takeMove()
                 record.tokens = [:]
                 throw Refusal()
             }
@@ -96,7 +96,7 @@ extension ActivationStoreConformance {
 
     func checkInsertionAfterRemoval(in store: any ActivationStore) async throws {
         try await store.insert(Self.record("a"))
-        try await store.update("a") { _ = $0.takeMove() }
+        try await store.update("a") { $0.takeMove() }
         try await store.remove("a")
         try await store.insert(Self.sparseRecord("a"))
         let record = try await store.record(of: "a")

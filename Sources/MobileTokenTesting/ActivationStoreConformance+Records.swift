@@ -1,10 +1,11 @@
 internal import Foundation
-internal import PowerAuth
+package import PowerAuth
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension ActivationStoreConformance {
-    static func record(_ activationID: String, secrets: UInt8 = 1) -> ActivationRecord {
+    /// A record with a value everywhere. Records of other `secrets` differ in every secret.
+    package static func record(_ activationID: String, secrets: UInt8 = 1) -> ActivationRecord {
         func secret(_ offset: UInt8, count: Int = 16) -> SecretBytes {
             SecretBytes(copying: [UInt8](repeating: secrets &+ offset, count: count))
         }
@@ -30,7 +31,7 @@ extension ActivationStoreConformance {
     }
 
     /// A record with everything left out that may be missing.
-    static func sparseRecord(_ activationID: String) -> ActivationRecord {
+    package static func sparseRecord(_ activationID: String) -> ActivationRecord {
         let record = self.record(activationID)
         return ActivationRecord(
             activationID: activationID,
@@ -52,7 +53,8 @@ extension ActivationStoreConformance {
 
 extension ActivationRecord {
     /// Moves the counter and returns the count of moves before: the value that a signature would use up.
-    mutating func takeMove() -> UInt64 {
+    @discardableResult
+    package mutating func takeMove() -> UInt64 {
         defer { self.counter = HashCounter(data: self.counter.data, byte: self.counter.byte &+ 1) }
         return self.history.moves
     }

@@ -101,11 +101,13 @@ public actor SQLiteActivationStore: ActivationStore {
         self.state = .closed
     }
 
+    /// The identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         let open = try await self.opened()
         return try self.naming { try open.database.activationIDs() }
     }
 
+    /// One activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         let open = try await self.opened()
         return try self.naming {
@@ -122,6 +124,7 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// Adds an activation, or throws `activationAlreadyStored`.
     public func insert(_ record: ActivationRecord) async throws {
         let open = try await self.opened()
         try self.naming {
@@ -136,6 +139,9 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// Reads, changes and writes one activation in a single transaction, which is on the disk when the call returns.
+    ///
+    /// `change` runs on the thread of the store, so it should be short; other processes wait for it.
     @discardableResult
     public func update<Result: Sendable>(
         _ activationID: String,
@@ -164,6 +170,7 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// Forgets an activation with its tokens and factors; their bytes are overwritten in the file.
     public func remove(_ activationID: String) async throws {
         let open = try await self.opened()
         try self.naming {
@@ -177,6 +184,7 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// Waits for the right to sign with an activation, which one task of one process at a time has.
     public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
         let open = try await self.opened()
         let slot = try self.naming { try open.database.slot(of: activationID) }
