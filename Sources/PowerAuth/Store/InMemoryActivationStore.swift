@@ -13,14 +13,17 @@ public final class InMemoryActivationStore: ActivationStore {
     /// Creates an empty store.
     public init() {}
 
+    /// The identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         self.state.withLock { $0.order }
     }
 
+    /// One activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         self.state.withLock { $0.records[activationID] }
     }
 
+    /// Adds an activation, or throws `activationAlreadyStored`.
     public func insert(_ record: ActivationRecord) async throws {
         try self.state.withLock { state in
             guard state.records[record.activationID] == nil else { throw MobileTokenError.alreadyStored() }
@@ -29,6 +32,7 @@ public final class InMemoryActivationStore: ActivationStore {
         }
     }
 
+    /// Reads, changes and writes one activation in a single step; see ``ActivationStore/update(_:_:)``.
     @discardableResult
     public func update<Result: Sendable>(
         _ activationID: String,
@@ -42,6 +46,7 @@ public final class InMemoryActivationStore: ActivationStore {
         }
     }
 
+    /// Forgets an activation with its tokens and factors.
     public func remove(_ activationID: String) async throws {
         self.state.withLock { state in
             guard state.records.removeValue(forKey: activationID) != nil else { return }
@@ -49,6 +54,7 @@ public final class InMemoryActivationStore: ActivationStore {
         }
     }
 
+    /// Waits for the right to sign with an activation.
     public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
         guard self.state.withLock({ $0.records[activationID] != nil }) else { throw MobileTokenError.notStored() }
         try await self.signing.enter(activationID)

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A connection to a SQLite database, with the statements it has prepared so far.
 ///
@@ -27,7 +28,7 @@ final class SQLiteConnection {
         self.handle = handle
         _ = CSQLite_setDefensive(handle)
         // SQLite's own busy timeout waits in steps of up to 100 ms; a commit here takes less than one.
-        sqlite3_busy_handler(handle, { _, attempt in Self.waitForLock(attempt: attempt) }, nil)
+        sqlite3_busy_handler(handle, { _, attempt in SQLiteConnection.waitForLock(attempt: attempt) }, nil)
     }
 
     deinit {
@@ -40,6 +41,19 @@ final class SQLiteConnection {
         guard attempt < 2_000 else { return 0 }
         usleep(attempt < 6 ? 100 << UInt32(attempt) : 5_000)
         return 1
+    }
+
+    /// Repeats what SQLite refuses at once when others have the file locked.
+    func repeatingWhileBusy(_ body: () throws -> Void) throws {
+        var attempt: Int32 = 0
+        while true {
+            do {
+                return try body()
+            } catch let failure as SQLiteFailure where failure.code == .storeBusy {
+                guard Self.waitForLock(attempt: attempt) != 0 else { throw failure }
+                attempt += 1
+            }
+        }
     }
 
     /// Runs a statement for its effect.
@@ -77,9 +91,6 @@ final class SQLiteConnection {
             }
         }
     }
-
-    /// How many rows the latest statement changed.
-    var changedRows: Int { Int(sqlite3_changes(self.handle)) }
 
     /// Runs `body` as one transaction that holds the write lock from its first read to its end.
     ///
