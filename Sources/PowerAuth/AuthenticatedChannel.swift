@@ -21,6 +21,23 @@ package protocol AuthenticatedChannel: Sendable {
         authentication: RequestAuthentication,
         acceptLanguage: String
     ) async throws -> [UInt8]
+
+    /// Makes a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
+    func offlineSignature(
+        data: [UInt8],
+        nonce: [UInt8],
+        uriID: String,
+        componentLength: Int,
+        with authentication: Authentication
+    ) async throws -> String
+
+    /// Whether data was signed by the server.
+    func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool
 }
 
 extension AuthenticatedChannel {

@@ -24,6 +24,13 @@ final class ScriptedChannel: AuthenticatedChannel {
         }
     }
 
+    /// What an offline signature was made of.
+    struct OfflineRequest: Sendable, Equatable {
+        let data: [UInt8]
+        let nonce: [UInt8]
+        let uriID: String
+    }
+
     typealias Rule = @Sendable (Request) throws -> [UInt8]
 
     private struct State {
@@ -33,6 +40,7 @@ final class ScriptedChannel: AuthenticatedChannel {
         var cancelled = 0
         /// Requests that the test has not taken yet.
         var arrived: [Request] = []
+        var offline: [OfflineRequest] = []
         var pending: [Int: CheckedContinuation<[UInt8], any Error>] = [:]
     }
 
@@ -53,6 +61,12 @@ final class ScriptedChannel: AuthenticatedChannel {
         get { self.state.withLock { $0.serverDate } }
         set { self.state.withLock { $0.serverDate = newValue } }
     }
+
+    /// The one signature that counts as the server's.
+    let acceptedSignature: [UInt8] = Array(repeating: 7, count: 70)
+
+    /// The offline signatures made.
+    var offlineRequests: [OfflineRequest] { self.state.withLock { $0.offline } }
 
     /// How many requests were made.
     var requestCount: Int { self.state.withLock { $0.count } }
@@ -117,6 +131,26 @@ final class ScriptedChannel: AuthenticatedChannel {
             self.state.withLock { $0.cancelled += 1 }
             self.cancellation.raise()
         }
+    }
+
+    func offlineSignature(
+        data: [UInt8],
+        nonce: [UInt8],
+        uriID: String,
+        componentLength: Int,
+        with authentication: Authentication
+    ) async throws -> String {
+        self.state.withLock { $0.offline.append(OfflineRequest(data: data, nonce: nonce, uriID: uriID)) }
+        return "12345678-87654321"
+    }
+
+    func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool {
+        signature == self.acceptedSignature
     }
 
     private func settle(_ id: Int, _ result: Result<[UInt8], any Error>) {

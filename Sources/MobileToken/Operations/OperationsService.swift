@@ -58,6 +58,13 @@ public actor OperationsService {
 
     // MARK: Life
 
+    /// Creates the service of an activation. Nothing is sent yet.
+    ///
+    /// One service serves everybody in the process who works with the activation.
+    public init(activation: Activation, configuration: Configuration = Configuration()) {
+        self.init(channel: activation, configuration: configuration)
+    }
+
     package init(channel: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
         let poller = Poller(clock: ServiceClock(configuration.clock), random: configuration.random)
         self.channel = channel
@@ -110,6 +117,12 @@ public actor OperationsService {
             _ = try? await fetch()  // told to the streams
             await self?.refreshEnded()
         }
+    }
+
+    /// Starts fetching the list when any of these operations is still on it.
+    func refresh(ifListing operations: [UserOperation]) {
+        let ids = Set(operations.map(\.id))
+        if self.list.operations.contains(where: { ids.contains($0.id) }) { self.refresh() }
     }
 
     private func refreshEnded() {
@@ -175,7 +188,7 @@ extension OperationsService {
                             acceptLanguage: fetch.language
                         )
                     }
-                    if let known = fetch.known, known.isRepeated(by: answer) {
+                    if let known = fetch.known?.repeated(by: answer) {
                         await self?.fetchRepeated(known, fetch.number)
                         return known.list
                     }

@@ -1,19 +1,31 @@
 import PowerAuth
 
-/// The server's list of operations, with the bytes it was read from.
+/// The server's list of operations, and how to recognise that it comes again.
 struct ServerList: Sendable {
     let list: OperationList
-    private let answer: [UInt8]
+    private let comparison: ListAnswerComparison
 
     /// Reads an answer. Operations whose identifier came before are left out and reported.
-    init(_ answer: [UInt8]) throws {
-        self.list = try OperationList(parsing: answer).withoutRepetitions
-        self.answer = answer
+    init(_ answer: [UInt8]) throws(MobileTokenError) {
+        let (list, comparison) = try OperationList.read(answer)
+        self.init(list: list.withoutRepetitions, comparison: comparison)
     }
 
-    /// Whether an answer says the same as this one, which is found out without reading it.
-    func isRepeated(by answer: [UInt8]) -> Bool {
-        self.answer == answer
+    private init(list: OperationList, comparison: ListAnswerComparison) {
+        self.list = list
+        self.comparison = comparison
+    }
+
+    /// This list with the server's new time, when an answer says the same, which is found out without reading it.
+    func repeated(by answer: [UInt8]) -> Self? {
+        self.comparison.match(answer).map { match in
+            let list = OperationList(
+                operations: self.list.operations,
+                currentTimestamp: match.currentTimestamp,
+                issues: self.list.issues
+            )
+            return Self(list: list, comparison: self.comparison)
+        }
     }
 }
 

@@ -25,6 +25,9 @@ package final class SingleFlight<Value: Sendable>: Sendable {
 
     package init() {}
 
+    /// How many tasks wait for the work under way.
+    package var waiterCount: Int { self.state.withLock { $0.flight?.waiters.count ?? 0 } }
+
     /// Joins the work under way, or starts `work`.
     ///
     /// - Throws: what the work throws, or `CancellationError` as soon as the calling task is cancelled.

@@ -11,7 +11,7 @@ public protocol MobileTokenObserver: Sendable {
     func requestRetried(path: String, reason: RetryReason)
     /// The server's status told how far the activation's counters are apart.
     ///
-    /// A positive distance means that the server is ahead, a negative one that the client is. Signatures succeed as long
+    /// A positive distance means that the client is ahead, a negative one that the server is. Signatures succeed as long
     /// as the client is ahead by less than `window`.
     func counterCompared(activationID: String, distance: Int, window: Int)
     /// A poll of the operations starts, `lag` later than it was planned for.
