@@ -47,7 +47,7 @@ extension CurlTransport {
     }
 
     /// Through which proxy requests go.
-    public struct Proxy: Sendable, Hashable, CustomStringConvertible {
+    public struct Proxy: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         enum Kind: Hashable { case none, environment, url(String) }
 
         let kind: Kind
@@ -67,6 +67,8 @@ extension CurlTransport {
             case .url: "url"
             }
         }
+        /// Nothing to look into.
+        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 

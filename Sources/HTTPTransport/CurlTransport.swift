@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Sends requests with libcurl, from one thread of its own, over connections that are kept and reused.
 ///
 /// Make one transport for the process and share it: however many requests are waiting, there is one engine thread and
@@ -22,7 +20,7 @@ public final class CurlTransport: HTTPTransport {
     /// What the transport was created with.
     public let configuration: Configuration
 
-    private let engine: Engine
+    let engine: Engine
 
     /// Creates a transport. Nothing is opened or started before the first request.
     ///

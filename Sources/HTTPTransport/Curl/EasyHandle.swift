@@ -16,6 +16,10 @@ final class EasyHandle {
     private var attempts = 0
     private var wasRepeatRefused = false
 
+    /// Whether the handle may serve another transfer: libcurl counts repeats over the whole life of a handle, and gives
+    /// up at the fifth.
+    var isReusable: Bool { self.attempts <= 1 }
+
     /// Creates a handle with every option that stays the same from one request to the next.
     ///
     /// - Throws: ``HTTPTransportError/Code/invalidConfiguration`` for an option that this libcurl does not take.
@@ -99,7 +103,7 @@ extension EasyHandle {
         }
         guard code == CURLE_OK else { return .failure(HTTPTransportError(code)) }
         guard let response = self.collector.response() else {
-            return .failure(HTTPTransportError(.invalidResponse, detail: "the answer has no head"))
+            return .failure(HTTPTransportError(.connectionLost, detail: "the connection ended within the head"))
         }
         return .success(response)
     }

@@ -2,9 +2,9 @@ import CCurl
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Musl
+    import Musl
 #endif
 
 /// The side of the engine that callers touch, from any thread.
@@ -54,12 +54,12 @@ final class Engine: Sendable {
 
     /// Asks the thread to end; safe to call more than once.
     func stop() {
-        if self.state.withLock({ $0.stop() }) { self.wake() }
+        if self.state.withLock({ $0.stop() }) == .wakeThread { self.wake() }
     }
 
     func waitUntilStopped() async {
         await withCheckedContinuation { continuation in
-            if self.state.withLock({ $0.waitUntilStopped(continuation) }) { continuation.resume() }
+            if self.state.withLock({ $0.waitUntilStopped(continuation) }) == .resume { continuation.resume() }
         }
     }
 
@@ -97,11 +97,16 @@ extension Engine {
 
         let this = Unmanaged.passRetained(self)
         var thread = pthread_t()
-        let result = pthread_create(&thread, &attributes, { context in
-            guard let context else { return nil }
-            Unmanaged<Engine>.fromOpaque(context).takeRetainedValue().runThread()
-            return nil
-        }, this.toOpaque())
+        let result = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Engine>.fromOpaque(context).takeRetainedValue().runThread()
+                return nil
+            },
+            this.toOpaque()
+        )
         if result != 0 {
             this.release()
             self.endThread(HTTPTransportError(.connectionFailed, detail: "no thread could be started"))

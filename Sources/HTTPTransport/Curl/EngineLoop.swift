@@ -1,9 +1,9 @@
 import CCurl
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Musl
+    import Musl
 #endif
 
 /// The side of the engine that lives on its thread: libcurl's multi handle, driven by epoll.
@@ -146,7 +146,7 @@ extension EngineLoop {
     /// Takes the handle off the wire and makes it available for the next transfer.
     private func remove(_ handle: EasyHandle) {
         curl_multi_remove_handle(self.multi, handle.curl)
-        self.spare.append(handle)
+        if handle.isReusable { self.spare.append(handle) }
         guard let transfer = handle.transfer else { return }
         self.active[ObjectIdentifier(transfer)] = nil
         self.queue.finish(host: transfer.origin)
@@ -247,7 +247,12 @@ extension EngineLoop {
     private func waitForEvents(mayBlock: Bool) {
         let capacity = 128
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: capacity) { events in
-            let count = epoll_wait(self.epoll, events.baseAddress, Int32(capacity), mayBlock ? self.sleepMilliseconds : 0)
+            let count = epoll_wait(
+                self.epoll,
+                events.baseAddress,
+                Int32(capacity),
+                mayBlock ? self.sleepMilliseconds : 0
+            )
             for event in events.prefix(Int(max(0, count))) { self.handle(event) }
         }
     }
@@ -266,7 +271,13 @@ extension EngineLoop {
             eventfd_read(socket, &count)
             return
         }
-        guard self.sockets.isWanted(socket) else { return self.change(.delete, on: socket) }
+        guard self.sockets.ready(socket) == .tellCurl else {
+            // An idle connection was closed by the server. libcurl finds out before it reuses it, but only while no
+            // error is pending on the socket: a reset would look alive to it.
+            var (error, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+            getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length)
+            return self.change(.delete, on: socket)
+        }
         var mask: Int32 = 0
         if event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue) != 0 { mask |= CURL_CSELECT_IN }
         if event.events & EPOLLOUT.rawValue != 0 { mask |= CURL_CSELECT_OUT }

@@ -39,25 +39,36 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Asks the thread to end. Returns whether it must be woken for that.
-    mutating func stop() -> Bool {
+    enum StopAction: Equatable {
+        case wakeThread
+        case nothing
+    }
+
+    /// Asks the thread to end.
+    mutating func stop() -> StopAction {
         switch self.phase {
         case .idle:
             self.phase = .stopped
-            return false
+            return .nothing
         case .running:
             self.phase = .stopping
-            return true
+            return .wakeThread
         case .stopping, .stopped:
-            return false
+            return .nothing
         }
     }
 
-    /// Waits for the end of the thread. Returns whether there is nothing to wait for.
-    mutating func waitUntilStopped(_ waiter: Waiter) -> Bool {
-        if case .stopped = self.phase { return true }
+    enum WaitAction: Equatable {
+        case wait
+        /// There is nothing to wait for.
+        case resume
+    }
+
+    /// Waits for the end of the thread.
+    mutating func waitUntilStopped(_ waiter: Waiter) -> WaitAction {
+        if case .stopped = self.phase { return .resume }
         self.waiters.append(waiter)
-        return false
+        return .wait
     }
 
     enum CollectAction {

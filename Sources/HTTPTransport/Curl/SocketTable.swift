@@ -50,10 +50,16 @@ struct SocketTable {
         return if registered == events { .none } else if registered == 0 { .add(events) } else { .modify(events) }
     }
 
-    /// `socket` is ready. Returns whether libcurl wants to know; if not, it must be deleted from epoll.
-    mutating func isWanted(_ socket: Int32) -> Bool {
-        if let entry = self.entries[socket], entry.wanted != 0 { return true }
+    enum ReadyAction: Equatable {
+        case tellCurl
+        /// Nobody wants to know: take it out of epoll, which would report it again and again.
+        case delete
+    }
+
+    /// epoll says that `socket` is ready.
+    mutating func ready(_ socket: Int32) -> ReadyAction {
+        if let entry = self.entries[socket], entry.wanted != 0 { return .tellCurl }
         self.entries[socket] = nil
-        return false
+        return .delete
     }
 }
