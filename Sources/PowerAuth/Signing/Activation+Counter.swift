@@ -64,7 +64,8 @@ extension Activation {
         let (code, message): (MobileTokenError.Code, String)
         switch status.state {
         case .active: return
-        case .created, .pendingCommit: (code, message) = (.activationPending, "The server has not committed the activation")
+        case .created, .pendingCommit:
+            (code, message) = (.activationPending, "The server has not committed the activation")
         case .blocked: (code, message) = (.activationBlocked, "The activation is blocked")
         case .removed: (code, message) = (.activationRemoved, "The activation was removed from the server")
         }
