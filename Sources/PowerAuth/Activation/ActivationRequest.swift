@@ -56,9 +56,9 @@ public struct ActivationRequest: Sendable {
     }
 
     #if os(Linux)
-    private static let defaultPlatform = "linux"
+        private static let defaultPlatform = "linux"
     #else
-    private static let defaultPlatform = "macos"
+        private static let defaultPlatform = "macos"
     #endif
     private static let defaultDeviceInfo = "swift-mobile-token \(SDKVersion.text)"
 }

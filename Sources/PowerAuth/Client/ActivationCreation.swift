@@ -98,9 +98,15 @@ struct ActivationCreation: Sendable {
                 serverPublicKey: created.serverPublicKey.compressed,
                 possessionKey: keys.possession,
                 transportKey: keys.transport,
-                encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(keys.knowledge, password: password, salt: salt),
+                encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(
+                    keys.knowledge,
+                    password: password,
+                    salt: salt
+                ),
                 knowledgeSalt: salt,
-                encryptedBiometryKey: try biometryKey.map { try BiometryKeyProtection.protect(keys.biometry, with: $0) },
+                encryptedBiometryKey: try biometryKey.map {
+                    try BiometryKeyProtection.protect(keys.biometry, with: $0)
+                },
                 encryptedDevicePrivateKey: SecretBytes(
                     copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
                 ),

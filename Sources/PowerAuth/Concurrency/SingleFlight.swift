@@ -71,7 +71,8 @@ package final class SingleFlight<Value: Sendable>: Sendable {
     }
 
     private func leave(_ id: UInt64) {
-        let (waiter, abandoned) = self.state.withLock { state -> (CheckedContinuation<Value, any Error>?, Task<Void, Never>?) in
+        let (waiter, abandoned) = self.state.withLock {
+            state -> (CheckedContinuation<Value, any Error>?, Task<Void, Never>?) in
             guard let waiter = state.flight?.waiters.removeValue(forKey: id) else { return (nil, nil) }
             guard state.flight?.waiters.isEmpty == true else { return (waiter, nil) }
             defer { state.flight = nil }

@@ -107,9 +107,9 @@ public struct PowerAuthConfiguration: Sendable {
         let system = ProcessInfo.processInfo.operatingSystemVersion
         let version = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
         #if os(Linux)
-        return "swift-mobile-token/\(SDKVersion.text) (Linux \(version))"
+            return "swift-mobile-token/\(SDKVersion.text) (Linux \(version))"
         #else
-        return "swift-mobile-token/\(SDKVersion.text) (Darwin \(version))"
+            return "swift-mobile-token/\(SDKVersion.text) (Darwin \(version))"
         #endif
     }()
 }

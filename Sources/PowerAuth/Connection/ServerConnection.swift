@@ -82,7 +82,8 @@ extension ServerConnection {
             try await self.time.synchronize {
                 let path = "/pa/v3/status"
                 let answer = try await self.post(path, body: Array("{}".utf8))
-                return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject.serverTime
+                return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject
+                    .serverTime
             }
         } catch let error as MobileTokenError where error.httpStatus != nil || error.code == .invalidResponse {
             self.time.trustLocalClock()

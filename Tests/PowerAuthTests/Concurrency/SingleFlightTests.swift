@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import PowerAuth
@@ -7,14 +6,14 @@ import Testing
 private final class Door: Sendable {
     private let stream: AsyncStream<Void>
     private let opener: AsyncStream<Void>.Continuation
-    let visitors = Mutex(0)
+    let visitors = Shared(0)
 
     init() { (self.stream, self.opener) = AsyncStream.makeStream() }
 
     func open() { self.opener.yield() }
 
     func pass() async throws {
-        self.visitors.withLock { $0 += 1 }
+        self.visitors.update { $0 += 1 }
         for await _ in self.stream { return }
         throw CancellationError()
     }
@@ -25,27 +24,27 @@ private final class Door: Sendable {
     private let door = Door()
 
     private func untilVisited(_ count: Int) async {
-        while self.door.visitors.withLock({ $0 }) < count { await Task.yield() }
+        while self.door.visitors.value < count { await Task.yield() }
     }
 
     @Test func aHundredCallersShareOneRun() async throws {
-        let joined = Mutex(0)
+        let joined = Shared(0)
         let values = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 {
                 group.addTask {
-                    joined.withLock { $0 += 1 }
+                    joined.update { $0 += 1 }
                     return try await self.flight.run {
                         try await self.door.pass()
                         return 7
                     }
                 }
             }
-            while joined.withLock({ $0 }) < 100 || self.flight.waiterCount < 100 { await Task.yield() }
+            while joined.value < 100 || self.flight.waiterCount < 100 { await Task.yield() }
             self.door.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(values == Array(repeating: 7, count: 100))
-        #expect(self.door.visitors.withLock { $0 } == 1)
+        #expect(self.door.visitors.value == 1)
     }
 
     @Test func oneCancelledWaiterLeavesTheOthersTheirResult() async throws {
@@ -64,13 +63,13 @@ private final class Door: Sendable {
     }
 
     @Test func theWorkIsCancelledWithItsLastWaiterAndStartsAnewAfterwards() async throws {
-        let wasCancelled = Mutex(false)
+        let wasCancelled = Shared(false)
         let only = Task {
             try await self.flight.run {
                 do {
                     try await self.door.pass()
                 } catch {
-                    wasCancelled.withLock { $0 = true }
+                    wasCancelled.set(true)
                     throw error
                 }
                 return 1
@@ -79,7 +78,7 @@ private final class Door: Sendable {
         await self.untilVisited(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
-        while !wasCancelled.withLock({ $0 }) { await Task.yield() }
+        while !wasCancelled.value { await Task.yield() }
         #expect(try await self.flight.run { 2 } == 2)
     }
 
@@ -93,24 +92,24 @@ private final class Door: Sendable {
 @Suite(.timeLimit(.minutes(1))) struct ErrandTests {
     @Test func theWorkGoesOnWhenItsCallerIsCancelled() async throws {
         let door = Door()
-        let finished = Mutex(false)
+        let finished = Shared(false)
         let caller = Task {
             try await Errand.run { _ in
                 try await door.pass()
-                finished.withLock { $0 = true }
+                finished.set(true)
             }
         }
-        while door.visitors.withLock({ $0 }) < 1 { await Task.yield() }
+        while door.visitors.value < 1 { await Task.yield() }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
-        #expect(!finished.withLock { $0 })
+        #expect(!finished.value)
         door.open()
-        while !finished.withLock({ $0 }) { await Task.yield() }
+        while !finished.value { await Task.yield() }
     }
 
     @Test func theWorkIsToldThatNobodyWaits() async throws {
         let door = Door()
-        let refused = Mutex(false)
+        let refused = Shared(false)
         let caller = Task {
             try await Errand.run { audience in
                 try audience.checkIsWaiting()
@@ -118,15 +117,15 @@ private final class Door: Sendable {
                 do {
                     try audience.checkIsWaiting()
                 } catch {
-                    refused.withLock { $0 = true }
+                    refused.set(true)
                 }
             }
         }
-        while door.visitors.withLock({ $0 }) < 1 { await Task.yield() }
+        while door.visitors.value < 1 { await Task.yield() }
         caller.cancel()
         _ = await caller.result
         door.open()
-        while !refused.withLock({ $0 }) { await Task.yield() }
+        while !refused.value { await Task.yield() }
     }
 
     @Test func resultsAndFailuresComeBack() async throws {

@@ -77,7 +77,9 @@ import Testing
         #expect(self.failure(503, "", headers: ["Retry-After": date])?.retryAfter == .seconds(120))
     }
 
-    @Test(arguments: ["", "-1", "1.5", "soon", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37", "0x10", "+5"])
+    @Test(arguments: [
+        "", "-1", "1.5", "soon", "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37", "0x10", "+5",
+    ])
     func aRetryAfterOfNeitherFormIsIgnored(text: String) {
         #expect(RetryAfter.duration(text, now: self.now) == nil)
     }

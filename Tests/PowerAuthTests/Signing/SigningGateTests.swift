@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import PowerAuth
@@ -6,36 +5,31 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SigningGateTests {
     private let gate = SigningGate()
 
-    /// Waits on a condition that other tasks bring about.
-    private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
-    }
-
     @Test func turnsAreTakenOneAfterTheOtherInOrder() async throws {
         try await self.gate.enter()
-        let order = Mutex<[Int]>([])
+        let order = Shared<[Int]>([])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<50 {
                 group.addTask {
                     try await self.gate.enter()
-                    order.withLock { $0.append(number) }
+                    order.update { $0.append(number) }
                     self.gate.leave()
                 }
-                await self.until { self.gate.waitingCount == number + 1 }
+                await until { self.gate.waitingCount == number + 1 }
             }
             self.gate.leave()
             try await group.waitForAll()
         }
-        #expect(order.withLock { $0 } == Array(0..<50))
+        #expect(order.value == Array(0..<50))
         #expect(!self.gate.isBusy)
     }
 
     @Test func aCancelledWaiterEndsAndTheNextOneHasItsTurn() async throws {
         try await self.gate.enter()
         let cancelled = Task { try await self.gate.enter() }
-        await self.until { self.gate.waitingCount == 1 }
+        await until { self.gate.waitingCount == 1 }
         let patient = Task { try await self.gate.enter() }
-        await self.until { self.gate.waitingCount == 2 }
+        await until { self.gate.waitingCount == 2 }
 
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -62,7 +56,7 @@ import Testing
                 try await self.gate.enter()
                 self.gate.leave()
             }
-            await self.until { self.gate.waitingCount == 1 }
+            await until { self.gate.waitingCount == 1 }
             async let leaving: Void = self.gate.leave()
             waiter.cancel()
             await leaving

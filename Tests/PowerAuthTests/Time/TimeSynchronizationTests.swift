@@ -45,7 +45,9 @@ import Testing
             time.measure(serverDate: self.start, sent: self.reading(0), received: self.reading(16.001)) == .discarded
         )
         #expect(time.needsMeasurement(at: self.reading(20)))
-        #expect(time.measure(serverDate: self.start + 50, sent: self.reading(0), received: self.reading(16)) == .adopted)
+        #expect(
+            time.measure(serverDate: self.start + 50, sent: self.reading(0), received: self.reading(16)) == .adopted
+        )
     }
 
     @Test func theEstimateWithTheShortestRoundTripIsKept() {
