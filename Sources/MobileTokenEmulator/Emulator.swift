@@ -1,1 +1,3 @@
-internal import PowerAuthProtocol
+/// A strict PowerAuth backend for development and tests, in this process.
+public final class Emulator: Sendable {
+}
