@@ -2,7 +2,9 @@
 public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, storage }
+        private enum Base: String {
+            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, storage
+        }
 
         private let base: Base
 

@@ -42,7 +42,8 @@ struct ListeningSocket {
         case EADDRINUSE: EmulatorError(.addressInUse, "Another process listens on \(host), port \(port)")
         case EACCES: EmulatorError(.cannotListen, "Port \(port) needs privileges")
         case EADDRNOTAVAIL: EmulatorError(.cannotListen, "\(host) is no address of this machine")
-        default: EmulatorError(.cannotListen, "Cannot listen on \(host), port \(port): \(String(cString: strerror(code)))")
+        default:
+            EmulatorError(.cannotListen, "Cannot listen on \(host), port \(port): \(String(cString: strerror(code)))")
         }
     }
 }

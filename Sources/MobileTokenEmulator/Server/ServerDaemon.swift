@@ -135,7 +135,11 @@ extension ServerDaemon {
         let piece = UnsafeRawBufferPointer(start: upload, count: upload == nil ? 0 : uploadSize.pointee)
         uploadSize.pointee = 0
         switch exchange.advance(
-            receiving: piece, method: method, headers: { Self.headers(of: handle) }, context: context)
+            receiving: piece,
+            method: method,
+            headers: { Self.headers(of: handle) },
+            context: context
+        )
         {
         case .readOn:
             return .YES
@@ -200,7 +204,10 @@ extension ServerResponse {
         case .bytes(let bytes):
             return bytes.withUnsafeBytes { bytes in
                 MHD_create_response_from_buffer(
-                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+                    bytes.count,
+                    UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+                    .RESPMEM_MUST_COPY
+                )
             }
         case .produced(let length, _):
             // The stream is lent to C, retained, until the last callback closes it.

@@ -157,6 +157,8 @@ func formDecoded(_ text: some StringProtocol) -> String {
 }
 
 private func hexadecimalByte(_ digits: Substring.UTF8View) -> UInt8? {
-    guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
+    guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
+        return nil
+    }
     return UInt8(Substring(digits), radix: 16)
 }
