@@ -1,3 +1,5 @@
+public import Foundation
+
 extension Emulator {
     /// How a development server is set up. Every property has a default that suits a test.
     public struct Configuration: Sendable {
@@ -8,7 +10,8 @@ extension Emulator {
         public var port: UInt16 = 0
         /// The user of the `/v2` API's Basic authentication.
         public var cloudUser: String = "developer"
-        /// The password of the `/v2` API's Basic authentication. `nil`, the default, makes one at each start.
+        /// The password of the `/v2` API's Basic authentication. `nil`, the default, makes one at each start; the
+        /// backend is then given the made one.
         public var cloudPassword: String?
         /// The name that `/pa/v3/status` tells.
         public var applicationName: String = "Mobile Token Emulator"
@@ -21,6 +24,11 @@ extension Emulator {
         /// Fixes identifiers, keys and nonces, so that two servers that are asked the same answer the same. `nil`, the
         /// default, takes them from the system's generator. A server with a seed has no secrets.
         public var seed: UInt64?
+        /// An exported state to start with, and to go back to at a reset.
+        public var initialState: Data?
+        /// The path of an SQLite file that keeps the state over a restart; what it holds goes before ``initialState``.
+        /// Every response waits until the state behind it is on the disk. `nil`, the default, keeps it in memory.
+        public var dataFile: String?
 
         /// The defaults.
         public init() {}

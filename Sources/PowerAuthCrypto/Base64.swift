@@ -23,12 +23,12 @@ package enum Base64 {
     /// The bytes of a text, or `nil`.
     ///
     /// There is one text for given bytes: padding is required, spare bits must be zero, and nothing else may be there.
-    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         Base64Alphabet.standard.decode(text)
     }
 
     /// The secret of a text, or `nil`.
-    package static func decodeSecret(_ text: some StringProtocol) -> SecretBytes? {
+    package static func decodeSecret(_ text: String) -> SecretBytes? {
         guard var bytes = Base64Alphabet.standard.decode(text) else { return nil }
         defer { bytes.wipe() }
         return SecretBytes(copying: bytes)
@@ -43,7 +43,7 @@ package enum Base64URL {
     }
 
     /// The bytes of a text, or `nil`: no padding, spare bits zero, nothing else.
-    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         Base64Alphabet.url.decode(text)
     }
 }
@@ -112,8 +112,8 @@ private struct Base64Alphabet: Sendable {
         }
     }
 
-    func decode(_ text: some StringProtocol) -> [UInt8]? {
-        var text = String(text)  // a substring has no contiguous bytes to lend
+    func decode(_ text: String) -> [UInt8]? {
+        var text = text
         return text.withUTF8 { self.decode($0) }
     }
 

@@ -39,24 +39,39 @@ package enum HMACSHA256 {
         constantTimeEquals(Self.authenticate(message, key: key), tag)
     }
 
-    /// Writes the tag of a message into 32 bytes of memory, which may be those of the key.
+    /// Writes the tag of a message into 32 bytes of memory, which may be those of the key or of the message.
     package static func authenticate(
         _ message: UnsafeRawBufferPointer,
         key: UnsafeRawBufferPointer,
         into tag: UnsafeMutableRawBufferPointer
     ) {
+        Self.authenticate(key: key, into: tag) { $0.update(message) }
+    }
+
+    /// Writes the tag of a message that comes in parts into 32 bytes of memory. Allocates nothing.
+    package static func authenticate(
+        key: UnsafeRawBufferPointer,
+        into tag: UnsafeMutableRawBufferPointer,
+        _ feed: (borrowing Message) -> Void
+    ) {
         precondition(tag.count >= Self.byteCount)
         let context = ThreadContexts.current.mac
-        var count = 0
         require(EVP_MAC_init(context, key.address.assumingMemoryBound(to: UInt8.self), key.count, nil), "EVP_MAC_init")
-        require(
-            EVP_MAC_update(context, message.address.assumingMemoryBound(to: UInt8.self), message.count),
-            "EVP_MAC_update"
-        )
-        require(
-            EVP_MAC_final(context, tag.baseAddress?.assumingMemoryBound(to: UInt8.self), &count, tag.count),
-            "EVP_MAC_final"
-        )
+        feed(Message(context: context))
+        var count = 0
+        let address = tag.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        require(EVP_MAC_final(context, address, &count, tag.count), "EVP_MAC_final")
         precondition(count == Self.byteCount)
+    }
+
+    /// The message being authenticated, which takes its parts in order. Lent for one call.
+    package struct Message: ~Copyable {
+        fileprivate let context: OpaquePointer
+
+        /// Appends a part.
+        package func update(_ part: UnsafeRawBufferPointer) {
+            let address = part.address.assumingMemoryBound(to: UInt8.self)
+            require(EVP_MAC_update(self.context, address, part.count), "EVP_MAC_update")
+        }
     }
 }

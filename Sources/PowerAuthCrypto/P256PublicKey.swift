@@ -35,6 +35,22 @@ package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
     /// `02` or `03`, and X: 33 bytes, the form that clients send.
     package var compressed: [UInt8] { [0x02 | (self.uncompressed[64] & 1)] + self.x }
 
+    /// How a point is written.
+    package enum Form: Sendable, CaseIterable {
+        /// 33 bytes.
+        case compressed
+        /// 65 bytes.
+        case uncompressed
+    }
+
+    /// The point in either form.
+    package func bytes(in form: Form) -> [UInt8] {
+        switch form {
+        case .compressed: self.compressed
+        case .uncompressed: self.uncompressed
+        }
+    }
+
     /// The X coordinate, 32 bytes, leading zeros kept.
     package var x: [UInt8] { [UInt8](self.uncompressed[1..<33]) }
 

@@ -1,0 +1,45 @@
+internal import Foundation
+internal import PowerAuthProtocol
+
+/// Everything that is served: the APIs, the control plane, the console.
+struct Site: Sendable {
+    let core: EmulatorCore
+    let address: ServerAddress
+
+    func respond(to request: ReceivedRequest) async -> ServerResponse {
+        let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        switch path.first {
+        case "_emulator":
+            if let refusal = self.access.refusal(of: request) { return refusal }
+            return await ControlPlane(core: self.core, address: self.address).respond(to: request, path: path[1...])
+        default:
+            return await self.core.respond(to: request)
+        }
+    }
+
+    private var access: ControlAccess {
+        ControlAccess(
+            isLoopback: self.address.isLoopback,
+            user: self.core.configuration.cloudUser,
+            password: self.core.configuration.cloudPassword ?? ""
+        )
+    }
+}
+
+extension ApplicationDescription {
+    /// The string that configures a client.
+    var sdkConfiguration: String {
+        // Each of the parts is shorter than 128 bytes, so that one byte holds its length.
+        let (key, secret, publicKey) = (self.key, self.secret, self.masterServerPublicKey)
+        var bytes: [UInt8] = [1]
+        for part in [key, secret, nil, publicKey] {
+            guard let part else {
+                bytes += [1, 1]
+                continue
+            }
+            let data = Data(base64Encoded: part) ?? Data()
+            bytes += [UInt8(data.count)] + data
+        }
+        return Data(bytes).base64EncodedString()
+    }
+}
