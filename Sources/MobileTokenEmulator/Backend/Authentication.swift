@@ -27,7 +27,7 @@ extension Backend {
         uriID: String,
         allowing types: Set<SignatureType>,
         dialect: AuthenticationDialect = .powerAuth
-    ) throws(Refusal) -> AuthenticatedSignature {
+    ) throws(BackendRefusal) -> AuthenticatedSignature {
         do {
             let header = try self.signatureHeader(of: &call)
             return try self.verify(header, &call, uriID: uriID, allowing: types)
@@ -138,7 +138,7 @@ extension Backend {
     mutating func authenticateToken(
         _ call: inout Call,
         dialect: AuthenticationDialect
-    ) throws(Refusal) -> ServerActivation {
+    ) throws(BackendRefusal) -> ServerActivation {
         do {
             return try self.verifyToken(&call)
         } catch {

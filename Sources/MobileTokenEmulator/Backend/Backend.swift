@@ -46,7 +46,7 @@ struct Backend: Sendable {
         }
     }
 
-    private mutating func answer(_ call: inout Call) throws(Refusal) -> Answer {
+    private mutating func answer(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let endpoint: Endpoint
         switch Endpoint.match(method: call.request.method, path: call.request.path) {
         case .endpoint(let found, let arguments): (endpoint, call.pathArguments) = (found, arguments)
@@ -58,7 +58,7 @@ struct Backend: Sendable {
         return try self.perform(endpoint, &call)
     }
 
-    private mutating func perform(_ endpoint: Endpoint, _ call: inout Call) throws(Refusal) -> Answer {
+    private mutating func perform(_ endpoint: Endpoint, _ call: inout Call) throws(BackendRefusal) -> Answer {
         switch endpoint {
         case .serverStatus: self.serverStatus(call)
         case .createTemporaryKey: try self.createTemporaryKey(&call)
@@ -110,14 +110,14 @@ struct Backend: Sendable {
         ])
     }
 
-    private func checkCloudCredentials(of request: ReceivedRequest) throws(Refusal) {
+    private func checkCloudCredentials(of request: ReceivedRequest) throws(BackendRefusal) {
         let words = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].caseInsensitiveEquals("Basic"), let given = Base64.decode(words[1]),
+        guard words.count == 2, words[0].caseInsensitiveEquals("Basic"), let given = Base64.decode(String(words[1])),
             let expected = self.cloudCredentials, constantTimeEquals(given, expected)
         else { throw .wrongCloudCredentials }
     }
 
-    private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
+    private static func checkContentType(of request: ReceivedRequest) throws(BackendRefusal) {
         guard request.method == "POST" || request.method == "PUT" else { return }
         guard let value = request.header("Content-Type") else {
             guard request.body.isEmpty else { throw .wrongContentType }
@@ -161,7 +161,7 @@ extension Reply {
         self.describe(call)
     }
 
-    fileprivate init(_ refusal: Refusal, _ call: Call) {
+    fileprivate init(_ refusal: BackendRefusal, _ call: Call) {
         var details: JSONObject = ["code": .string(refusal.code), "message": .string(refusal.message)]
         details.members += refusal.details.members
         let body: JSONValue = ["status": "ERROR", "responseObject": .object(details)]

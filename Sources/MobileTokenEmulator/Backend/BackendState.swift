@@ -11,6 +11,8 @@ struct BackendState: Sendable, Codable {
     var offers: [String: String] = [:]
     var tokens: [String: ServerToken] = [:]
     var temporaryKeys: [String: ServerTemporaryKey] = [:]
+    /// When it pays off to look for expired ones.
+    var nextTemporaryKeySweep: Milliseconds = 0
     var recoveryCodes: [String: RecoveryCode] = [:]
     var operations = OperationLedger()
     var inbox = Inbox()

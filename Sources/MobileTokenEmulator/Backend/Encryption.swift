@@ -12,7 +12,7 @@ struct OpenedEnvelope {
     fileprivate let use: (name: String, expiration: Milliseconds)
 
     /// The plaintext as JSON; nothing is an empty object.
-    func json() throws(Refusal) -> JSONObject {
+    func json() throws(BackendRefusal) -> JSONObject {
         guard !self.plaintext.isEmpty else { return [:] }
         let limits = JSONLimits(maximumDepth: 64)
         guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
@@ -28,7 +28,7 @@ extension Backend {
         _ call: inout Call,
         scope: EncryptionHeader.Scope,
         path: ECIESPath
-    ) throws(Refusal) -> OpenedEnvelope {
+    ) throws(BackendRefusal) -> OpenedEnvelope {
         guard let text = call.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
@@ -64,7 +64,7 @@ extension Backend {
         path: ECIESPath,
         uriID: String,
         allowing types: Set<SignatureType>
-    ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
+    ) throws(BackendRefusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
         do {
             let header = try self.signatureHeader(of: &call)
             var opened: OpenedEnvelope?
@@ -82,12 +82,12 @@ extension Backend {
                 opened = try self.open(try call.json(), recipient, at: call.now)
             }
             let signature = try self.verify(header, &call, uriID: uriID, allowing: types)
-            guard let opened else { throw Refusal.encryption("the envelope was not opened") }
+            guard let opened else { throw BackendRefusal.encryption("the envelope was not opened") }
             self.remember(opened, at: call.now)
             return (signature, opened)
         } catch let failure as AuthenticationFailure {
             throw AuthenticationDialect.powerAuth.refusal(failure)
-        } catch let refusal as Refusal {
+        } catch let refusal as BackendRefusal {
             throw refusal
         } catch {
             throw .encryption("the request cannot be opened")
@@ -104,7 +104,7 @@ extension Backend {
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(Refusal) -> OpenedEnvelope {
+    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(BackendRefusal) -> OpenedEnvelope {
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
         var scope = ECIESScope.application
         if let activation = recipient.activation {
@@ -143,7 +143,7 @@ extension Backend {
         for request: ECIESRequest,
         _ recipient: Recipient,
         at now: Milliseconds
-    ) throws(Refusal) -> (P256PrivateKey, Milliseconds) {
+    ) throws(BackendRefusal) -> (P256PrivateKey, Milliseconds) {
         var expiration = now + Self.envelopeAge
         if let timestamp = request.timestamp, recipient.version.usesTimestamps {
             guard timestamp <= now + self.limits.encryptionTimestampAhead.inMilliseconds else {
@@ -170,7 +170,7 @@ extension Backend {
     }
 
     /// Encrypts an answer for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal) -> JSONValue {
+    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(BackendRefusal) -> JSONValue {
         var decryptor = envelope.decryptor
         do {
             let nonce = self.state.randomness.bytes(16)

@@ -1,7 +1,7 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createMessage(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func createMessage(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let request = try call.json()
         let userID = try request.text("userId")
         let (subject, summary) = (try request.text("subject"), try request.text("summary"))

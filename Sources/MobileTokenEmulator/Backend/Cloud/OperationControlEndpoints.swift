@@ -2,13 +2,13 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createOperation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func createOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let request = try call.json()
         let draft = try self.draft(of: request)
         let userID = try request.optionalText("userId").flatMap { $0.isEmpty ? nil : $0 }
         let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
         guard self.state.applications[applicationID] != nil else {
-            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let activationID = try request.optionalText("registrationId")
         if let activationID, self.state.activations[activationID]?.userID != userID {
@@ -43,11 +43,11 @@ extension Backend {
         return Answer(body: self.controlled(operation, at: call.now))
     }
 
-    func operation(_ call: inout Call) throws(Refusal) -> Answer {
+    func operation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         Answer(body: self.controlled(try self.addressedOperation(call), at: call.now))
     }
 
-    func listAllOperations(_ call: inout Call) throws(Refusal) -> Answer {
+    func listAllOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let userID = call.request.queryValue("userId")
         let listed = self.state.operations.newestFirst.lazy
             .filter { userID == nil || $0.userID == userID }
@@ -55,17 +55,17 @@ extension Backend {
         return Answer(body: ["operations": .array(listed.map { self.controlled($0, at: call.now) })])
     }
 
-    mutating func cancelOperation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func cancelOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let operation = try self.addressedOperation(call)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let reason = call.request.queryValue("statusReason")
-        self.update(operation.id, &call) { $0.cancel(reason: reason, at: call.now) }
+        self.update(operation.id, &call) { $0.cancel(reason: reason, at: $1) }
         return Answer(body: self.controlled(try self.addressedOperation(call), at: call.now))
     }
 
-    func addressedOperation(_ call: Call) throws(Refusal) -> ServerOperation {
-        guard let id = call.pathArguments.first, let operation = self.state.operations[id: id] else {
-            throw Refusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
+    func addressedOperation(_ call: Call) throws(BackendRefusal) -> ServerOperation {
+        guard let id = call.pathArguments.first, let operation = self.state.operations[id] else {
+            throw BackendRefusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
         }
         return operation
     }
@@ -118,10 +118,10 @@ private struct OperationDraft {
 }
 
 extension Backend {
-    private func draft(of request: JSONObject) throws(Refusal) -> OperationDraft {
+    private func draft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
         guard let name = try request.optionalText("template") else { return try Self.customDraft(of: request) }
         guard let template = self.operationTemplates[name] else {
-            throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
+            throw BackendRefusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
         }
         let parameters = template.completing(try request.optionalObject("parameters")?.valuesByName ?? [:])
         do {
@@ -147,8 +147,8 @@ extension Backend {
     }
 
     /// An operation with a body of its own in place of a template.
-    private static func customDraft(of request: JSONObject) throws(Refusal) -> OperationDraft {
-        let type = try request.optionalText("operationType") ?? request.text("name")
+    private static func customDraft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
+        let type = try request.text("operationType", or: "name")
         let data = try request.text("data")
         guard let formData = try request.optionalObject("formData") else { throw .invalidRequest("'formData' is missing") }
         _ = try (formData.text("title"), formData.text("message"))
@@ -176,7 +176,7 @@ extension Backend {
         of request: JSONObject,
         _ draft: OperationDraft,
         _ now: Milliseconds
-    ) throws(Refusal) -> Milliseconds {
+    ) throws(BackendRefusal) -> Milliseconds {
         if let expires = try request.optionalInteger("timestampExpires") {
             guard expires > now else { throw .invalidRequest("'timestampExpires' is not in the future") }
             return expires

@@ -2,14 +2,14 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func countMessages(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func countMessages(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
         var count = 0
         for message in self.state.inbox.newestFirst(ofUser: activation.userID) where !message.isRead { count += 1 }
         return .object(["countUnread": .number(JSONNumber(count))])
     }
 
-    mutating func listMessages(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func listMessages(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
         let request = try call.requestObject()
         let page = try request.optionalInteger("page") ?? 0
@@ -24,18 +24,18 @@ extension Backend {
         return .object(.array(messages.map { Self.presented($0, withBody: false) }))
     }
 
-    mutating func messageDetail(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func messageDetail(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let message = try self.addressedMessage(&call)
         return .object(Self.presented(message, withBody: true))
     }
 
-    mutating func markMessageRead(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func markMessageRead(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let message = try self.addressedMessage(&call)
         self.markRead([message], &call)
         return .ok
     }
 
-    mutating func markAllMessagesRead(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func markAllMessagesRead(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
         self.markRead(Array(self.state.inbox.newestFirst(ofUser: activation.userID)), &call)
         return .ok
@@ -48,7 +48,7 @@ extension Backend {
         }
     }
 
-    private mutating func addressedMessage(_ call: inout Call) throws(Refusal) -> InboxMessage {
+    private mutating func addressedMessage(_ call: inout Call) throws(BackendRefusal) -> InboxMessage {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
         let id = try call.requestObject().text("id")
         guard let message = self.state.inbox.message(id, ofUser: activation.userID) else {

@@ -2,12 +2,12 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func listOperations(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func listOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .mobileToken)
-        return self.operationList(of: activation, &call) { $0.status == .pending }
+        return self.operationList(of: activation, call) { $0.status == .pending }
     }
 
-    mutating func operationHistory(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func operationHistory(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(
             &call,
             uriID: "/operation/history",
@@ -15,41 +15,43 @@ extension Backend {
             dialect: .mobileToken
         )
         _ = try call.json()
-        return self.operationList(of: signature.activation, &call) { _ in true }
+        return self.operationList(of: signature.activation, call) { _ in true }
     }
 
     private func operationList(
         of activation: ServerActivation,
-        _ call: inout Call,
+        _ call: Call,
         where isListed: (ServerOperation) -> Bool
     ) -> Answer {
         let language = call.request.header("Accept-Language")
-        let operations = self.state.operations.newestFirst(ofUser: activation.userID)
-            .lazy.filter { $0.isVisible(to: activation) && isListed($0) }
-            .compactMap { self.presented($0, acceptLanguage: language) }
-            .prefix(self.limits.listLength)
-        return self.timed(.array(Array(operations)), call)
+        var listed: [JSONValue] = []
+        for operation in self.state.operations.newestFirst(ofUser: activation.userID)
+        where operation.isVisible(to: activation) && isListed(operation) {
+            guard listed.count < self.limits.listLength else { break }
+            if let shown = self.presented(operation, acceptLanguage: language) { listed.append(shown) }
+        }
+        return self.timed(.array(listed), call)
     }
 
-    mutating func operationDetail(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func operationDetail(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .mobileToken)
         let operation = try self.pendingOperation(try call.requestObject().text("id"), for: activation)
         return try self.answer(showing: operation, call)
     }
 
-    mutating func claimOperation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func claimOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .mobileToken)
         var operation = try self.pendingOperation(try call.requestObject().text("id"), for: activation)
         operation.userID = activation.userID
         let answer = try self.answer(showing: operation, call)
-        if self.state.operations[id: operation.id]?.userID == nil {
+        if self.state.operations[operation.id]?.userID == nil {
             self.state.operations.claim(operation.id, for: activation.userID)
             call.report(operation)
         }
         return answer
     }
 
-    mutating func authorizeOperation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func authorizeOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature: AuthenticatedSignature
         do {
             signature = try self.authenticateSignature(
@@ -81,13 +83,13 @@ extension Backend {
             mobileTokenData: mobileTokenData.map(JSONValue.object)
         )
         guard let objection = operation.objection(to: approval) else {
-            self.update(operation.id, &call) { $0.approve(approval, at: call.now) }
+            self.update(operation.id, &call) { $0.approve(approval, at: $1) }
             return .ok
         }
         throw self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &call)
     }
 
-    mutating func rejectOperation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func rejectOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(
             &call,
             uriID: "/operation/cancel",
@@ -102,12 +104,12 @@ extension Backend {
         guard operation.userID == activation.userID, operation.isVisible(to: activation) else {
             throw .operationFailed("the operation belongs to another user or to nobody yet")
         }
-        self.update(operation.id, &call) { operation in
+        self.update(operation.id, &call) { operation, now in
             operation.reject(
                 by: activation.id,
                 reason: reason,
                 mobileTokenData: mobileTokenData.map(JSONValue.object),
-                at: call.now
+                at: now
             )
         }
         return .ok
@@ -116,23 +118,23 @@ extension Backend {
 
 extension Backend {
     /// Counts a failed authentication on the operation that the request names, if there is one to decide.
-    private mutating func countingFailure(of refusal: Refusal, _ call: inout Call) -> Refusal {
+    private mutating func countingFailure(of refusal: BackendRefusal, _ call: inout Call) -> BackendRefusal {
         guard refusal.status == 401, let id = try? call.requestObject().text("id"),
-            self.state.operations[id: id]?.status == .pending
+            self.state.operations[id]?.status == .pending
         else { return refusal }
         return self.countingFailure(of: refusal, ofOperation: id, &call)
     }
 
     /// The last failure that is allowed turns into what is told of a failed operation.
     private mutating func countingFailure(
-        of refusal: Refusal,
+        of refusal: BackendRefusal,
         ofOperation id: String,
         _ call: inout Call
-    ) -> Refusal {
-        self.update(id, &call) { $0.countFailure(at: call.now) }
-        guard self.state.operations[id: id]?.status == .failed else { return refusal }
-        let told = Refusal.notPending(.failed)
-        return Refusal(
+    ) -> BackendRefusal {
+        self.update(id, &call) { $0.countFailure(at: $1) }
+        guard self.state.operations[id]?.status == .failed else { return refusal }
+        let told = BackendRefusal.notPending(.failed)
+        return BackendRefusal(
             told.status,
             told.code,
             told.message,
@@ -140,19 +142,24 @@ extension Backend {
         )
     }
 
-    mutating func update(_ id: String, _ call: inout Call, _ change: (inout ServerOperation) -> Void) {
-        self.state.operations.update(id, change)
-        if let operation = self.state.operations[id: id] { call.report(operation) }
+    mutating func update(
+        _ id: String,
+        _ call: inout Call,
+        _ change: (inout ServerOperation, Milliseconds) -> Void
+    ) {
+        let now = call.now
+        self.state.operations.update(id) { change(&$0, now) }
+        if let operation = self.state.operations[id] { call.report(operation) }
     }
 
     /// An operation of this identifier that can still be decided, whoever may do so.
-    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(Refusal) -> ServerOperation {
-        guard let operation = self.state.operations[id: id] else {
+    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(BackendRefusal) -> ServerOperation {
+        guard let operation = self.state.operations[id] else {
             throw .invalidRequest("There is no such operation")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
         if let flag = operation.activationFlag, !activation.flags.contains(flag) {
-            throw Refusal(
+            throw BackendRefusal(
                 400,
                 "OPERATION_REQUIRES_ACTIVATION_FLAG",
                 "The operation requires an activation flag",
@@ -163,15 +170,15 @@ extension Backend {
     }
 
     /// An operation that the activation may see and that is not finished.
-    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(Refusal) -> ServerOperation {
-        guard let operation = self.state.operations[id: id], operation.isVisible(to: activation) else {
+    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(BackendRefusal) -> ServerOperation {
+        guard let operation = self.state.operations[id], operation.isVisible(to: activation) else {
             throw .invalidRequest("There is no such operation")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
         return operation
     }
 
-    private func answer(showing operation: ServerOperation, _ call: Call) throws(Refusal) -> Answer {
+    private func answer(showing operation: ServerOperation, _ call: Call) throws(BackendRefusal) -> Answer {
         let language = call.request.header("Accept-Language")
         guard let shown = self.presented(operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
@@ -191,7 +198,7 @@ extension Backend {
     }
 
     /// Devices whose user is still being verified carry a flag and decide nothing.
-    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(Refusal) {
+    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(BackendRefusal) {
         let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
         if let flag = flags.first(where: activation.flags.contains) {
             throw .invalidActivation("the activation has the flag \(flag)")

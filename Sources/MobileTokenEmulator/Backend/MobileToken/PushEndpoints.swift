@@ -1,13 +1,13 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func registerDevice(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func registerDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
         return try self.register(activation, &call)
     }
 
     /// The older form, with a signature in place of a token.
-    mutating func registerSignedDevice(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func registerSignedDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(
             &call,
             uriID: "/push/device/register",
@@ -17,7 +17,7 @@ extension Backend {
         return try self.register(signature.activation, &call)
     }
 
-    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(Refusal) -> Answer {
+    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(BackendRefusal) -> Answer {
         let request = try call.requestObject()
         let (platform, token) = (try request.text("platform"), try request.text("token"))
         let environment = try request.optionalText("environment")
@@ -27,7 +27,7 @@ extension Backend {
         }
         try self.refuseUnverifiedDevice(activation)
         guard token.utf8.count <= Self.longestPushToken else {
-            throw Refusal(
+            throw BackendRefusal(
                 400,
                 "PUSH_REGISTRATION_FAILED",
                 "Push registration failed",

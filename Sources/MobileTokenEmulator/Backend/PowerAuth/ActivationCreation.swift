@@ -4,7 +4,7 @@ internal import PowerAuthProtocol
 extension Backend {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
-    mutating func createActivation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func createActivation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let outer = try self.openEncrypted(&call, scope: .application, path: .genericApplication)
         let layer = try outer.json()
         let inner = try self.openInner(of: layer, outer, at: call.now)
@@ -15,8 +15,8 @@ extension Backend {
         // Nothing is refused any more.
         self.remember(outer, at: call.now)
         self.remember(inner, at: call.now)
-        let activation = self.begin(grant, device, request.description, &call)
-        let recovery = self.issueRecoveryCode(for: activation)
+        let activation = self.begin(grant, device, request.description, outer.application, &call)
+        let recovery = try self.issueRecoveryCode(for: activation)
         var keys: JSONObject = [
             "activationId": .string(activation.id),
             "serverPublicKey": .string(Base64.encode(device.serverKey.publicKey.uncompressed)),
@@ -33,7 +33,7 @@ extension Backend {
         of layer: JSONObject,
         _ outer: OpenedEnvelope,
         at now: Milliseconds
-    ) throws(Refusal) -> OpenedEnvelope {
+    ) throws(BackendRefusal) -> OpenedEnvelope {
         guard let data = try layer.optionalObject("activationData") else {
             throw .invalidRequest("'activationData' is missing")
         }
@@ -50,7 +50,7 @@ extension Backend {
     private mutating func binding(
         to devicePublicKey: P256PublicKey,
         version: ProtocolVersion
-    ) throws(Refusal) -> DeviceBinding {
+    ) throws(BackendRefusal) -> DeviceBinding {
         var randomness = self.state.randomness
         do {
             let binding = try DeviceBinding(
@@ -83,9 +83,9 @@ private struct ActivationRequest {
     let devicePublicKey: P256PublicKey
     let description: ServerActivation.Description
 
-    init(outer: JSONObject, inner: JSONObject) throws(Refusal) {
+    init(outer: JSONObject, inner: JSONObject) throws(BackendRefusal) {
         // The documentation says `activationType`, clients send `type`.
-        let kind = try outer.optionalText("type") ?? outer.text("activationType")
+        let kind = try outer.text("type", or: "activationType")
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
         var identity: [String: String] = [:]
         for (name, value) in try outer.optionalObject("identityAttributes")?.valuesByName ?? [:] {
@@ -123,7 +123,7 @@ extension Backend {
         of request: ActivationRequest,
         _ application: ServerApplication,
         _ call: inout Call
-    ) throws(Refusal) -> ActivationGrant {
+    ) throws(BackendRefusal) -> ActivationGrant {
         switch request.kind {
         case .code:
             return .registration(try self.registration(waitingFor: request, application, &call))
@@ -145,7 +145,7 @@ extension Backend {
         waitingFor request: ActivationRequest,
         _ application: ServerApplication,
         _ call: inout Call
-    ) throws(Refusal) -> ServerActivation {
+    ) throws(BackendRefusal) -> ServerActivation {
         guard let code = request.identity["code"], let id = self.state.offers[code],
             let activation = self.state.activations[id]
         else { throw .activation("the activation code is unknown, used or expired") }
@@ -165,7 +165,7 @@ extension Backend {
     private mutating func recoveryCode(
         of request: ActivationRequest,
         _ application: ServerApplication
-    ) throws(Refusal) -> RecoveryCode {
+    ) throws(BackendRefusal) -> RecoveryCode {
         guard let code = request.identity["recoveryCode"], let puk = request.identity["puk"],
             let recovery = self.state.recoveryCodes[code], recovery.applicationID == application.id
         else { throw .activation("the recovery code is unknown") }
@@ -175,7 +175,7 @@ extension Backend {
             if recovery.failures + 1 >= RecoveryCode.maximumFailures {
                 self.state.recoveryCodes[code]?.status = .blocked
             }
-            var refusal = Refusal.recovery("the PUK is wrong")
+            var refusal = BackendRefusal.recovery("the PUK is wrong")
             refusal.details = ["currentRecoveryPukIndex": 1]
             throw refusal
         }
@@ -186,6 +186,7 @@ extension Backend {
         _ grant: ActivationGrant,
         _ device: DeviceBinding,
         _ description: ServerActivation.Description,
+        _ application: ServerApplication,
         _ call: inout Call
     ) -> ServerActivation {
         var activation: ServerActivation
@@ -196,7 +197,7 @@ extension Backend {
             // Where the user's own code was checked, nothing is left to confirm.
             activation.bind(device, description, commits: registration.otp?.stage == .keyExchange)
         case .credentials(let userID):
-            activation = self.newActivation(userID: userID, applicationID: self.defaultApplicationID, call.now)
+            activation = self.newActivation(userID: userID, applicationID: application.id, call.now)
             activation.bind(device, description, commits: true)
         case .recovery(let recovery):
             self.remove(recovery.activationID, &call)
@@ -224,8 +225,11 @@ extension Backend {
         )
     }
 
-    private mutating func issueRecoveryCode(for activation: ServerActivation) -> RecoveryCode {
-        let code = ActivationCode(random: self.state.randomness.bytes(ActivationCode.randomByteCount)).text
+    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(BackendRefusal) -> RecoveryCode {
+        let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
+        guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
+            throw .activation("no recovery code can be made")
+        }
         let puk = (0..<10).map { _ in String(Int.random(in: 0...9, using: &self.state.randomness)) }.joined()
         let recovery = RecoveryCode(
             code: code,

@@ -2,7 +2,7 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func activationStatus(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func activationStatus(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let request = try call.requestObject()
         let id = try request.text("activationId")
         guard let challenge = Base64.decode(try request.text("challenge")), challenge.count == 16 else {
@@ -30,15 +30,15 @@ extension Backend {
         _ device: DeviceBinding,
         challenge: [UInt8],
         nonce: [UInt8]
-    ) throws(Refusal) -> [UInt8] {
+    ) throws(BackendRefusal) -> [UInt8] {
         do {
             let blob = ActivationStatusBlob(
-                status: activation.status.code,
+                state: activation.status.state,
+                counterByte: device.counter.byte,
                 failedAttempts: UInt8(clamping: activation.failedAttempts),
-                maximumFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),
+                maxFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),
                 lookAhead: UInt8(clamping: self.limits.lookAhead),
-                counter: device.counter,
-                transportKey: device.keys.transport
+                counterHash: try device.counter.hash(transportKey: device.keys.transport)
             )
             return try blob.encrypted(transportKey: device.keys.transport, challenge: challenge, nonce: nonce)
         } catch {
@@ -46,18 +46,18 @@ extension Backend {
         }
     }
 
-    mutating func removeActivation(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func removeActivation(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(&call, uriID: "/pa/activation/remove", allowing: .twoFactors)
         self.remove(signature.activation.id, &call)
         return .object(["activationId": .string(signature.activation.id)])
     }
 
-    mutating func validateSignature(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func validateSignature(_ call: inout Call) throws(BackendRefusal) -> Answer {
         _ = try self.authenticateSignature(&call, uriID: "/pa/signature/validate", allowing: .onlineFactors)
         return .ok
     }
 
-    mutating func userInfo(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func userInfo(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let envelope = try self.openEncrypted(&call, scope: .activation, path: .genericActivation)
         _ = try envelope.json()
         guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
@@ -74,7 +74,7 @@ extension Backend {
         ]
     }
 
-    mutating func confirmRecovery(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func confirmRecovery(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let (signature, envelope) = try self.authenticateEncrypted(
             &call,
             path: .recoveryConfirm,

@@ -11,10 +11,10 @@ extension Backend {
         otp: ActivationOTP?,
         _ now: Milliseconds
     ) throws(CryptoError) -> ServerActivation {
-        let code = self.freshActivationCode()
+        let code = try self.freshActivationCode(signedBy: application.masterKey)
         let offer = ServerActivation.Offer(
-            code: code.text,
-            signature: Base64.encode(try application.masterKey.derSignature(for: Array(code.text.utf8))),
+            code: code.code,
+            signature: Base64.encode(code.signature ?? []),
             expires: now + self.limits.activationCodeLifetime.inMilliseconds
         )
         let activation = ServerActivation(
@@ -33,10 +33,11 @@ extension Backend {
         return activation
     }
 
-    private mutating func freshActivationCode() -> ActivationCode {
+    private mutating func freshActivationCode(signedBy key: P256PrivateKey) throws(CryptoError) -> ActivationCode {
         while true {
-            let code = ActivationCode(random: self.state.randomness.bytes(ActivationCode.randomByteCount))
-            if self.state.offers[code.text] == nil { return code }
+            let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
+            let code = try ActivationCode(randomBytes: randomBytes, signedBy: key)
+            if self.state.offers[code.code] == nil { return code }
         }
     }
 

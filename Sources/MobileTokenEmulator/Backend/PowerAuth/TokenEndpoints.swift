@@ -2,7 +2,7 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createToken(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func createToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let (signature, envelope) = try self.authenticateEncrypted(
             &call,
             path: .tokenCreate,
@@ -28,14 +28,14 @@ extension Backend {
 
     /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
     /// lost.
-    mutating func removeToken(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func removeToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(&call, uriID: "/pa/token/remove", allowing: .onlineFactors)
         let id = try call.requestObject().text("tokenId")
         if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
         return .object(["tokenId": .string(id)])
     }
 
-    mutating func unlockVault(_ call: inout Call) throws(Refusal) -> Answer {
+    mutating func unlockVault(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let (signature, envelope) = try self.authenticateEncrypted(
             &call,
             path: .vaultUnlock,
@@ -44,7 +44,7 @@ extension Backend {
         )
         if let reason = try envelope.json().optionalText("reason") {
             guard Self.isVaultReason(reason) else {
-                throw Refusal(
+                throw BackendRefusal(
                     400,
                     "ERR_SECURE_VAULT",
                     "POWER_AUTH_SECURE_VAULT_INVALID",
@@ -52,8 +52,10 @@ extension Backend {
                 )
             }
         }
-        guard let keys = signature.activation.device?.keys, let wrapped = try? Vault.wrap(keys) else {
-            throw Refusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
+        guard let keys = signature.activation.device?.keys,
+            let wrapped = try? Vault.encrypt(vaultKey: keys.vault, transportKey: keys.transport)
+        else {
+            throw BackendRefusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
         }
         let answer: JSONValue = [
             "activationId": .string(signature.activation.id),

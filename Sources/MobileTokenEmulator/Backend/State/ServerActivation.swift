@@ -15,14 +15,14 @@ struct ServerActivation: Sendable, Codable, Identifiable {
         case blocked = "BLOCKED"
         case removed = "REMOVED"
 
-        /// The number in a status blob.
-        var code: UInt8 {
+        /// As a status blob tells it.
+        var state: ActivationState {
             switch self {
-            case .created: 1
-            case .pendingCommit: 2
-            case .active: 3
-            case .blocked: 4
-            case .removed: 5
+            case .created: .created
+            case .pendingCommit: .pendingCommit
+            case .active: .active
+            case .blocked: .blocked
+            case .removed: .removed
             }
         }
     }
@@ -34,6 +34,7 @@ struct ServerActivation: Sendable, Codable, Identifiable {
         let signature: String
         let expires: Milliseconds
 
+        /// The content of the QR code that a device scans.
         var qrCode: String { "\(self.code)#\(self.signature)" }
     }
 

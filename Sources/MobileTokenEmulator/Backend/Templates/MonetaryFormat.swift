@@ -26,6 +26,9 @@ struct MonetaryFormat {
         symbols: ["EUR": "€", "USD": "$", "GBP": "£"]
     )
 
+    /// The languages that have rules here; English has them for the rest.
+    static let languages = ["en", "cs", "de"]
+
     init(language: String) {
         self =
             switch language {

@@ -1,7 +1,7 @@
 internal import PowerAuthProtocol
 
 /// Why a request is not granted, with the answer it gets.
-struct Refusal: Error {
+struct BackendRefusal: Error {
     let status: Int
     let code: String
     /// For the client.
@@ -22,7 +22,7 @@ struct Refusal: Error {
 }
 
 // The codes and messages of the standard endpoints are those the reference integration publishes.
-extension Refusal {
+extension BackendRefusal {
     static func invalidRequest(_ reason: String) -> Self {
         Self(400, "INVALID_REQUEST", reason)
     }
@@ -94,12 +94,12 @@ enum AuthenticationDialect {
     /// The operations of the Mobile Token API.
     case mobileToken
 
-    func refusal(_ failure: AuthenticationFailure) -> Refusal {
+    func refusal(_ failure: AuthenticationFailure) -> BackendRefusal {
         switch self {
         case .powerAuth:
-            Refusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
+            BackendRefusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
         case .mobileToken:
-            Refusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
+            BackendRefusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
         }
     }
 }
