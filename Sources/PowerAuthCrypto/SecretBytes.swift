@@ -5,10 +5,12 @@ internal import COpenSSL
 /// Copies of the value share one buffer, so copying a `SecretBytes` never copies the secret. It prints as
 /// `<16 secret bytes>`, compares in constant time, and is deliberately not `Codable`.
 public struct SecretBytes: Sendable, Equatable {
-    private let buffer: Buffer
+    // Unsafe to the compiler, because a managed buffer cannot be `Sendable`: it is written only inside the initialisers,
+    // before any other owner exists, and wiped in `deinit`, when none is left. All accesses in between are reads.
+    private nonisolated(unsafe) let buffer: Buffer
 
     /// The number of bytes.
-    public var count: Int { self.buffer.bytes.count }
+    public var count: Int { self.buffer.header.count }
 
     /// Creates a secret that `fill` writes straight into its final home, leaving no copy behind.
     ///
@@ -17,7 +19,7 @@ public struct SecretBytes: Sendable, Equatable {
         count: Int,
         initializingWith fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
-        let buffer = Buffer(count: count)
+        let buffer = Buffer.zeroed(count: count)
         try fill(buffer.bytes)
         self.buffer = buffer
     }
@@ -32,32 +34,47 @@ public struct SecretBytes: Sendable, Equatable {
         self.init(copying: text.utf8)
     }
 
+    /// Copies bytes, and lends them to `observer` once more when they have been wiped: for tests of the wiping.
+    package init(copying bytes: [UInt8], whenWiped observer: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
+        self.init(copying: bytes)
+        self.buffer.header.observer = observer
+    }
+
     /// Lends the bytes to `body`. Do not let the pointer, or a copy of the bytes, outlive the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try body(UnsafeRawBufferPointer(self.buffer.bytes))
+        defer { withExtendedLifetime(self.buffer) {} }
+        return try body(UnsafeRawBufferPointer(self.buffer.bytes))
     }
 
     /// Whether both hold the same bytes. Takes the same time wherever they differ.
     public static func == (one: Self, other: Self) -> Bool {
-        one.count == other.count
-            && CRYPTO_memcmp(one.buffer.bytes.baseAddress, other.buffer.bytes.baseAddress, one.count) == 0
+        one.withUnsafeBytes { one in other.withUnsafeBytes { other in constantTimeEquals(one, other) } }
     }
 
-    private final class Buffer: Sendable {
-        // Written only inside `init(count:initializingWith:)`, before any other owner exists, and wiped in `deinit`,
-        // when none is left: all reads in between are of constant memory.
-        nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
+    private struct Header {
+        let count: Int
+        var observer: (@Sendable (UnsafeRawBufferPointer) -> Void)?
+    }
 
-        init(count: Int) {
-            self.bytes = .allocate(byteCount: count, alignment: 16)
-            self.bytes.initializeMemory(as: UInt8.self, repeating: 0)
+    private final class Buffer: ManagedBuffer<Header, UInt8> {
+        static func zeroed(count: Int) -> Buffer {
+            let buffer = Self.create(minimumCapacity: count) { _ in Header(count: count) }
+            buffer.withUnsafeMutablePointerToElements { $0.initialize(repeating: 0, count: count) }
+            // `create` is inherited, hence typed as the superclass, but makes an instance of this class.
+            return unsafeDowncast(buffer, to: Buffer.self)
+        }
+
+        var bytes: UnsafeMutableRawBufferPointer {
+            self.withUnsafeMutablePointers { header, elements in
+                UnsafeMutableRawBufferPointer(start: elements, count: header.pointee.count)
+            }
         }
 
         deinit {
             OPENSSL_cleanse(self.bytes.baseAddress, self.bytes.count)
-            self.bytes.deallocate()
+            self.header.observer?(UnsafeRawBufferPointer(self.bytes))
         }
     }
 }

@@ -1,0 +1,155 @@
+internal import COpenSSL
+
+/// AES-128 in CBC mode.
+package enum AES128CBC {
+    /// How the last block is filled.
+    package enum Padding: Sendable {
+        /// PKCS#7: one to sixteen bytes, each of them their number.
+        case pkcs7
+        /// None: the text must be whole blocks.
+        case none
+    }
+
+    /// The length of a key, an initialisation vector and a block: 16 bytes.
+    package static let blockByteCount = 16
+    /// The initialisation vector of all zeros, for keys that encrypt one text only.
+    package static let zeroIV = [UInt8](repeating: 0, count: Self.blockByteCount)
+
+    /// Encrypts.
+    ///
+    /// - Throws: `invalidLength` when key or vector are not 16 bytes, or the text is not whole blocks without padding.
+    package static func encrypt(
+        _ plaintext: [UInt8],
+        key: SecretBytes,
+        iv: [UInt8] = Self.zeroIV,
+        padding: Padding
+    ) throws(CryptoError) -> [UInt8] {
+        try plaintext.withBytes { (plaintext) throws(CryptoError) in
+            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
+                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
+            }
+        }
+    }
+
+    /// Encrypts a key.
+    ///
+    /// - Throws: `invalidLength` when key or vector are not 16 bytes, or the text is not whole blocks without padding.
+    package static func encrypt(
+        _ plaintext: SecretBytes,
+        key: SecretBytes,
+        iv: [UInt8] = Self.zeroIV,
+        padding: Padding
+    ) throws(CryptoError) -> [UInt8] {
+        try plaintext.withUnsafeBytes { (plaintext) throws(CryptoError) in
+            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
+                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
+            }
+        }
+    }
+
+    /// Decrypts.
+    ///
+    /// - Throws: `invalidLength` when something is not of whole blocks, `invalidPadding` when the last one does not end
+    ///   as it must.
+    package static func decrypt(
+        _ ciphertext: [UInt8],
+        key: SecretBytes,
+        iv: [UInt8] = Self.zeroIV,
+        padding: Padding
+    ) throws(CryptoError) -> [UInt8] {
+        try ciphertext.withBytes { (ciphertext) throws(CryptoError) in
+            try Self.array(capacity: ciphertext.count + Self.blockByteCount) { (output) throws(CryptoError) in
+                try Self.apply(encrypting: false, ciphertext, key: key, iv: iv, padding: padding, into: output)
+            }
+        }
+    }
+
+    /// Decrypts a key, leaving no copy of it behind.
+    ///
+    /// - Throws: `invalidLength` when something is not of whole blocks, `invalidPadding` when the last one does not end
+    ///   as it must.
+    package static func decryptSecret(
+        _ ciphertext: [UInt8],
+        key: SecretBytes,
+        iv: [UInt8] = Self.zeroIV,
+        padding: Padding
+    ) throws(CryptoError) -> SecretBytes {
+        var count = 0
+        let padded = try SecretBytes(count: ciphertext.count + Self.blockByteCount) { (output) throws(CryptoError) in
+            count = try ciphertext.withBytes { (ciphertext) throws(CryptoError) in
+                try Self.apply(encrypting: false, ciphertext, key: key, iv: iv, padding: padding, into: output)
+            }
+        }
+        return padded.withUnsafeBytes { SecretBytes(copying: $0.prefix(count)) }
+    }
+
+    private static func apply(
+        encrypting: Bool,
+        _ input: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        iv: [UInt8],
+        padding: Padding,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) -> Int {
+        let wholeBlocks = input.count.isMultiple(of: Self.blockByteCount)
+        guard key.count == Self.blockByteCount, iv.count == Self.blockByteCount,
+            wholeBlocks || (encrypting && padding == .pkcs7),
+            encrypting || padding == .none || !input.isEmpty,
+            input.count <= Int(Int32.max) - Self.blockByteCount
+        else { throw CryptoError(.invalidLength) }
+        let context = ThreadContexts.current.cipher
+        defer { EVP_CIPHER_CTX_reset(context) }  // wipes the key
+        let started = key.withUnsafeBytes { key in
+            EVP_CipherInit_ex2(
+                context,
+                Algorithm.aes128CBC,
+                key.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                iv,
+                encrypting ? 1 : 0,
+                nil
+            )
+        }
+        require(started, "EVP_CipherInit_ex2")
+        require(EVP_CIPHER_CTX_set_padding(context, padding == .pkcs7 ? 1 : 0), "EVP_CIPHER_CTX_set_padding")
+        let source = input.address.assumingMemoryBound(to: UInt8.self)
+        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var count: Int32 = 0
+        var lastCount: Int32 = 0
+        require(EVP_CipherUpdate(context, target, &count, source, Int32(input.count)), "EVP_CipherUpdate")
+        guard EVP_CipherFinal_ex(context, target?.advanced(by: Int(count)), &lastCount) == 1 else {
+            throw CryptoError.last(.invalidPadding)
+        }
+        return Int(count + lastCount)
+    }
+
+    private static func array(
+        capacity: Int,
+        _ fill: (UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int
+    ) throws(CryptoError) -> [UInt8] {
+        var outcome: Result<Int, CryptoError> = .success(0)
+        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            do throws(CryptoError) {
+                count = try fill(buffer)
+                outcome = .success(count)
+            } catch {
+                OPENSSL_cleanse(buffer.baseAddress, buffer.count)  // half a decrypted text
+                outcome = .failure(error)
+            }
+        }
+        _ = try outcome.get()
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` with a typed error.
+    func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let outcome = self.withUnsafeBytes { bytes -> Swift.Result<Result, Failure> in
+            do throws(Failure) { return .success(try body(bytes)) } catch { return .failure(error) }
+        }
+        return try outcome.get()
+    }
+}

@@ -1,0 +1,35 @@
+internal import COpenSSL
+
+/// Why a cryptographic operation was refused. Holds no key material and no input.
+package struct CryptoError: Error, Equatable, CustomStringConvertible {
+    /// The kind of refusal.
+    package enum Code: Sendable, Equatable {
+        /// libcrypto itself failed; names the operation.
+        case libcrypto(operation: String)
+        /// Not a P-256 point in compressed or uncompressed form.
+        case invalidPublicKey
+        /// Not a scalar between 1 and the order of P-256, exclusive.
+        case invalidPrivateKey
+        /// Not an ECDSA signature in the expected encoding.
+        case invalidSignatureEncoding
+        /// The padding after decryption is not PKCS#7: wrong key, or changed data.
+        case invalidPadding
+        /// A key, nonce or text whose length the algorithm does not take.
+        case invalidLength
+        /// The authentication tag does not belong to this data, key and nonce.
+        case authenticationFailed
+    }
+
+    /// The kind of refusal.
+    package let code: Code
+
+    package init(_ code: Code) { self.code = code }
+
+    package var description: String { "\(self.code)" }
+
+    /// An error for a call that failed on this thread. Drains libcrypto's queue, which others on the thread would read.
+    static func last(_ code: Code) -> Self {
+        ERR_clear_error()
+        return Self(code)
+    }
+}

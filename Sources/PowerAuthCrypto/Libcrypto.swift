@@ -1,0 +1,90 @@
+internal import COpenSSL
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// The algorithms, looked up once in the life of the process: a look-up costs more than the work it is for.
+enum Algorithm {
+    // Unsafe to the compiler, because a C pointer says nothing about threads: libcrypto's fetched methods are
+    // immutable and made to be shared, and these are never freed.
+    nonisolated(unsafe) static let sha256 = require(EVP_MD_fetch(nil, "SHA256", nil), "EVP_MD_fetch")
+    nonisolated(unsafe) static let hmac = require(EVP_MAC_fetch(nil, "HMAC", nil), "EVP_MAC_fetch")
+    nonisolated(unsafe) static let aes128CBC = require(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil), "EVP_CIPHER_fetch")
+    nonisolated(unsafe) static let aes256GCM = require(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil), "EVP_CIPHER_fetch")
+    nonisolated(unsafe) static let pbkdf2 = require(EVP_KDF_fetch(nil, "PBKDF2", nil), "EVP_KDF_fetch")
+    nonisolated(unsafe) static let x963 = require(EVP_KDF_fetch(nil, "X963KDF", nil), "EVP_KDF_fetch")
+    // As above; a group is only ever read.
+    nonisolated(unsafe) static let p256 = require(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), "EC_GROUP")
+}
+
+/// The contexts that the calls of one thread share, so that a signature allocates none.
+///
+/// Each is used and left within one synchronous call, so no two uses can meet.
+final class ThreadContexts {
+    let mac: OpaquePointer
+    let digest: OpaquePointer
+    let cipher: OpaquePointer
+    /// Makes P-256 key pairs.
+    let keyGenerator: OpaquePointer
+    /// Makes P-256 keys from their bytes.
+    let keyImporter: OpaquePointer
+    var noncePool = NoncePool()
+
+    private init() {
+        self.mac = require(EVP_MAC_CTX_new(Algorithm.hmac), "EVP_MAC_CTX_new")
+        require(COpenSSL_MAC_set_digest(self.mac, "SHA256"), "EVP_MAC_CTX_set_params")
+        self.digest = require(EVP_MD_CTX_new(), "EVP_MD_CTX_new")
+        self.cipher = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        self.keyGenerator = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
+        require(EVP_PKEY_keygen_init(self.keyGenerator), "EVP_PKEY_keygen_init")
+        require(EVP_PKEY_CTX_set_group_name(self.keyGenerator, "P-256"), "EVP_PKEY_CTX_set_group_name")
+        self.keyImporter = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
+    }
+
+    deinit {
+        EVP_MAC_CTX_free(self.mac)
+        EVP_MD_CTX_free(self.digest)
+        EVP_CIPHER_CTX_free(self.cipher)
+        EVP_PKEY_CTX_free(self.keyGenerator)
+        EVP_PKEY_CTX_free(self.keyImporter)
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let status = pthread_key_create(&key) { contexts in  // runs when a thread ends
+            guard let contexts else { return }
+            Unmanaged<ThreadContexts>.fromOpaque(contexts).release()
+        }
+        precondition(status == 0, "no thread-specific storage left")
+        return key
+    }()
+
+    /// The contexts of the calling thread, made at its first call.
+    static var current: ThreadContexts {
+        if let contexts = pthread_getspecific(Self.key) {
+            return Unmanaged<ThreadContexts>.fromOpaque(contexts).takeUnretainedValue()
+        }
+        let contexts = ThreadContexts()
+        pthread_setspecific(Self.key, Unmanaged.passRetained(contexts).toOpaque())
+        return contexts
+    }
+}
+
+/// Unwraps what libcrypto refuses only when it is out of memory or lacks its default algorithms: no caller could go on.
+func require(_ pointer: OpaquePointer?, _ operation: StaticString) -> OpaquePointer {
+    guard let pointer else { preconditionFailure("libcrypto: \(operation) failed") }
+    return pointer
+}
+
+/// Checks a call whose input is always right, so that only the library itself can fail it.
+func require(_ status: Int32, _ operation: StaticString) {
+    precondition(status == 1, "libcrypto: \(operation) failed")
+}
+
+extension UnsafeRawBufferPointer {
+    /// The address, never `nil`: libcrypto reads `NULL` as "keep the last key", not as "empty".
+    var address: UnsafeRawPointer { self.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
+}

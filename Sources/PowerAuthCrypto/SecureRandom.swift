@@ -1,0 +1,54 @@
+internal import COpenSSL
+
+/// libcrypto's random generator.
+package enum SecureRandom {
+    /// Bytes that are public once used, such as nonces, challenges and salts. Keys come from ``secret(_:)``.
+    package static func bytes(_ count: Int) -> [UInt8] {
+        precondition(count >= 0)
+        return [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+            let bytes = UnsafeMutableRawBufferPointer(bytes)
+            ThreadContexts.current.noncePool.take(into: UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(count)))
+            initialized = count
+        }
+    }
+
+    /// Bytes that stay secret. They come from libcrypto's generator for private keys.
+    package static func secret(_ count: Int) -> SecretBytes {
+        precondition(count >= 0 && count <= Int(Int32.max))
+        return SecretBytes(count: count) { bytes in
+            let status = RAND_priv_bytes(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(count))
+            require(status, "RAND_priv_bytes")
+        }
+    }
+}
+
+/// Random bytes drawn ahead, a few dozen nonces at a time: one draw costs as much as a whole signature.
+///
+/// Each byte is handed out once and cleared. They are public after use and none is ever a key, so keeping some in memory
+/// tells nobody anything worth knowing. A process that forks without `exec`, which Swift does not allow, would repeat
+/// nonces.
+struct NoncePool {
+    private static let capacity = 512
+
+    private var bytes = [UInt8](repeating: 0, count: Self.capacity)
+    private var used = Self.capacity
+
+    mutating func take(into target: UnsafeMutableRawBufferPointer) {
+        guard target.count <= Self.capacity else {
+            precondition(target.count <= Int(Int32.max))
+            let address = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return require(RAND_bytes(address, Int32(target.count)), "RAND_bytes")
+        }
+        if self.used + target.count > Self.capacity {
+            require(RAND_bytes(&self.bytes, Int32(Self.capacity)), "RAND_bytes")
+            self.used = 0
+        }
+        let start = self.used
+        self.used += target.count
+        self.bytes.withUnsafeMutableBytes { bytes in
+            let taken = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + target.count])
+            target.copyMemory(from: UnsafeRawBufferPointer(taken))
+            taken.initializeMemory(as: UInt8.self, repeating: 0)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package import PowerAuthCrypto
+
+/// An activation code: what a server hands out so that a client may activate, such as `W65WE-3T7VI-7FBS2-A4OYA`.
+///
+/// Ten random bytes and their CRC-16/ARC (big-endian) in Base32 without padding, as four groups of five joined by `-`. A QR
+/// code holds `CODE#SIGNATURE`, where the signature is ECDSA (DER, Base64) by the application's master key over the code as
+/// text with its dashes.
+public struct ActivationCode: Sendable, Hashable {
+    /// The code, four groups of five letters and digits.
+    public let code: String
+    /// The signature, in DER, when the code came with one. It must verify before the code is used.
+    public let signature: [UInt8]?
+
+    /// Why a text is no activation code.
+    public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the reason.
+        public let description: String
+
+        /// The text before `#` is not four groups of five characters of Base32, or its checksum is wrong.
+        public static let invalidCode = Self(description: "invalidCode")
+        /// The text after `#` is not Base64, or nothing.
+        public static let invalidSignature = Self(description: "invalidSignature")
+    }
+
+    /// Reads a code, alone or with its signature as in a QR code.
+    ///
+    /// Nothing is trimmed or brought to capitals: use what people typed only after having done so.
+    public init(parsing text: String) throws(ParsingError) {
+        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let code = String(parts[0])
+        guard Self.isValid(code) else { throw .invalidCode }
+        self.code = code
+        guard parts.count == 2 else {
+            self.signature = nil
+            return
+        }
+        guard let signature = Base64.decode(String(parts[1])), !signature.isEmpty else { throw .invalidSignature }
+        self.signature = signature
+    }
+
+    /// Makes a code of ten random bytes.
+    package init(randomBytes: [UInt8], signedBy masterKey: P256PrivateKey? = nil) throws(CryptoError) {
+        guard randomBytes.count == Self.randomByteCount else { throw CryptoError(.invalidLength) }
+        let checksum = randomBytes.reduce(0, CRC16.updated)
+        let code = Self.text(of: randomBytes + checksum.bigEndianBytes)
+        self.code = code
+        self.signature = try masterKey?.derSignature(for: Array(code.utf8))
+    }
+
+    /// The content of a QR code: the code, and the signature after `#` when there is one.
+    public var qrCodeContent: String {
+        self.signature.map { "\(self.code)#\(Base64.encode($0))" } ?? self.code
+    }
+
+    /// Whether the signature is by the master key of the application. A code without a signature has nothing to verify, and
+    /// is not verified.
+    package func isSigned(by masterKey: P256PublicKey) -> Bool {
+        guard let signature else { return false }
+        return masterKey.isValid(derSignature: signature, for: Array(self.code.utf8))
+    }
+
+    /// How many random bytes a code holds.
+    package static let randomByteCount = 10
+
+    /// Whether a text is an activation code without signature: its form, its spare bits, which must be zero, and its
+    /// checksum. Of the 16 texts that differ in the spare bits alone, one is the code that the server knows.
+    public static func isValid(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { characters in
+            guard characters.count == 23 else { return false }
+            var checksum: UInt16 = 0
+            var pending: UInt32 = 0
+            var pendingBits = 0
+            var byteCount = 0
+            for index in 0..<23 {
+                let character = characters[index]
+                if index % 6 == 5 {
+                    guard character == UInt8(ascii: "-") else { return false }
+                    continue
+                }
+                guard let value = Self.value(of: character) else { return false }
+                pending = pending << 5 | value
+                pendingBits += 5
+                guard pendingBits >= 8 else { continue }
+                pendingBits -= 8
+                let byte = UInt8(truncatingIfNeeded: pending >> UInt32(pendingBits))
+                pending &= (1 << UInt32(pendingBits)) - 1
+                byteCount += 1
+                guard byteCount <= Self.randomByteCount else {
+                    let expected = byteCount == 11 ? checksum >> 8 : checksum & 0xFF
+                    guard UInt16(byte) == expected else { return false }
+                    continue
+                }
+                checksum = CRC16.updated(checksum, with: byte)
+            }
+            return pending == 0
+        }
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "2")...UInt8(ascii: "7"): UInt32(character - UInt8(ascii: "2") + 26)
+        default: nil
+        }
+    }
+
+    private static func text(of bytes: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+        var text = [UInt8]()
+        var pending: UInt32 = 0
+        var pendingBits = 0
+        func append(_ value: UInt32) {
+            if text.count % 6 == 5 { text.append(UInt8(ascii: "-")) }
+            text.append(digits[Int(value & 0x1F)])
+        }
+        for byte in bytes {
+            pending = pending << 8 | UInt32(byte)
+            pendingBits += 8
+            while pendingBits >= 5 {
+                pendingBits -= 5
+                append(pending >> UInt32(pendingBits))
+            }
+        }
+        if pendingBits > 0 { append(pending << UInt32(5 - pendingBits)) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension ActivationCode: CustomStringConvertible {
+    /// A placeholder: whoever reads a code in a log can activate with it.
+    public var description: String { "<activation code>" }
+}
+
+/// CRC-16/ARC: polynomial 0x8005 mirrored, starting at zero.
+package enum CRC16 {
+    private static let table: [UInt16] = (0..<256).map { (byte: UInt16) in
+        (0..<8).reduce(byte) { remainder, _ in remainder & 1 == 1 ? remainder >> 1 ^ 0xA001 : remainder >> 1 }
+    }
+
+    /// The checksum after one more byte.
+    package static func updated(_ checksum: UInt16, with byte: UInt8) -> UInt16 {
+        checksum >> 8 ^ Self.table[Int((checksum ^ UInt16(byte)) & 0xFF)]
+    }
+}

@@ -1,0 +1,69 @@
+package import PowerAuthCrypto
+
+/// Keeps the knowledge key under the password.
+///
+/// AES-128-CBC without padding, with a zero vector, under PBKDF2 (HMAC-SHA-1, 10 000 rounds, 16-byte salt) of the password's
+/// UTF-8 bytes. There is no integrity, on purpose: a wrong password gives a wrong key, hence a signature that only the
+/// server can refuse, and count. Nothing here may ever tell whether a password is right.
+package enum KnowledgeKeyProtection {
+    /// The shortest password, in bytes.
+    package static let minimumPasswordByteCount = 4
+    /// The length of a salt. A new one is drawn with every change of the password.
+    package static let saltByteCount = 16
+
+    private static let iterations: UInt32 = 10_000
+    private static let keyByteCount = 16
+
+    /// Why a password or a stored key cannot be used.
+    package enum Failure: Error, Equatable, Sendable {
+        /// The password has fewer than four bytes.
+        case passwordTooShort
+        /// Key or salt are not 16 bytes.
+        case invalidLength
+    }
+
+    /// The key as it is stored.
+    package static func protect(
+        _ key: SecretBytes,
+        password: SecretBytes,
+        salt: [UInt8]
+    ) throws(Failure) -> SecretBytes {
+        guard key.count == Self.keyByteCount else { throw .invalidLength }
+        let protectingKey = try Self.protectingKey(password: password, salt: salt)
+        do throws(CryptoError) {
+            return SecretBytes(copying: try AES128CBC.encrypt(key, key: protectingKey, padding: .none))
+        } catch {
+            throw .invalidLength
+        }
+    }
+
+    /// The key as it signs; a wrong one for a wrong password.
+    package static func unprotect(
+        _ protectedKey: SecretBytes,
+        password: SecretBytes,
+        salt: [UInt8]
+    ) throws(Failure) -> SecretBytes {
+        guard protectedKey.count == Self.keyByteCount else { throw .invalidLength }
+        let protectingKey = try Self.protectingKey(password: password, salt: salt)
+        do throws(CryptoError) {
+            return try AES128CBC.decryptSecret(protectedKey.disclosed, key: protectingKey, padding: .none)
+        } catch {
+            throw .invalidLength
+        }
+    }
+
+    private static func protectingKey(password: SecretBytes, salt: [UInt8]) throws(Failure) -> SecretBytes {
+        guard password.count >= Self.minimumPasswordByteCount else { throw .passwordTooShort }
+        guard salt.count == Self.saltByteCount else { throw .invalidLength }
+        do throws(CryptoError) {
+            return try PBKDF2.deriveKey(
+                password: password,
+                salt: salt,
+                iterations: Self.iterations,
+                count: Self.keyByteCount
+            )
+        } catch {
+            throw .invalidLength
+        }
+    }
+}

@@ -1,0 +1,113 @@
+internal import PowerAuthCrypto
+
+/// An encrypted request, as it stands in the body: JSON with the bytes in Base64.
+package struct ECIESRequest: Sendable, Equatable {
+    /// Which temporary key it was encrypted for; `nil` before version 3.3.
+    package var temporaryKeyID: String?
+    /// The point of the sender's one-time key, 33 or 65 bytes: it is authenticated as transmitted.
+    package var ephemeralPublicKey: [UInt8]
+    package var encryptedData: [UInt8]
+    /// 32 bytes.
+    package var mac: [UInt8]
+    /// 16 bytes.
+    package var nonce: [UInt8]
+    /// Milliseconds since 1970; `nil` in version 3.1.
+    package var timestamp: Int64?
+
+    package init(
+        temporaryKeyID: String?,
+        ephemeralPublicKey: [UInt8],
+        encryptedData: [UInt8],
+        mac: [UInt8],
+        nonce: [UInt8],
+        timestamp: Int64?
+    ) {
+        self.temporaryKeyID = temporaryKeyID
+        self.ephemeralPublicKey = ephemeralPublicKey
+        self.encryptedData = encryptedData
+        self.mac = mac
+        self.nonce = nonce
+        self.timestamp = timestamp
+    }
+}
+
+/// An encrypted answer, as it stands in the body: JSON with the bytes in Base64, without any wrapping object.
+package struct ECIESResponse: Sendable, Equatable {
+    package var encryptedData: [UInt8]
+    /// 32 bytes.
+    package var mac: [UInt8]
+    /// 16 bytes; `nil` in version 3.1, which uses the nonce of the request.
+    package var nonce: [UInt8]?
+    /// Milliseconds since 1970; `nil` in version 3.1.
+    package var timestamp: Int64?
+
+    package init(encryptedData: [UInt8], mac: [UInt8], nonce: [UInt8]?, timestamp: Int64?) {
+        self.encryptedData = encryptedData
+        self.mac = mac
+        self.nonce = nonce
+        self.timestamp = timestamp
+    }
+}
+
+extension ECIESRequest: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case temporaryKeyID = "temporaryKeyId"
+        case ephemeralPublicKey, encryptedData, mac, nonce, timestamp
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.temporaryKeyID = try container.decodeIfPresent(String.self, forKey: .temporaryKeyID)
+        self.ephemeralPublicKey = try container.decodeBase64(forKey: .ephemeralPublicKey)
+        self.encryptedData = try container.decodeBase64(forKey: .encryptedData)
+        self.mac = try container.decodeBase64(forKey: .mac)
+        self.nonce = try container.decodeBase64(forKey: .nonce)
+        self.timestamp = try container.decodeIfPresent(Int64.self, forKey: .timestamp)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(self.temporaryKeyID, forKey: .temporaryKeyID)
+        try container.encode(Base64.encode(self.ephemeralPublicKey), forKey: .ephemeralPublicKey)
+        try container.encode(Base64.encode(self.encryptedData), forKey: .encryptedData)
+        try container.encode(Base64.encode(self.mac), forKey: .mac)
+        try container.encode(Base64.encode(self.nonce), forKey: .nonce)
+        try container.encodeIfPresent(self.timestamp, forKey: .timestamp)
+    }
+}
+
+extension ECIESResponse: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case encryptedData, mac, nonce, timestamp
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.encryptedData = try container.decodeBase64(forKey: .encryptedData)
+        self.mac = try container.decodeBase64(forKey: .mac)
+        self.nonce = try container.decodeBase64IfPresent(forKey: .nonce)
+        self.timestamp = try container.decodeIfPresent(Int64.self, forKey: .timestamp)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Base64.encode(self.encryptedData), forKey: .encryptedData)
+        try container.encode(Base64.encode(self.mac), forKey: .mac)
+        try container.encodeIfPresent(self.nonce.map { Base64.encode($0) }, forKey: .nonce)
+        try container.encodeIfPresent(self.timestamp, forKey: .timestamp)
+    }
+}
+
+extension KeyedDecodingContainer {
+    fileprivate func decodeBase64(forKey key: Key) throws -> [UInt8] {
+        guard let bytes = Base64.decode(try self.decode(String.self, forKey: key)) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not Base64")
+        }
+        return bytes
+    }
+
+    fileprivate func decodeBase64IfPresent(forKey key: Key) throws -> [UInt8]? {
+        guard self.contains(key), try !self.decodeNil(forKey: key) else { return nil }
+        return try self.decodeBase64(forKey: key)
+    }
+}

@@ -1,0 +1,27 @@
+/// The text form of identifiers: 32 hexadecimal digits in groups of 8-4-4-4-12, version 1 to 5, the usual variant.
+package enum UUIDText {
+    private static let groups = [8, 4, 4, 4, 12]
+
+    /// Whether a text has the form. Capitals do not matter.
+    package static func isValid(_ text: String) -> Bool {
+        let characters = Array(text.utf8)
+        guard characters.count == 36 else { return false }
+        var position = 0
+        for (index, length) in Self.groups.enumerated() {
+            if index > 0 {
+                guard characters[position] == UInt8(ascii: "-") else { return false }
+                position += 1
+            }
+            for character in characters[position..<(position + length)] {
+                switch character {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    break
+                default: return false
+                }
+            }
+            position += length
+        }
+        return "12345".utf8.contains(characters[14]) && "89abAB".utf8.contains(characters[19])
+    }
+}

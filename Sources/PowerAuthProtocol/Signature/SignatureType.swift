@@ -1,0 +1,43 @@
+/// One of the keys that a signature can be made with.
+public enum SignatureFactor: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Something you have: the activation itself.
+    case possession
+    /// Something you know: the password.
+    case knowledge
+    /// Something you are; on a server, a key held outside the activation.
+    case biometry
+}
+
+/// Which factors sign a request, under the name that goes into the request's header.
+public enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
+    /// The activation alone.
+    case possession
+    /// The password alone.
+    case knowledge
+    /// The external key alone.
+    case biometry
+    /// The activation and the password.
+    case possessionKnowledge = "possession_knowledge"
+    /// The activation and the external key.
+    case possessionBiometry = "possession_biometry"
+    /// All three.
+    case possessionKnowledgeBiometry = "possession_knowledge_biometry"
+
+    /// The factors, in the order of their components in a signature.
+    public var factors: [SignatureFactor] {
+        switch self {
+        case .possession: [.possession]
+        case .knowledge: [.knowledge]
+        case .biometry: [.biometry]
+        case .possessionKnowledge: [.possession, .knowledge]
+        case .possessionBiometry: [.possession, .biometry]
+        case .possessionKnowledgeBiometry: [.possession, .knowledge, .biometry]
+        }
+    }
+
+    /// Reads the name from a header, where capitals do not matter.
+    package init?(headerValue: String) {
+        guard headerValue.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }  // lower-casing folds others into ASCII
+        self.init(rawValue: headerValue.lowercased())
+    }
+}

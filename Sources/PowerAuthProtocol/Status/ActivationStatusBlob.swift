@@ -1,0 +1,142 @@
+package import PowerAuthCrypto
+
+/// Where an activation stands in its life.
+public enum ActivationState: UInt8, Sendable, Hashable, CaseIterable {
+    /// A code was made, and nobody has used it yet.
+    case created = 1
+    /// Keys were exchanged; the server's side has still to agree.
+    case pendingCommit = 2
+    /// Signatures are accepted.
+    case active = 3
+    /// Signatures are refused until the server's side lifts it.
+    case blocked = 4
+    /// The end: nothing leads out of it.
+    case removed = 5
+}
+
+/// What the server tells of an activation, encrypted so that only the activation's holder can read it.
+///
+/// 32 bytes: `DE C0 DE D1`, state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
+/// allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC without padding under `KEY_TRANSPORT`;
+/// the vector is `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+package struct ActivationStatusBlob: Sendable, Equatable {
+    /// Why a blob was refused.
+    package enum Failure: Error, Equatable, Sendable {
+        /// It is not 32 bytes, or challenge or nonce are not 16.
+        case invalidLength
+        /// It does not decrypt to a blob: another key, challenge or nonce, or changed. Servers also send random bytes for
+        /// activations that they do not know.
+        case notABlob
+        /// It names a state that does not exist.
+        case unknownState
+    }
+
+    package static let byteCount = 32
+    package static let challengeByteCount = 16
+
+    package var state: ActivationState
+    package var currentVersion: UInt8
+    package var upgradeVersion: UInt8
+    /// Five bytes without a meaning; servers fill them with random ones.
+    package var reserved: [UInt8]
+    /// The server's counter modulo 256.
+    package var counterByte: UInt8
+    package var failedAttempts: UInt8
+    package var maxFailedAttempts: UInt8
+    /// How many counters the server tries, from its own on.
+    package var lookAhead: UInt8
+    /// The hash of the server's counter: see ``HashCounter/hash(transportKey:)``.
+    package var counterHash: [UInt8]
+
+    package init(
+        state: ActivationState,
+        currentVersion: UInt8 = 3,
+        upgradeVersion: UInt8 = 3,
+        reserved: [UInt8] = [0, 0, 0, 0, 0],
+        counterByte: UInt8,
+        failedAttempts: UInt8,
+        maxFailedAttempts: UInt8,
+        lookAhead: UInt8,
+        counterHash: [UInt8]
+    ) {
+        self.state = state
+        self.currentVersion = currentVersion
+        self.upgradeVersion = upgradeVersion
+        self.reserved = reserved
+        self.counterByte = counterByte
+        self.failedAttempts = failedAttempts
+        self.maxFailedAttempts = maxFailedAttempts
+        self.lookAhead = lookAhead
+        self.counterHash = counterHash
+    }
+
+    /// Reads a decrypted blob.
+    package init(bytes: [UInt8]) throws(Failure) {
+        guard bytes.count == Self.byteCount else { throw .invalidLength }
+        guard bytes.starts(with: Self.magic) else { throw .notABlob }
+        guard let state = ActivationState(rawValue: bytes[4]) else { throw .unknownState }
+        self.init(
+            state: state,
+            currentVersion: bytes[5],
+            upgradeVersion: bytes[6],
+            reserved: [UInt8](bytes[7..<12]),
+            counterByte: bytes[12],
+            failedAttempts: bytes[13],
+            maxFailedAttempts: bytes[14],
+            lookAhead: bytes[15],
+            counterHash: [UInt8](bytes[16...])
+        )
+    }
+
+    /// Decrypts and reads a blob.
+    ///
+    /// - Parameters:
+    ///   - challenge: The 16 bytes that the client sent.
+    ///   - nonce: The 16 bytes that the server answered with.
+    package init(
+        decrypting encrypted: [UInt8],
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(Failure) {
+        guard encrypted.count == Self.byteCount, challenge.count == Self.challengeByteCount,
+            nonce.count == Self.challengeByteCount, transportKey.count == 16
+        else { throw .invalidLength }
+        let bytes: [UInt8]
+        do throws(CryptoError) {
+            let vector = try Self.initializationVector(transportKey: transportKey, challenge: challenge, nonce: nonce)
+            bytes = try AES128CBC.decrypt(encrypted, key: transportKey, iv: vector, padding: .none)
+        } catch {
+            throw .invalidLength
+        }
+        try self.init(bytes: bytes)
+    }
+
+    /// The 32 bytes, not yet encrypted.
+    package var bytes: [UInt8] {
+        Self.magic + [self.state.rawValue, self.currentVersion, self.upgradeVersion] + self.reserved
+            + [self.counterByte, self.failedAttempts, self.maxFailedAttempts, self.lookAhead] + self.counterHash
+    }
+
+    /// The blob as the server sends it.
+    package func encrypted(
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        let vector = try Self.initializationVector(transportKey: transportKey, challenge: challenge, nonce: nonce)
+        return try AES128CBC.encrypt(self.bytes, key: transportKey, iv: vector, padding: .none)
+    }
+
+    /// `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+    package static func initializationVector(
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        let key = try KeyDerivation.derive(transportKey, index: 3000)
+        return KeyDerivation.deriveInternal(key, index: challenge + nonce).disclosed
+    }
+
+    private static let magic: [UInt8] = [0xDE, 0xC0, 0xDE, 0xD1]
+}

@@ -1,0 +1,74 @@
+package import PowerAuthCrypto
+
+/// What is to be done so that the client's counter and the server's agree again, decided from one status of the activation.
+///
+/// The server tries its own counter and those after it, as many as its look-ahead N in all. So a client ahead of it by less
+/// than N still signs well, and one behind it never does.
+///
+/// - The server's counter hash is found among the client's counter and the N−1 after it: the client moves there.
+/// - Else the client is ahead, by the shortest distance of the two counter bytes: up to N/2, nothing is needed; up to N, it
+///   should make one possession signature, which moves the server; beyond that no signature will ever be accepted again.
+package struct CounterSynchronization: Sendable, Equatable {
+    /// What is to be done.
+    package enum Outcome: Sendable, Equatable {
+        /// Nothing.
+        case inSync
+        /// The server was ahead by so many steps: store this counter.
+        case movedForward(Int, HashCounter)
+        /// Make a possession signature soon, so that the server catches up.
+        case signatureRecommended
+        /// The counters can never meet again: the activation is lost.
+        case deadlock
+    }
+
+    /// What is to be done.
+    package let outcome: Outcome
+    /// How far the client's counter is ahead of the server's; negative when it is behind. In a deadlock, only what the
+    /// counter bytes suggest.
+    package let distance: Int
+    /// The server's look-ahead.
+    package let window: Int
+
+    /// Compares a client's counter with what the server told.
+    package init(
+        client: HashCounter,
+        status: ActivationStatusBlob,
+        transportKey: SecretBytes
+    ) throws(CryptoError) {
+        self.window = Int(status.lookAhead)
+        let byteDistance = Int(Int8(bitPattern: client.byte &- status.counterByte))
+        guard status.currentVersion == 3 else {  // activations of older versions count without hashes
+            self.outcome = .inSync
+            self.distance = 0
+            return
+        }
+        if let steps = try Self.stepsToServer(from: client, status: status, transportKey: transportKey) {
+            self.distance = -steps
+            let moved = HashCounter(data: client.advanced(by: steps).data, byte: status.counterByte)
+            self.outcome = steps == 0 ? .inSync : .movedForward(steps, moved)
+            return
+        }
+        self.distance = byteDistance
+        self.outcome =
+            switch byteDistance {
+            case ...0: .deadlock  // behind by more than the window, or of another line of counters
+            case ...(self.window / 2): .inSync
+            case ...self.window: .signatureRecommended
+            default: .deadlock
+            }
+    }
+
+    private static func stepsToServer(
+        from client: HashCounter,
+        status: ActivationStatusBlob,
+        transportKey: SecretBytes
+    ) throws(CryptoError) -> Int? {
+        let key = try HashCounter.hashKey(transportKey: transportKey)
+        var counter = client
+        for steps in 0..<max(1, Int(status.lookAhead)) {
+            if steps > 0 { counter = counter.next() }
+            if constantTimeEquals(counter.hash(key: key), status.counterHash) { return steps }
+        }
+        return nil
+    }
+}

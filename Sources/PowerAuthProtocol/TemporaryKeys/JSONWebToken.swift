@@ -1,0 +1,65 @@
+internal import Foundation
+internal import PowerAuthCrypto
+
+/// A JSON web token in its three parts, whose signature is still to be checked.
+package struct JSONWebToken: Sendable {
+    /// The algorithms of the protocol.
+    package enum Algorithm: String, Sendable {
+        /// HMAC with SHA-256.
+        case hs256 = "HS256"
+        /// ECDSA over P-256 with SHA-256, the signature as r‖s.
+        case es256 = "ES256"
+    }
+
+    private struct Header: Codable {
+        let alg: String
+        let typ: String?
+        let crit: [String]?
+    }
+
+    /// What the signature covers: the first two parts with the dot between them.
+    package let signingInput: [UInt8]
+    /// The bytes of the third part.
+    package let signature: [UInt8]
+    /// The algorithm that the header names; `nil` for any other, and when there are extensions to be understood.
+    package let algorithm: Algorithm?
+    private let payload: [UInt8]
+
+    /// Splits a token: three parts in base64url, the first a JSON object.
+    ///
+    /// - Returns: `nil` when the text is no token.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3,
+            let headerBytes = Base64URL.decode(parts[0]),
+            let payload = Base64URL.decode(parts[1]), !payload.isEmpty,
+            let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
+            let header = try? JSONDecoder().decode(Header.self, from: Data(headerBytes))
+        else { return nil }
+        self.signingInput = Array("\(parts[0]).\(parts[1])".utf8)
+        self.signature = signature
+        self.algorithm = header.crit == nil ? Algorithm(rawValue: header.alg) : nil
+        self.payload = payload
+    }
+
+    /// Decodes the claims, which nothing vouches for until the signature was checked.
+    package func claims<Claims: Decodable>(_ type: Claims.Type) -> Claims? {
+        try? JSONDecoder().decode(type, from: Data(self.payload))
+    }
+
+    /// Makes a token.
+    static func encode<Failure: Error>(
+        claims: some Encodable,
+        algorithm: Algorithm,
+        sign: ([UInt8]) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Texts and whole numbers always encode; an empty payload would be refused by any receiver.
+        let payload = (try? encoder.encode(claims)).map { [UInt8]($0) } ?? []
+        let header = Array(#"{"alg":"\#(algorithm.rawValue)","typ":"JWT"}"#.utf8)
+        let signingInput = "\(Base64URL.encode(header)).\(Base64URL.encode(payload))"
+        let signature = try sign(Array(signingInput.utf8))
+        return "\(signingInput).\(Base64URL.encode(signature))"
+    }
+}
