@@ -58,8 +58,13 @@ struct ExactAmount {
 }
 
 extension Form where Value: RawRepresentable, Value.RawValue == String {
-    /// One of the texts that an enumeration knows, exactly.
-    static var known: Self { Self(name: "a known value") { $0.string.flatMap { Value(rawValue: $0) } } }
+    /// One of the texts that an enumeration knows, byte by byte: to `==` the Kelvin sign is a K.
+    static var known: Self {
+        Self(name: "a known value") { view in
+            guard let text = view.string, let value = Value(rawValue: text) else { return nil }
+            return value.rawValue.utf8.elementsEqual(text.utf8) ? value : nil
+        }
+    }
 }
 
 // MARK: - Members

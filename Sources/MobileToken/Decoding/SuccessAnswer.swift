@@ -11,7 +11,7 @@ struct SuccessAnswer {
         } catch {
             throw .unreadableAnswer("The answer is not JSON", underlying: error)
         }
-        guard self.root["status"]?.string == "OK" else {
+        guard let status = self.root["status"]?.string, status.utf8.elementsEqual("OK".utf8) else {
             throw .unreadableAnswer("The answer is not a success")
         }
     }

@@ -39,6 +39,9 @@ final class HTTPServer: Sendable {
         self.isLoopback = socket.isLoopback
     }
 
+    /// How many clients are connected.
+    var connectionCount: Int { self.context.connectionCount }
+
     /// Serves until the task is cancelled; then ends every connection and returns when the last one is closed.
     func run(_ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse) async {
         await withDiscardingTaskGroup { group in
