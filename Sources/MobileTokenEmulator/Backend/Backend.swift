@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PowerAuthCrypto
 
 /// All state of the development server, as a value. Each request is one call of a mutating function, so a request that
 /// fails halfway can leave state as it was, and tests need neither clock nor socket.
@@ -9,11 +10,12 @@ struct Backend: Sendable {
     /// - Throws: When a template of the configuration does not decode.
     init(configuration: Emulator.Configuration, randomness: Randomness) throws {
         var randomness = randomness
+        let masterKey = try P256PrivateKey(scalar: SecretBytes(copying: randomness.bytes(32)))
         self.defaultApplication = ApplicationDescription(
             id: configuration.applicationID,
             key: Data(randomness.bytes(16)).base64EncodedString(),
             secret: Data(randomness.bytes(16)).base64EncodedString(),
-            masterServerPublicKey: Data([0x02] + randomness.bytes(32)).base64EncodedString()
+            masterServerPublicKey: Data(masterKey.publicKey.compressed).base64EncodedString()
         )
     }
 
