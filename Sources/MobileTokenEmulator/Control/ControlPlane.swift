@@ -9,7 +9,7 @@ struct ControlPlane: Sendable {
     func respond(to request: ReceivedRequest, path: ArraySlice<String>) async -> ServerResponse {
         do {
             return try await self.answer(request, path: Array(path))
-        } catch let refusal as Refusal {
+        } catch let refusal as ControlRefusal {
             return refusal.response
         } catch let error as EmulatorError {
             return error.response
@@ -78,13 +78,13 @@ struct ControlPlane: Sendable {
             relayed.path = "/v2/" + path.dropFirst().joined(separator: "/")
             return await self.core.relay(relayed)
         default:
-            throw Refusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
         }
     }
 
-    private func allow(_ methods: [String], _ method: String) throws(Refusal) {
+    private func allow(_ methods: [String], _ method: String) throws(ControlRefusal) {
         guard !methods.contains(method) else { return }
-        var refusal = Refusal(405, "METHOD_NOT_ALLOWED", "Allowed here: \(methods.joined(separator: ", "))")
+        var refusal = ControlRefusal(405, "METHOD_NOT_ALLOWED", "Allowed here: \(methods.joined(separator: ", "))")
         refusal.headers = [("Allow", methods.joined(separator: ", "))]
         throw refusal
     }
@@ -165,15 +165,15 @@ struct ControlPlane: Sendable {
             case "block": .block(activationID: id)
             case "unblock": .unblock(activationID: id)
             case "counter": .advanceCounter(activationID: id, by: try request.decoded(CounterChange.self).advance)
-            default: throw Refusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
+            default: throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
             }
         try await self.core.administer(change)
         return .json(try await self.activation(id))
     }
 
-    private func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
+    private func activation(_ id: String) async throws(ControlRefusal) -> Emulator.ActivationSummary {
         guard let activation = await self.core.activations.first(where: { $0.id == id }) else {
-            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such activation")
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such activation")
         }
         return activation
     }
@@ -209,7 +209,7 @@ struct ControlPlane: Sendable {
 }
 
 /// Why the control plane does not do what it was asked for.
-struct Refusal: Error {
+struct ControlRefusal: Error {
     var status: Int
     var code: String
     var message: String
@@ -275,28 +275,28 @@ extension ServerResponse {
 
 extension ReceivedRequest {
     /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
-    func requireJSON() throws(Refusal) {
+    func requireJSON() throws(ControlRefusal) {
         let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
         guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
-            throw Refusal(415, "INVALID_REQUEST", "The content type must be application/json")
+            throw ControlRefusal(415, "INVALID_REQUEST", "The content type must be application/json")
         }
     }
 
-    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(Refusal) -> Value {
+    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(ControlRefusal) -> Value {
         try self.requireJSON()
         do {
             return try ControlJSON.decode(type, from: self.body)
         } catch let error as DecodingError {
-            throw Refusal(400, "INVALID_REQUEST", error.explanation)
+            throw ControlRefusal(400, "INVALID_REQUEST", error.explanation)
         } catch {
-            throw Refusal(400, "INVALID_REQUEST", "The body is not what is expected here")
+            throw ControlRefusal(400, "INVALID_REQUEST", "The body is not what is expected here")
         }
     }
 
-    func number(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
+    func number(_ name: String, in range: ClosedRange<Int>) throws(ControlRefusal) -> Int? {
         guard let text = self.queryValue(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw Refusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
+            throw ControlRefusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
         }
         return number
     }

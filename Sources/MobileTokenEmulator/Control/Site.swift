@@ -29,17 +29,12 @@ struct Site: Sendable {
 extension ApplicationDescription {
     /// The string that configures a client.
     var sdkConfiguration: String {
-        // Each of the parts is shorter than 128 bytes, so that one byte holds its length.
-        let (key, secret, publicKey) = (self.key, self.secret, self.masterServerPublicKey)
-        var bytes: [UInt8] = [1]
-        for part in [key, secret, nil, publicKey] {
-            guard let part else {
-                bytes += [1, 1]
-                continue
-            }
-            let data = Data(base64Encoded: part) ?? Data()
-            bytes += [UInt8(data.count)] + data
-        }
-        return Data(bytes).base64EncodedString()
+        let configuration = try? SDKConfiguration(
+            applicationKey: self.key,
+            applicationSecret: self.secret,
+            masterPublicKey: self.masterServerPublicKey
+        )
+        // The backend makes or reads the three as keys; they are of no other form.
+        return configuration?.text ?? ""
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
+import PowerAuthProtocol
 import Testing
 
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(1))) struct EmulatorTests {
     @Test func itListensOnAFreeLoopbackPort() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             #expect(emulator.baseURL == "http://127.0.0.1:\(emulator.port)/enrollment-server")
             #expect(emulator.port != 0)
             let other = try await Emulator.start()
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func aTakenPortIsAnErrorThatSaysSo() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             var configuration = Emulator.Configuration()
             configuration.port = emulator.port
             await #expect {
@@ -27,9 +28,10 @@ import Testing
     }
 
     @Test func aPasswordIsMadeWhenNoneIsGiven() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             #expect(emulator.cloudPassword.count >= 32)
-            try await withRunningEmulator { other in #expect(other.cloudPassword != emulator.cloudPassword) }
+            try await withRunningEmulator { other async throws in #expect(other.cloudPassword != emulator.cloudPassword)
+            }
         }
     }
 
@@ -53,23 +55,21 @@ import Testing
     }
 
     @Test func theSDKConfigurationHoldsKeySecretAndMasterKey() async throws {
-        try await withRunningEmulator { emulator in
-            var expected = Data([1])
-            for text in [emulator.applicationKey, emulator.applicationSecret] {
-                let part = try #require(Data(base64Encoded: text))
-                #expect(part.count == 16)
-                expected += [UInt8(part.count)] + part
-            }
-            let publicKey = try #require(Data(base64Encoded: emulator.masterServerPublicKey))
-            expected += [1, 1, UInt8(publicKey.count)] + publicKey
-            #expect(emulator.sdkConfiguration == expected.base64EncodedString())
+        try await withRunningEmulator { emulator async throws in
+            let parsed = try SDKConfiguration(parsing: emulator.sdkConfiguration)
+            let assembled = try SDKConfiguration(
+                applicationKey: emulator.applicationKey,
+                applicationSecret: emulator.applicationSecret,
+                masterPublicKey: emulator.masterServerPublicKey
+            )
+            #expect(parsed == assembled)
         }
     }
 
     @Test func aPathServedByNobodyIsRefusedInTheShapeOfTheAPI() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             for path in [
-                "/nothing", "/enrollment-server/nothing", "/_emulator/nothing", "/_emulator/activations/1/nothing",
+                "/nothing", "/enrollment-server/nothing", "/_emulator/nothing", "/_emulator/activations/1/2/3",
             ] {
                 let response = try await emulator.send("GET", path)
                 #expect(response.status == 404, "\(path)")
@@ -103,7 +103,7 @@ import Testing
     // MARK: Journal
 
     @Test func theJournalTellsWhatWasAskedAndAnswered() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             try await emulator.send("POST", "/enrollment-server/nothing?a=b", body: #"{"x":1}"#)
             try await emulator.send("GET", "/_emulator/clock")  // not an API's: not in the journal
             try await emulator.send("GET", "/again", headers: ["Authorization: Basic c2VjcmV0", "X-Test: y"])
@@ -173,7 +173,7 @@ import Testing
     // MARK: Clock
 
     @Test func theClockStandsAndMoves() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let noon = Date(timeIntervalSince1970: 1_700_000_000)
             await emulator.clock.stand(at: noon)
             #expect(await emulator.clock.now == noon)
@@ -191,26 +191,24 @@ import Testing
     }
 
     @Test func theClockIsSetOverHTTP() async throws {
-        try await withRunningEmulator { emulator in
-            func put(_ body: String) async throws -> [String: String] {
-                try await emulator.send("PUT", "/_emulator/clock", body: body).json()
-            }
-            #expect(
-                try await put(#"{"mode":"manual","now":"2024-02-29T12:00:00Z"}"#) == [
-                    "mode": "manual", "now": "2024-02-29T12:00:00.000Z",
-                ]
-            )
-            #expect(try await put(#"{"advance":61.5}"#)["now"] == "2024-02-29T12:01:01.500Z")
-            #expect(
-                try await emulator.send("GET", "/_emulator/clock").json() == [
-                    "mode": "manual", "now": "2024-02-29T12:01:01.500Z",
-                ]
-            )
-            #expect(try await put(#"{"mode":"real"}"#)["mode"] == "real")
-            #expect(await abs(emulator.clock.now.timeIntervalSinceNow) < 3600)
-            for wrong in [#"{"mode":"odd"}"#, #"{"now":5}"#, #"{"later":1}"#, "[]", "{", ""] {
-                #expect(try await emulator.send("PUT", "/_emulator/clock", body: wrong).status == 400, "\(wrong)")
-            }
+        try await withRunningEmulator { emulator async throws in
+            let set = try await emulator.putClock(#"{"mode":"manual","now":"2024-02-29T12:00:00Z"}"#)
+            #expect(set == ["mode": "manual", "now": "2024-02-29T12:00:00.000Z"])
+            let moved = try await emulator.putClock(#"{"advance":61.5}"#)
+            #expect(moved == ["mode": "manual", "now": "2024-02-29T12:01:01.500Z"])
+            let read: [String: String] = try await emulator.send("GET", "/_emulator/clock").json()
+            #expect(read == moved)
+            let real = try await emulator.putClock(#"{"mode":"real"}"#)
+            #expect(real["mode"] == "real")
+            let now = await emulator.clock.now
+            #expect(abs(now.timeIntervalSinceNow) < 3600)
+        }
+    }
+
+    @Test(arguments: [#"{"mode":"odd"}"#, #"{"now":5}"#, #"{"later":1}"#, "[]", "{", ""])
+    func aClockChangeThatIsNotUnderstoodIsRefused(body: String) async throws {
+        try await withRunningEmulator { emulator async throws in
+            #expect(try await emulator.send("PUT", "/_emulator/clock", body: body).status == 400)
             #expect(await !emulator.clock.isManual)
         }
     }
@@ -229,7 +227,7 @@ import Testing
     // MARK: State
 
     @Test func resetKeepsTheApplicationAndForgetsTheRest() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let configuration = emulator.sdkConfiguration
             try await emulator.send("GET", "/nothing")
             await emulator.clock.stand(at: .distantPast)
@@ -245,7 +243,7 @@ import Testing
     }
 
     @Test func importRefusesWhatIsNoStateAndChangesNothing() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let before = try await emulator.exported()
             for wrong in ["[]", "{", #"{"unknown":1}"#] {
                 #expect(try await emulator.send("POST", "/_emulator/import", body: wrong).status == 400, "\(wrong)")
@@ -260,7 +258,7 @@ import Testing
     }
 
     @Test func administrationOfAnUnknownActivationIsRefused() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             for action in ["block", "unblock"] {
                 #expect(try await emulator.send("POST", "/_emulator/activations/nobody/\(action)").status == 404)
             }
@@ -281,7 +279,7 @@ import Testing
     // MARK: Events
 
     @Test func eventsReachEverySubscriber() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             var one = emulator.events().makeAsyncIterator()
             var two = emulator.events().makeAsyncIterator()
             await emulator.clock.stand(at: .distantPast)
@@ -296,7 +294,7 @@ import Testing
     }
 
     @Test func eventsAreStreamedOverHTTP() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let stream = try RawConnection(port: emulator.port)
             try await stream.send("GET /_emulator/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let head = try await stream.responseHeadAndChunk()
@@ -327,7 +325,7 @@ import Testing
     // MARK: Access
 
     @Test func wrongMethodsAreTold() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let response = try await emulator.send("GET", "/_emulator/reset")
             #expect(response.status == 405)
             #expect(response.headers["allow"] == "POST")
@@ -339,7 +337,7 @@ import Testing
         "Origin: http://evil.example", "Host: evil.example", "Origin: null", "Host: 127.0.0.1.evil.example:80",
     ])
     func foreignPagesMayNotUseTheControlPlane(header: String) async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let client = try RawConnection(port: emulator.port)
             let host = header.hasPrefix("Host") ? "" : "Host: localhost\r\n"
             try await client.send("POST /_emulator/reset HTTP/1.1\r\n\(host)\(header)\r\nContent-Length: 0\r\n\r\n")
@@ -349,7 +347,7 @@ import Testing
     }
 
     @Test func itsOwnPageMay() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let headers = ["Origin: http://127.0.0.1:\(emulator.port)"]
             #expect(try await emulator.send("POST", "/_emulator/reset", headers: headers).status == 200)
         }
@@ -360,7 +358,7 @@ import Testing
         configuration.host = "0.0.0.0"
         configuration.cloudUser = "u"
         configuration.cloudPassword = "pä:ss"
-        try await withRunningEmulator(configuration) { emulator in
+        try await withRunningEmulator(configuration) { emulator async throws in
             #expect(emulator.baseURL.hasPrefix("http://127.0.0.1:"))
             func status(_ credentials: String?, path: String = "/_emulator/clock") async throws -> Int {
                 let header = credentials.map { "Authorization: Basic \(Data($0.utf8).base64EncodedString())" }
@@ -376,7 +374,7 @@ import Testing
     }
 
     @Test func aBodyThatIsNotDeclaredAsJSONIsRefused() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let response = try await emulator.send(
                 "PUT",
                 "/_emulator/faults",
@@ -388,7 +386,7 @@ import Testing
     }
 
     @Test func theConfigurationIsThereToCopy() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let configuration = try await emulator.send("GET", "/_emulator/configuration").json(
                 as: [String: String].self
             )
@@ -417,6 +415,10 @@ func withRunningEmulator<Result>(
 }
 
 extension Emulator {
+    fileprivate func putClock(_ change: String) async throws -> [String: String] {
+        try await self.send("PUT", "/_emulator/clock", body: change).json()
+    }
+
     /// Sends a request on a connection of its own.
     @discardableResult
     func send(

@@ -73,7 +73,7 @@ import Testing
         #"{"rules":[{"effect":{},"when":1}]}"#,
     ])
     func aRuleThatIsNotUnderstoodIsRefused(body: String) async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             await emulator.faults.set([FaultRule(name: "kept", effect: .init(delay: 0))])
             let response = try await emulator.send("PUT", "/_emulator/faults", body: body)
             #expect(response.status == 400)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func rulesAreSetAddedAndRemovedOverHTTP() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             let rule =
                 #"{"effect":{"retryAfter":3,"status":503},"match":{"method":"GET","path":"/a/**"},"name":"busy"}"#
             try await emulator.send("PUT", "/_emulator/faults", body: #"{"rules":[\#(rule)]}"#)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func theControlPlaneIsNeverStruck() async throws {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
             #expect(try await emulator.send("GET", "/_emulator/clock").status == 200)
         }
@@ -112,14 +112,14 @@ import Testing
     private func withFault<Result>(_ effect: FaultRule.Effect, _ body: (Emulator) async throws -> Result) async throws
         -> Result
     {
-        try await withRunningEmulator { emulator in
+        try await withRunningEmulator { emulator async throws in
             await emulator.faults.add(FaultRule(match: .init(path: "/struck/**"), effect: effect))
             return try await body(emulator)
         }
     }
 
     @Test func aDelayIsAtLeastAsLongAsAsked() async throws {
-        try await self.withFault(.init(delay: 0.2)) { emulator in
+        try await self.withFault(.init(delay: 0.2)) { emulator async throws in
             let clock = ContinuousClock()
             let duration = try await clock.measure { try await emulator.send("GET", "/struck/") }
             #expect(duration >= .milliseconds(200))
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func aDelayedRequestDoesNotHoldUpOthersNorStopping() async throws {
-        try await self.withFault(.init(delay: 3600)) { emulator in
+        try await self.withFault(.init(delay: 3600)) { emulator async throws in
             let client = try RawConnection(port: emulator.port)
             try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try await emulator.send("GET", "/other").status == 404)
@@ -138,7 +138,7 @@ import Testing
 
     @Test(arguments: [FaultRule.Effect.Reset.before, .after])
     func aConnectionIsReset(when: FaultRule.Effect.Reset) async throws {
-        try await self.withFault(.init(reset: when)) { emulator in
+        try await self.withFault(.init(reset: when)) { emulator async throws in
             let client = try RawConnection(port: emulator.port)
             try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
             let (bytes, end) = await client.readUntilEnd()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test func aBodyIsTruncated() async throws {
-        try await self.withFault(.init(body: .truncated)) { emulator in
+        try await self.withFault(.init(body: .truncated)) { emulator async throws in
             let client = try RawConnection(port: emulator.port)
             try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
             let text = String(decoding: await client.readUntilEnd().bytes, as: UTF8.self)
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func aBodyIsGarbage() async throws {
-        try await self.withFault(.init(body: .garbage)) { emulator in
+        try await self.withFault(.init(body: .garbage)) { emulator async throws in
             let response = try await emulator.send("GET", "/struck/")
             #expect(response.headers["content-type"] == "application/json")
             #expect(throws: (any Error).self) { try response.json(as: [String: Any].self) }
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func aContentTypeIsWrong() async throws {
-        try await self.withFault(.init(contentType: "text/html")) { emulator in
+        try await self.withFault(.init(contentType: "text/html")) { emulator async throws in
             let response = try await emulator.send("GET", "/struck/")
             #expect(response.headers["content-type"] == "text/html")
             #expect(response.status == 404)
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test func aBodyDrips() async throws {
-        try await self.withFault(.init(drip: 1000)) { emulator in
+        try await self.withFault(.init(drip: 1000)) { emulator async throws in
             let whole = try await emulator.send("GET", "/whole")
             let clock = ContinuousClock()
             let duration = try await clock.measure {
@@ -198,7 +198,7 @@ import Testing
             contentType: "text/plain",
             drip: 100_000
         )
-        try await self.withFault(effect) { emulator in
+        try await self.withFault(effect) { emulator async throws in
             let response = try await emulator.send("GET", "/struck/")
             #expect(response.status == 429)
             #expect(response.headers["retry-after"] == "9")
