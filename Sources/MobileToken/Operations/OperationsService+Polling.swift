@@ -70,6 +70,9 @@ extension OperationsService {
     /// Does nothing while nobody polls.
     public nonisolated func pollNow() { self.poller.poke() }
 
+    /// How many callers poll or stand by.
+    package nonisolated var pollingCallerCount: Int { self.poller.runnerCount }
+
     private func poll(_ plan: Poller.Plan) async throws {
         self.warnIfRaised(plan)
         if let error = await self.poller.run(plan, poll: self.pollOnce) { throw error }

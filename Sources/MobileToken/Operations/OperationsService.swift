@@ -93,6 +93,9 @@ public actor OperationsService {
 
     // MARK: The list
 
+    /// How many callers share the fetch under way.
+    package nonisolated var fetchWaiterCount: Int { self.listFlight.waiterCount }
+
     /// Whether a list is being fetched.
     public var isLoadingOperations: Bool { self.list.isFetching }
 
@@ -141,6 +144,11 @@ public actor OperationsService {
     /// Each iteration is a subscription of its own. It does not keep the service alive.
     public nonisolated func events() -> OperationsEvents {
         OperationsEvents(broadcast: self.eventsBroadcast)
+    }
+
+    /// How many subscriptions there are to ``changes()`` and ``events()``.
+    package nonisolated var subscriberCount: Int {
+        self.changesBroadcast.subscriberCount + self.eventsBroadcast.subscriberCount
     }
 
     func publish(_ change: OperationListChange?) {

@@ -53,6 +53,9 @@ package final class Poller: Sendable {
     package var isRunning: Bool { self.state.withLock { $0.schedule != nil } }
     package var isPaused: Bool { self.state.withLock { $0.schedule?.isPaused ?? false } }
 
+    /// How many callers poll or stand by.
+    package var runnerCount: Int { self.state.withLock { $0.runners.count } }
+
     /// The interval in use, which is at least the minimum.
     package var interval: Duration? { self.state.withLock { $0.schedule?.interval } }
 
