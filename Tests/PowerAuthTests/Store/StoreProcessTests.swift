@@ -94,22 +94,6 @@ struct StoreProcessTests {
         await (try store.acquireSigningLease(of: "a")).release()
     }
 
-    @Test func whoWaitsForAnotherProcessCanBeCancelled() async throws {
-        let folder = self.folder
-        let path = self.path
-        let holder = SQLiteActivationStore(path: path)
-        try await holder.insert(ActivationStoreConformance.record("a"))
-        let lease = try await holder.acquireSigningLease(of: "a")
-        // A second store on the file competes through the operating system, as another process does.
-        let other = SQLiteActivationStore(path: path)
-        let waiting = Task { try await other.acquireSigningLease(of: "a") }
-        waiting.cancel()
-        await #expect(throws: CancellationError.self) { try await waiting.value }
-        await lease.release()
-        await (try other.acquireSigningLease(of: "a")).release()
-        withExtendedLifetime(folder) {}
-    }
-
     @Test(arguments: ["000", "022", "777"])
     func modesDoNotDependOnTheUmask(umask: String) async throws {
         let path = self.folder.file("new/deeper/store.sqlite")
