@@ -23,6 +23,16 @@ struct StoreFaultTests {
         await store.close()
     }
 
+    /// Makes a signature, and knows that the server has it.
+    private func settle() async throws {
+        let store = SQLiteActivationStore(path: self.path)
+        try await store.update("a0") { record in
+            record.takeMove()
+            record.isUnsettled = false
+        }
+        await store.close()
+    }
+
     private func expectIntact() async throws {
         let store = SQLiteActivationStore(path: self.path)
         #expect(try await store.record(of: "a0") == ActivationStoreConformance.record("a0"))
@@ -215,6 +225,7 @@ struct StoreFaultTests {
     @Test func aLogThatWasCutShortMakesTheServerTheJudge() async throws {
         let journal = self.folder.file("journal")
         try await self.fill()
+        try await self.settle()
         // Killed, so that nobody tidies up: the log holds the latest changes.
         _ = try await ChildProcess.run(
             "action=take",
@@ -243,15 +254,9 @@ struct StoreFaultTests {
 
     @Test func aDatabaseFromABackupMakesTheServerTheJudge() async throws {
         try await self.fill()
+        try await self.settle()
         let backup = contents(of: self.path)
-        do {
-            let store = SQLiteActivationStore(path: self.path)
-            try await store.update("a0") { record in
-                record.takeMove()
-                record.isUnsettled = false
-            }
-            await store.close()
-        }
+        try await self.settle()
         try Data(backup).write(to: URL(fileURLWithPath: self.path))
         #expect(chmod(self.path, 0o600) == 0)
         let store = SQLiteActivationStore(path: self.path)
