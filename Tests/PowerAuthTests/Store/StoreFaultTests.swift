@@ -133,8 +133,25 @@ struct StoreFaultTests {
         #expect(try await again.record(of: "a0")?.history.moves == 507)
     }
 
-    /// The log cannot grow any more: the same `write` fails that fails on a full disk.
-    @Test func aFullDiskKeepsWhatWasStored() async throws {
+    @Test(.enabled(if: SmallDisk.isPossible, "mounting a file system takes root"))
+    func aFullDiskKeepsWhatWasStoredAndServesAgainOnceThereIsRoom() async throws {
+        let disk = try SmallDisk(at: self.folder.file("disk"), size: "400k")
+        let store = SQLiteActivationStore(path: disk.path + "/store.sqlite")
+        try await store.insert(ActivationStoreConformance.sparseRecord("a0"))
+        try disk.fill()
+        var taken: UInt64 = 0
+        let failure = await self.code {
+            while true { taken = try await store.update("a0") { $0.takeMove() } + 1 }
+        }
+        #expect(failure == .storeFull)
+        #expect(try await store.record(of: "a0")?.history.moves == taken)
+        try disk.makeRoom()
+        #expect(try await store.update("a0") { $0.takeMove() } == taken)
+        await store.close()
+    }
+
+    /// The log cannot grow any more, as under a quota.
+    @Test func aFileThatMayNotGrowKeepsWhatWasStored() async throws {
         try await self.fill()
         let journal = self.folder.file("journal")
         let outcome = try await ChildProcess.run(
