@@ -55,10 +55,7 @@ let package = Package(
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
             resources: [.copy("Vectors")]
         ),
-        .testTarget(
-            name: "PowerAuthProtocolTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
-        ),
+        .testTarget(name: "PowerAuthProtocolTests", dependencies: ["PowerAuthProtocol", "PowerAuthCrypto"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
         .testTarget(
             name: "PowerAuthTests",

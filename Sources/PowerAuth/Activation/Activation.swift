@@ -25,11 +25,14 @@ public actor Activation: AuthenticatedChannel {
 
     /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
-    /// The counter as the last exchange left it, when the server is known to have followed.
+    /// The counter as the last exchange left it, when its end is known: the server followed, or its status told that the
+    /// counters are close enough.
     ///
     /// Kept in memory only: the store says "unsettled" from the moment a counter value is taken, and clearing that after
     /// each answer would cost a second durable write for every signature. After a restart one status request settles it.
     var settledCounter: HashCounter?
+    /// The counter where it was last known to equal the server's.
+    var confirmedCounter: HashCounter?
     /// The counter as the latest signature left it.
     var takenCounter: HashCounter?
     /// Tokens as last read or created, so that polling does not read the store.
@@ -54,14 +57,16 @@ public actor Activation: AuthenticatedChannel {
         self.name = record.name
         self.server = server
         self.applicationKeys = applicationKeys
-        self.identity = Identity(
-            applicationKey: record.applicationKey,
-            version: record.version,
-            devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
-            serverPublicKey: try P256PublicKey(x963: record.serverPublicKey),
-            possessionKey: record.possessionKey,
-            transportKey: record.transportKey
-        )
+        self.identity = try MobileTokenError.computing {
+            Identity(
+                applicationKey: record.applicationKey,
+                version: record.version,
+                devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
+                serverPublicKey: try P256PublicKey(x963: record.serverPublicKey),
+                possessionKey: record.possessionKey,
+                transportKey: record.transportKey
+            )
+        }
         self.encryptionKeys = EncryptionKeys(
             scope: .activation(
                 id: record.activationID,

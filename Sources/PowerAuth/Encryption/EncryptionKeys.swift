@@ -87,6 +87,13 @@ final class EncryptionKeys: Sendable {
         self.cache.withLock { if $0?.key.id == id { $0 = nil } }
     }
 
+    /// The key, once the server's time is known as well: it goes into every encrypted request from version 3.2 on.
+    private func ready() async throws -> EncryptionKey {
+        let key = try await self.current()  // first, for a key that has just been fetched tells the time too
+        if self.version.usesTimestamps { try await self.server.synchronizeTime() }
+        return key
+    }
+
     private var cached: EncryptionKey? {
         let now = self.server.clocks.monotonic
         return self.cache.withLock { entry in
@@ -97,8 +104,7 @@ final class EncryptionKeys: Sendable {
 
     /// Encrypts one request in this scope.
     func encrypt(_ plaintext: [UInt8], for path: ECIESPath) async throws -> RequestBody {
-        if self.version.usesTimestamps { try await self.server.synchronizeTime() }
-        let key = try await self.current()
+        let key = try await self.ready()
         return try self.encrypt(plaintext, for: path, with: key)
     }
 
@@ -139,8 +145,7 @@ final class EncryptionKeys: Sendable {
         headers: HTTPHeaders = [:],
         _ encrypt: (EncryptionKey) throws -> RequestBody
     ) async throws -> [UInt8] {
-        if self.version.usesTimestamps { try await self.server.synchronizeTime() }
-        let key = try await self.current()
+        let key = try await self.ready()
         do {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
         } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {

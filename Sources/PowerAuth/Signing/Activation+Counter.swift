@@ -5,12 +5,10 @@ internal import PowerAuthProtocol
 /// A counter value is never used twice, so this side can only fall behind when the server was moved or this store was
 /// restored, and it runs ahead by one whenever a signed request does not reach the server.
 extension Activation {
-    /// Asks for the status before a signature when the fate of an earlier one is not known.
+    /// Asks for the status before a signature, because the fate of an earlier one is not known.
     ///
     /// Answers that never came would otherwise let this side run ahead until no signature is accepted any more.
     func settle(for audience: Errand.Audience) async throws {
-        let record = try await self.storedRecord()
-        guard record.isUnsettled, record.counter != self.settledCounter else { return }
         let status = try await self.fetchStatus()
         try self.check(status, after: nil)
         try audience.checkIsWaiting()
@@ -20,7 +18,7 @@ extension Activation {
     /// Finds out why a signature was refused. Returns when the counter was the reason, which is then repaired.
     ///
     /// Asks through the status, which is not signed: repeating a wrong password would burn another attempt.
-    func explain(_ refusal: MobileTokenError) async throws {
+    func explain(_ refusal: MobileTokenError, of type: SignatureType) async throws {
         let status: ActivationStatus
         do {
             status = try await self.fetchStatus()
@@ -28,10 +26,14 @@ extension Activation {
             throw refusal  // the better news of the two; the record is unsettled, so the next signature asks again
         }
         try self.check(status, after: refusal)
+        let stored = try await self.storedRecord().counter
+        try await self.follow(status.counter)
         // Within a turn nobody else takes a counter value. So when the stored one is not where the refused signature left
         // it, a status moved it forward: this one, or another that was asked for meanwhile.
-        guard try await self.storedRecord().counter == self.takenCounter else { return }
-        try await self.follow(status.counter)
+        if stored != self.takenCounter { return }
+        // Equal counters mean that the server stands one step after the refused value. Either it was one step ahead, or it
+        // accepted the signature and then refused the request; that would have cleared the failed attempts of two factors.
+        if status.counter.distance == 0, type == .possession || status.failedAttempts > 0 { return }
         throw refusal.with(remainingAttempts: status.remainingAttempts)
     }
 
@@ -42,7 +44,9 @@ extension Activation {
         switch counter.result {
         case .inSync, .movedForward:
             // Known by the server's own word; whatever is sent next is within the window.
-            self.settledCounter = try await self.storedRecord().counter
+            let stored = try await self.storedRecord().counter
+            self.settledCounter = stored
+            if counter.distance == 0 { self.confirmedCounter = stored }
         case .signatureRecommended:
             let request = SignedRequest(
                 path: "/pa/v3/signature/validate",
@@ -50,7 +54,14 @@ extension Activation {
                 keys: SigningKeys(type: .possession, keys: [self.identity.possessionKey]),
                 body: { RequestBody(bytes: Array("{}".utf8)) }
             )
-            _ = try await self.attempt(request, try await request.body())
+            do {
+                _ = try await self.attempt(request, try await request.body(), evenUnsettled: true)
+            } catch let error as MobileTokenError where error.code == .authenticationFailed {
+                // At the very edge of the window the server does not find the signature, and that was the last chance.
+                let now = try await self.fetchStatus().counter
+                if now.result == .deadlock { try await self.follow(now) }
+                throw error
+            }
         case .deadlock:
             guard !counter.isRolledBack else {
                 throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")

@@ -28,7 +28,10 @@ extension Activation {
         let keys = try await self.signingKeys(for: authentication)
         return try await self.takingTurn { _ in
             try self.checkNotRemoved()
-            let counter = try await self.takeCounter().value
+            // There may be no network, so nothing is settled first; the next online signature will.
+            guard let counter = try await self.takeCounter(settled: .whatever, confirmed: nil)?.value else {
+                throw MobileTokenError.unknownActivation
+            }
             return RequestSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
                 keys: keys.keys,

@@ -68,17 +68,20 @@ extension Activation {
 
     /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
     private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> [UInt8] {
-        try self.checkNotRemoved()
-        try await self.settle(for: audience)
-
+        var maySettle = true
         var maySynchronize = true
         var mayRenewKey = true
         while true {
+            // The activation may have been removed while this request waited, here or at one of the awaits below.
+            try self.checkNotRemoved()
             let body = try await request.body()
             // Nothing has happened yet: the last moment at which a cancelled request leaves no trace.
             try audience.checkIsWaiting()
             do {
                 return try await self.attempt(request, body)
+            } catch is Unsettled where maySettle {
+                maySettle = false
+                try await self.settle(for: audience)
             } catch let error as MobileTokenError where error.code == .temporaryKeyRefused && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
@@ -86,36 +89,59 @@ extension Activation {
                 self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
-                try await self.explain(error)
+                try await self.explain(error, of: request.keys.type)
                 self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
             }
         }
     }
 
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
-    func attempt(_ request: SignedRequest, _ body: RequestBody) async throws -> [UInt8] {
-        let (counter, next) = try await self.takeCounter(confirming: self.settledCounter)
+    ///
+    /// - Throws: ``Unsettled``, before anything happened, when the fate of an earlier signature is not known.
+    func attempt(_ request: SignedRequest, _ body: RequestBody, evenUnsettled: Bool = false) async throws -> [UInt8] {
+        let taken = try await self.takeCounter(
+            settled: evenUnsettled ? .whatever : .onlyAt(self.settledCounter),
+            confirmed: self.confirmedCounter
+        )
+        guard let (counter, next) = taken else { throw Unsettled() }
         self.takenCounter = next
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: counter)
         let answer = try await self.server.post(request.path, headers: headers, body: body.bytes)
         let opened = try MobileTokenError.reading(request.path) { try body.open(answer) }
         // A page of some proxy proves nothing. Until a JSON answer came, the next signature asks for the status first.
-        if answer.first(where: { !Self.blanks.contains($0) }) == UInt8(ascii: "{") { self.settledCounter = next }
+        if answer.first(where: { !Self.blanks.contains($0) }) == UInt8(ascii: "{") {
+            self.settledCounter = next
+            self.confirmedCounter = next
+        }
         return opened
     }
 
     private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
+    /// The fate of an earlier signature is not known: ask for the status before the next one.
+    private struct Unsettled: Error {}
+
+    /// Whether a counter value may be taken while the fate of an earlier signature is not known.
+    enum SettledRequirement: Sendable {
+        case whatever
+        /// Only when the counter still stands where the last exchange left it, with a known end.
+        case onlyAt(HashCounter?)
+    }
+
     /// Moves the counter in the store, durably, and returns the value to sign with and the one after it.
     ///
     /// The record is unsettled from now on: should this process die, the next one asks for the status first.
+    ///
+    /// - Returns: `nil`, and nothing has changed, when the record is unsettled against the requirement.
     nonisolated func takeCounter(
-        confirming settled: HashCounter? = nil
-    ) async throws -> (value: HashCounter, next: HashCounter) {
+        settled: SettledRequirement,
+        confirmed: HashCounter?
+    ) async throws -> (value: HashCounter, next: HashCounter)? {
         try await self.updateRecord { record in
             let value = record.counter
-            if value == settled { record.confirmCounter() }
+            if record.isUnsettled, case .onlyAt(let settled) = settled, value != settled { return nil }
+            if value == confirmed { record.confirmCounter() }
             record.counter = value.next()
             record.isUnsettled = true
             return (value, record.counter)

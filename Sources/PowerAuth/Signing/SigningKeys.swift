@@ -40,11 +40,13 @@ extension Activation {
         case .password(let password):
             try Password.validate(password)
             let record = try await self.storedRecord()
-            return try KnowledgeKeyProtection.unprotect(
-                record.encryptedKnowledgeKey,
-                password: password,
-                salt: record.knowledgeSalt
-            )
+            return try MobileTokenError.computing {
+                try KnowledgeKeyProtection.unprotect(
+                    record.encryptedKnowledgeKey,
+                    password: password,
+                    salt: record.knowledgeSalt
+                )
+            }
         }
     }
 
@@ -52,6 +54,6 @@ extension Activation {
         guard let encrypted = try await self.storedRecord().encryptedBiometryKey else {
             throw MobileTokenError(.invalidAuthentication, "The biometry factor is not set up")
         }
-        return try BiometryKeyProtection.unlock(encrypted, with: unlockKey)
+        return try MobileTokenError.computing { try BiometryKeyProtection.unlock(encrypted, with: unlockKey) }
     }
 }

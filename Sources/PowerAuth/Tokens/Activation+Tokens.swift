@@ -59,8 +59,8 @@ extension Activation {
         body: @Sendable () async throws -> RequestBody
     ) async throws -> [UInt8] {
         try self.checkNotRemoved()
-        try await self.server.synchronizeTime()
         let token = try await self.token(name, with: .possession)
+        try await self.server.synchronizeTime()  // after the token, whose creation may have told the time
         do {
             return try await self.post(path, headers: headers, body: try await body(), token: token)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {

@@ -33,7 +33,7 @@ extension Activation {
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
         try await self.openVault(with: authentication, reason: reason) { vaultKey, _ in
-            try Vault.dataKey(vaultKey: vaultKey, index: index)
+            try MobileTokenError.computing { try Vault.dataKey(vaultKey: vaultKey, index: index) }
         }
     }
 
@@ -46,7 +46,8 @@ extension Activation {
         reason: VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> [UInt8] {
         try await self.openVault(with: authentication, reason: reason) { vaultKey, record in
-            try record.devicePrivateKey(vaultKey: vaultKey).derSignature(for: data)
+            let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
+            return try MobileTokenError.computing { try privateKey.derSignature(for: data) }
         }
     }
 
@@ -56,11 +57,11 @@ extension Activation {
         try BiometryKeyProtection.validate(key)
         let authentication = Authentication.possession(password: password)
         try await self.openVault(with: authentication, reason: .addBiometry) { vaultKey, record in
-            let keys = try ActivationKeys(
-                privateKey: try record.devicePrivateKey(vaultKey: vaultKey),
-                publicKey: self.identity.serverPublicKey
-            )
-            let encrypted = try BiometryKeyProtection.protect(keys.biometry, with: key)
+            let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
+            let encrypted = try MobileTokenError.computing {
+                let keys = try ActivationKeys(privateKey: privateKey, publicKey: self.identity.serverPublicKey)
+                return try BiometryKeyProtection.protect(keys.biometry, with: key)
+            }
             try await self.updateRecord { $0.encryptedBiometryKey = encrypted }
         }
     }

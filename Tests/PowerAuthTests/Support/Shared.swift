@@ -19,3 +19,8 @@ final class Shared<Value: Sendable>: Sendable {
 func until(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }
+
+extension Mutex where Value: Sendable {
+    /// The value as it stands.
+    var value: Value { self.withLock { $0 } }
+}

@@ -78,8 +78,9 @@ extension VerifyingServer {
             return try self.encrypted(request, .genericActivation, scope: .activation, &state) { plaintext in
                 ["status": "OK", "responseObject": ["echo": plaintext["requestObject"] ?? .null]]
             }
-        case "/api/busy":
-            throw Refusal(status: 503, code: "BUSY")
+        case "/api/refused":
+            _ = try self.verify(request, "/refused", &state)
+            throw Refusal(status: 401, code: "POWERAUTH_AUTH_FAIL")
         default:
             throw Refusal(status: 404, code: "NOT_FOUND")
         }
