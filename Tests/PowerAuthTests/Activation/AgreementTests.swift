@@ -30,7 +30,8 @@ struct SeededGenerator: RandomNumberGenerator {
 
     @Test(arguments: ProtocolVersion.allCases)
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
-        let seed = ProcessInfo.processInfo.environment["AGREEMENT_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
+        let seed =
+            ProcessInfo.processInfo.environment["AGREEMENT_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
         print("agreement of version \(version.rawValue): AGREEMENT_SEED=\(seed)")
         let random = Shared(SeededGenerator(seed: seed))
 

@@ -13,7 +13,9 @@ import Testing
 
     private let note = Note(text: "příliš žluťoučký")
 
-    @Test(arguments: ProtocolVersion.allCases) func everyKindOfEndpointCanBeCalled(version: ProtocolVersion) async throws {
+    @Test(arguments: ProtocolVersion.allCases) func everyKindOfEndpointCanBeCalled(version: ProtocolVersion)
+        async throws
+    {
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
 

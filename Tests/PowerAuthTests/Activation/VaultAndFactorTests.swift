@@ -19,7 +19,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ProtocolVersion.allCases) func theVaultDerivesKeysAndSignsWithTheDeviceKey(version: ProtocolVersion) async throws {
+    @Test(arguments: ProtocolVersion.allCases) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
+        version: ProtocolVersion
+    ) async throws {
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
         let one = try await activation.deriveDataKey(index: 1, with: .possession(password: self.password))
@@ -38,28 +40,41 @@ import Testing
     @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        #expect(await self.code { _ = try await activation.deriveDataKey(index: 1, with: .possession) } == .invalidAuthentication)
+        #expect(
+            await self.code { _ = try await activation.deriveDataKey(index: 1, with: .possession) }
+                == .invalidAuthentication
+        )
         #expect(fixture.server.requestCount("/vault/unlock") == 0)
     }
 
     @Test func biometryIsAddedThroughTheVaultAndRemoved() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        #expect(await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) } == .invalidAuthentication)
+        #expect(
+            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+                == .invalidAuthentication
+        )
         try await activation.addBiometryFactor(key: self.key, password: self.password)
         #expect(try await activation.hasBiometryFactor())
         try await activation.approve("a", with: .possession(biometryKey: self.key))
         let wrong = SecretBytes(copying: Array(1...16))
-        #expect(await self.code { try await activation.approve("b", with: .possession(biometryKey: wrong)) } == .authenticationFailed)
+        #expect(
+            await self.code { try await activation.approve("b", with: .possession(biometryKey: wrong)) }
+                == .authenticationFailed
+        )
         try await activation.removeBiometryFactor()
-        #expect(await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) } == .invalidAuthentication)
+        #expect(
+            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+                == .invalidAuthentication
+        )
         #expect(fixture.server.state.value.accepted == ["a"])
     }
 
     @Test func biometryMayBeSetUpWithTheActivation() async throws {
         let fixture = try Fixture()
         let request = try ActivationRequest(code: try fixture.server.makeCode())
-        let activation = try await fixture.client.activate(request, password: self.password, biometryKey: self.key).activation
+        let activation = try await fixture.client.activate(request, password: self.password, biometryKey: self.key)
+            .activation
         try await activation.approve("a", with: .possession(biometryKey: self.key))
     }
 
@@ -67,7 +82,10 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
-        #expect(await self.code { try await activation.addBiometryFactor(key: key, password: self.password) } == .invalidAuthentication)
+        #expect(
+            await self.code { try await activation.addBiometryFactor(key: key, password: self.password) }
+                == .invalidAuthentication
+        )
     }
 
     @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
@@ -81,14 +99,20 @@ import Testing
         let after = try #require(try await store.record(of: activation.activationID))
         #expect(after.knowledgeSalt != before.knowledgeSalt)
         try await activation.approve("a", with: .possession(password: "new-password"))
-        #expect(await self.code { try await activation.approve("b", with: .possession(password: Fixture.password)) } == .authenticationFailed)
+        #expect(
+            await self.code { try await activation.approve("b", with: .possession(password: Fixture.password)) }
+                == .authenticationFailed
+        )
     }
 
     @Test func aCheckedChangeWithAWrongPasswordChangesNothing() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         let wrong = SecretBytes(utf8: "wrong-password")
-        #expect(await self.code { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) } == .authenticationFailed)
+        #expect(
+            await self.code { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
+                == .authenticationFailed
+        )
         try await activation.approve("a", with: .possession(password: Fixture.password))
         try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "other"))
         try await activation.approve("b", with: .possession(password: "other"))
@@ -109,7 +133,10 @@ import Testing
         let one = try await fixture.activate()
         let other = try await fixture.activate()
         let factor = try await one.unlockKnowledge(password: Fixture.password)
-        #expect(await self.code { try await other.approve("a", with: .possession(knowledge: factor)) } == .invalidAuthentication)
+        #expect(
+            await self.code { try await other.approve("a", with: .possession(knowledge: factor)) }
+                == .invalidAuthentication
+        )
     }
 
     @Test func allThreeFactorsSignTogether() async throws {
@@ -146,9 +173,11 @@ import Testing
             #expect(match?.offset == length - 4)
         }
         #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
-        #expect(await self.code {
-            _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
-        } == .invalidAuthentication)
+        #expect(
+            await self.code {
+                _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
+            } == .invalidAuthentication
+        )
         #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
         try await activation.approve("online")
     }

@@ -67,6 +67,11 @@ final class VerifyingServer: HTTPTransport {
     let masterKey: P256PrivateKey
     let state = Mutex(State())
     private let now: @Sendable () -> Date
+    private struct RewriteRule: Sendable {
+        let rewrite: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse
+    }
+
+    private let rewrite = Mutex(RewriteRule { _, response in response })
     private let fate = Mutex(FateRule { _ in .delivered })
     let commitsAtOnce: Bool
     let requiredOTP: String?
@@ -90,6 +95,11 @@ final class VerifyingServer: HTTPTransport {
     /// Decides the fate of every request from now on.
     func setFate(_ fate: @escaping @Sendable (HTTPRequest) async throws -> Fate) {
         self.fate.withLock { $0 = FateRule(decide: fate) }
+    }
+
+    /// Changes answers on their way from now on.
+    func setRewrite(_ rewrite: @escaping @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse) {
+        self.rewrite.withLock { $0 = RewriteRule(rewrite: rewrite) }
     }
 
     var milliseconds: Int64 { self.now().millisecondsSince1970 }
@@ -126,7 +136,7 @@ final class VerifyingServer: HTTPTransport {
         let fate = self.fate.withLock { $0 }
         switch try await fate.decide(request) {
         case .delivered:
-            return self.answer(request)
+            return self.rewrite.withLock { $0 }.rewrite(request, self.answer(request))
         case .requestLost:
             throw HTTPTransportError(.connectionFailed)
         case .answerLost:
