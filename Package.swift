@@ -44,10 +44,12 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
-                "COpenSSL", "CCurl",
+                "COpenSSL", "CCurl", "CAllocations",
             ],
-            path: "Benchmarks"
+            path: "Benchmarks",
+            exclude: ["CAllocations"]
         ),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(

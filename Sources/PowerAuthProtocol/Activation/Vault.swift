@@ -5,7 +5,9 @@ package import PowerAuthCrypto
 /// All of it is AES-128-CBC with PKCS#7 and a zero vector.
 package enum Vault {
     /// Why something of the vault could not be opened.
-    package struct Unreadable: Error, Equatable, Sendable {}
+    package struct Unreadable: Error, Equatable, Sendable {
+        package init() {}
+    }
 
     /// The server's side: the vault key as it travels, under `KEY_TRANSPORT`.
     package static func encrypt(vaultKey: SecretBytes, transportKey: SecretBytes) throws(CryptoError) -> [UInt8] {

@@ -4,12 +4,12 @@
 /// `name="value"` follow in any order, with anything between them; the last of the same name counts. A value begins
 /// after all quotes that follow the equals sign, and ends before the next quote; where no quote follows, before the next
 /// whitespace. Nothing is trimmed or unescaped.
-struct HeaderFields {
+package struct HeaderFields {
     private static let scheme = Array("PowerAuth ".utf8)
 
     private var values: [String: String] = [:]
 
-    init(parsing text: String?) {
+    package init(parsing text: String?) {
         let bytes = Array((text ?? "").utf8)
         let isBlank: (UInt8) -> Bool = { $0 <= 0x20 }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
@@ -20,7 +20,7 @@ struct HeaderFields {
     }
 
     /// A value, or `nil` when there is no such field.
-    subscript(_ name: String) -> String? { self.values[name] }
+    package subscript(_ name: String) -> String? { self.values[name] }
 
     private mutating func scan(_ text: ArraySlice<UInt8>) {
         var position = text.startIndex

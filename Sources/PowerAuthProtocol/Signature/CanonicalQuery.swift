@@ -1,7 +1,9 @@
 /// The one spelling of a URL's query that both sides sign, whatever the order and encoding it travelled in.
 package enum CanonicalQuery {
     /// A percent sign without two hexadecimal digits after it: the servers refuse such a request.
-    package struct Malformed: Error, Equatable {}
+    package struct Malformed: Error, Equatable {
+        package init() {}
+    }
 
     /// Brings a query into its canonical form.
     ///

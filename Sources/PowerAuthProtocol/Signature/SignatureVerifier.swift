@@ -11,6 +11,11 @@ package struct SignatureVerifier: Sendable {
         package let offset: Int
         /// What the server stores as its counter: the one after the match.
         package let nextCounter: HashCounter
+
+        package init(offset: Int, nextCounter: HashCounter) {
+            self.offset = offset
+            self.nextCounter = nextCounter
+        }
     }
 
     private let data: SignatureData
