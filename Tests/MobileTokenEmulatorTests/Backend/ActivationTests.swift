@@ -82,7 +82,9 @@ import Testing
         ("RECOVERY", ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA", "puk": "0123456789"]), ("TELEPATHY", ["code": "x"]),
     ]
 
-    @Test(arguments: Self.unknownCredentials) func unknownCredentialsAreRefused(kind: String, identity: JSONValue) throws {
+    @Test(arguments: Self.unknownCredentials) func unknownCredentialsAreRefused(kind: String, identity: JSONValue)
+        throws
+    {
         var fixture = try BackendFixture()
         var device = self.device(fixture)
         let attempt = try device.activationAttempt(identity, kind: kind, in: &fixture)
@@ -137,7 +139,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ProtocolVersion.allCases) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion) throws {
+    @Test(arguments: ProtocolVersion.allCases) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion)
+        throws
+    {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice(version: version)
         _ = try fixture.backend.administer(.advanceCounter(activationID: device.activationID, by: 300), at: fixture.now)

@@ -161,7 +161,8 @@ import Testing
         let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
         let state = try fixture.exportedState()
         let wrong: [[(name: String, value: String)]] = [
-            [], [device.encryptionHeader(activationScope: true)], [(EncryptionHeader.name, "PowerAuth version=\"3.3\"")],
+            [], [device.encryptionHeader(activationScope: true)],
+            [(EncryptionHeader.name, "PowerAuth version=\"3.3\"")],
             [(EncryptionHeader.name, attempt.headers[0].value.replacing("3.3", with: "3.2"))],
         ]
         for headers in wrong {

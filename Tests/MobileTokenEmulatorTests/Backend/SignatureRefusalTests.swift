@@ -46,7 +46,11 @@ import Testing
         var device = try fixture.deviceWithToken()
         device.wrongKnowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 16))
         for attempt in 1...5 {
-            let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+            let reply = try device.sendSigned(
+                "/pa/v3/signature/validate",
+                uriID: "/pa/signature/validate",
+                in: &fixture
+            )
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(fixture.backend.activations[0].failedAttempts == attempt)
             #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? "ACTIVE" : "BLOCKED"))
@@ -79,7 +83,11 @@ import Testing
             var fixture = try BackendFixture()
             var device = try fixture.activeDevice()
             device.counter = device.counter.advanced(by: steps)
-            let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+            let reply = try device.sendSigned(
+                "/pa/v3/signature/validate",
+                uriID: "/pa/signature/validate",
+                in: &fixture
+            )
             #expect(reply.outcome == outcome)
             #expect(reply.counterAfter == (steps == 19 ? 20 : 0))
         }
