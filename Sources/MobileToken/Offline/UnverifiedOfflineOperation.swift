@@ -24,9 +24,9 @@ public struct UnverifiedOfflineOperation: Sendable {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 7 else { throw OfflineOperationError(.missingLine, line: lines.count + 1) }
         guard !lines[0].isEmpty else { throw OfflineOperationError(.invalidOperationID, line: 1) }
-
+        let operationData = try OfflineOperationData(parsing: lines[3], line: 4)
         let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
-        guard Base64.decode(nonce)?.count == 16 else {
+        guard let nonceBytes = Base64.decode(nonce), nonceBytes.count == 16 else {
             throw OfflineOperationError(.invalidNonce, line: lines.count - 1)
         }
         let signatureLine = lines[lines.count - 1]
@@ -46,13 +46,14 @@ public struct UnverifiedOfflineOperation: Sendable {
             id: String(decoding: lines[0], as: UTF8.self),
             title: OfflineText.unescaped(lines[1], separator: nil),
             message: OfflineText.unescaped(lines[2], separator: nil),
-            operationData: try OfflineOperationData(parsing: lines[3], line: 4),
+            operationData: operationData,
             flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
             totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
             additionalLines: lines.count > 8
                 ? lines[6..<(lines.count - 2)].map { String(decoding: $0, as: UTF8.self) } : [],
             nonce: nonce,
             signingKey: signingKey,
+            nonceBytes: nonceBytes,
             dataToSign: Array(dataToSign)
         )
     }
