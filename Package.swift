@@ -57,7 +57,10 @@ let package = Package(
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
             resources: [.copy("Vectors")]
         ),
-        .testTarget(name: "PowerAuthProtocolTests", dependencies: ["PowerAuthProtocol", "PowerAuthCrypto"]),
+        .testTarget(
+            name: "PowerAuthProtocolTests",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
+        ),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
         .testTarget(
             name: "PowerAuthTests",

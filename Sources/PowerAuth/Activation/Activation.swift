@@ -81,6 +81,8 @@ public actor Activation: AuthenticatedChannel {
     /// The server's date: the local clock, corrected by what the server's answers say.
     public nonisolated var serverDate: Date { self.server.time.date }
 
+    package nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
+
     /// The number to compare by eye with what the server shows for this activation: eight digits.
     public nonisolated var fingerprint: String {
         ActivationFingerprint(

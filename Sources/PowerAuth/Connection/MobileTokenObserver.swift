@@ -14,6 +14,12 @@ public protocol MobileTokenObserver: Sendable {
     /// A positive distance means that the client is ahead, a negative one that the server is. Signatures succeed as long
     /// as the client is ahead by less than `window`.
     func counterCompared(activationID: String, distance: Int, window: Int)
+    /// A poll of the operations starts, `lag` later than it was planned for.
+    func pollStarted(activationID: String, lag: Duration)
+    /// Polling was asked for at a shorter interval than the minimum, which is used instead.
+    func pollIntervalRaised(activationID: String, requested: Duration, used: Duration)
+    /// The list of operations changed; `count` is how many there are now.
+    func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int)
 }
 
 /// Why a request is sent once more.
@@ -35,4 +41,10 @@ extension MobileTokenObserver {
     public func requestRetried(path: String, reason: RetryReason) {}
     /// Does nothing.
     public func counterCompared(activationID: String, distance: Int, window: Int) {}
+    /// Does nothing.
+    public func pollStarted(activationID: String, lag: Duration) {}
+    /// Does nothing.
+    public func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {}
+    /// Does nothing.
+    public func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int) {}
 }

@@ -105,7 +105,7 @@ extension JSONNumber {
     }
 
     /// Where the number that begins at `start` ends, or nil when there is none.
-    static func endOfLiteral(in bytes: [UInt8], from start: Int) -> Int? {
+    package static func endOfLiteral(in bytes: [UInt8], from start: Int) -> Int? {
         var position = start
         func digits() -> Bool {
             let first = position

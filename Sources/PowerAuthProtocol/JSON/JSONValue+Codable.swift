@@ -105,3 +105,19 @@ extension JSONValue: Codable {
         init?(intValue: Int) { nil }
     }
 }
+
+extension JSONObject: Codable {
+    /// Reads an object; anything else is an error.
+    public init(from decoder: any Decoder) throws {
+        guard let object = try JSONValue(from: decoder).object else {
+            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a JSON object")
+            throw DecodingError.typeMismatch(JSONObject.self, context)
+        }
+        self = object
+    }
+
+    /// Writes the members through any encoder.
+    public func encode(to encoder: any Encoder) throws {
+        try JSONValue.object(self).encode(to: encoder)
+    }
+}

@@ -73,8 +73,11 @@ extension JSONView {
         var found = JSONMember.absent
         var key = self.index + 1
         let end = Int(nodes[self.index].next)
+        let length = name.utf8.count
         while key < end {
-            if self.isName(name, at: nodes[key]) {
+            let node = nodes[key]
+            // Most names differ in length already.
+            if node.isEscaped || Int(node.end - node.start) == length, self.isName(name, at: node) {
                 guard case .absent = found else { return .repeated }
                 found = .one(JSONView(document: self.document, index: key + 1))
             }
@@ -92,14 +95,7 @@ extension JSONView {
     private func isName(_ name: String, at key: JSONNode) -> Bool {
         let range = Int(key.start)..<Int(key.end)
         if key.isEscaped { return JSONString.unescaped(range, of: self.document.bytes) == name }
-        var name = name
-        return name.withUTF8 { name in
-            guard name.count == range.count else { return false }
-            for (offset, byte) in name.enumerated() where self.document.bytes[range.lowerBound + offset] != byte {
-                return false
-            }
-            return true
-        }
+        return name.utf8.elementsEqual(self.document.bytes[range])
     }
 }
 

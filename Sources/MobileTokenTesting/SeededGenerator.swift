@@ -1,0 +1,22 @@
+internal import Foundation
+
+/// Random input that can be had again: the seed is printed, and `POWERAUTH_TEST_SEED` sets it.
+package struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    /// Prints the seed beside the name of the test.
+    package init(test: String = #function) {
+        let given = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
+        self.state = given ?? UInt64.random(in: 0 ... .max)
+        print("\(test): POWERAUTH_TEST_SEED=\(self.state)")
+    }
+
+    /// SplitMix64.
+    package mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
