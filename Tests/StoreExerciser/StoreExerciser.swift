@@ -47,11 +47,15 @@ struct StoreExerciser {
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
         }
         if let user = self.number("user") { setuid(uid_t(user)) }
-        if let microseconds = self.number("die-after") {
-            Thread.detachNewThread {
-                usleep(UInt32(microseconds))
-                kill(getpid(), SIGKILL)
-            }
+        if self.settings["die-after-moves"] == nil { self.startDying() }
+    }
+
+    /// Lets the process be killed so many microseconds from now, whatever it is doing then.
+    private func startDying() {
+        guard let microseconds = self.number("die-after") else { return }
+        Thread.detachNewThread {
+            usleep(UInt32(microseconds))
+            kill(getpid(), SIGKILL)
         }
     }
 
@@ -79,7 +83,8 @@ struct StoreExerciser {
     /// Takes counter values, and writes each to the journal once it is taken, as a request would be sent.
     private func takeCounters(from store: SQLiteActivationStore) async throws {
         let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-        for _ in 0..<(self.number("count") ?? .max) {
+        for taken in 0..<(self.number("count") ?? .max) {
+            if taken == self.number("die-after-moves") { self.startDying() }
             let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: self.activationID)
             let move = try await store.update(self.activationID) { $0.takeMove() }
             let line = Array("\(move)\n".utf8)

@@ -8,13 +8,15 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct PowerLossTests {
     /// Records a store at work: enough changes that the log is moved into the database several times.
-    private func record(synchronous: String) async throws -> (folder: TemporaryFolder, events: [RecordingVFS.Event]) {
+    private func record(synchronous: String? = nil) async throws -> (
+        folder: TemporaryFolder, events: [RecordingVFS.Event]
+    ) {
         let folder = try TemporaryFolder()
         let path = folder.file("store.sqlite")
         RecordingVFS.record(path)
         var options = SQLiteActivationStore.Options()
         options.vfs = RecordingVFS.name
-        options.synchronous = synchronous
+        if let synchronous { options.synchronous = synchronous }
         options.checkpointPages = 6
         let store = SQLiteActivationStore(path: path, sealingKey: nil, options: options)
         try await store.insert(ActivationStoreConformance.sparseRecord("a"))
@@ -28,7 +30,7 @@ struct PowerLossTests {
         }
         let events = RecordingVFS.events(of: path)
         let moved = events.filter { if case .write(path, _, _) = $0 { true } else { false } }
-        #expect(moved.count > 40, "the log was hardly ever moved into the database")
+        #expect(moved.count > 20, "the log was hardly ever moved into the database")
         return (folder, events)
     }
 
@@ -73,7 +75,7 @@ struct PowerLossTests {
 
     @Test(arguments: SimulatedDisk.Survival.allCases)
     func noMoveThatWasReportedIsEverLost(survival: SimulatedDisk.Survival) async throws {
-        let (folder, events) = try await self.record(synchronous: "FULL")
+        let (folder, events) = try await self.record()
         #expect(try await self.greatestLoss(in: events, keyFrom: folder, keeping: survival) == 0)
     }
 

@@ -81,6 +81,12 @@ struct SealingKeyTests {
         #expect(try await again.record(of: "a") == self.record)
     }
 
+    @Test func noSecondKeyIsAdoptedWhenTheCheckIsMissing() async throws {
+        try await SQLiteActivationStore(path: self.path).insert(self.record)
+        try spoil("DELETE FROM setting", at: self.path)
+        #expect(await self.code { try await SQLiteActivationStore(path: self.path).open() } == .storeCorrupted)
+    }
+
     @Test func aKeyOfAnotherLengthIsRefused() async throws {
         let short = SecretBytes(copying: [UInt8](repeating: 1, count: 16))
         let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { short })

@@ -1,7 +1,8 @@
 import MobileTokenTesting
-import PowerAuth
 import PowerAuthCrypto
 import Testing
+
+@testable import PowerAuth
 
 struct SealingTests {
     private let sealing: Sealing
@@ -84,6 +85,15 @@ struct SealingTests {
         let (changes, _) = try self.sealing.change(sealed) { $0.knowledgeSalt = [1] }
         #expect(changes.written.map(\.name).sorted() == ["knowledge-salt", "open-fields-tag"])
         #expect(try self.sealing.open(sealed.applying(changes)).knowledgeSalt == [1])
+    }
+
+    @Test func valuesOfALaterVersionAreNotDropped() throws {
+        for isSecret in [false, true] {
+            var fields = RecordFields(self.record)
+            if isSecret { fields.secret["later"] = SecretBytes(copying: [1]) } else { fields.open["later"] = [1] }
+            #expect(self.code { _ = try fields.record(activationID: "a") } == .storeFromFuture)
+        }
+        #expect(try RecordFields(self.record).record(activationID: "a") == self.record)
     }
 
     @Test func resealingNeedsTheNewKey() throws {

@@ -23,6 +23,16 @@ struct StoreFaultTests {
         await store.close()
     }
 
+    /// Makes a signature, and knows that the server has it.
+    private func settle() async throws {
+        let store = SQLiteActivationStore(path: self.path)
+        try await store.update("a0") { record in
+            record.takeMove()
+            record.isUnsettled = false
+        }
+        await store.close()
+    }
+
     private func expectIntact() async throws {
         let store = SQLiteActivationStore(path: self.path)
         #expect(try await store.record(of: "a0") == ActivationStoreConformance.record("a0"))
@@ -123,8 +133,25 @@ struct StoreFaultTests {
         #expect(try await again.record(of: "a0")?.history.moves == 507)
     }
 
-    /// The log cannot grow any more: the same `write` fails that fails on a full disk.
-    @Test func aFullDiskKeepsWhatWasStored() async throws {
+    @Test(.enabled(if: SmallDisk.isPossible, "mounting a file system takes root"))
+    func aFullDiskKeepsWhatWasStoredAndServesAgainOnceThereIsRoom() async throws {
+        let disk = try SmallDisk(at: self.folder.file("disk"), size: "400k")
+        let store = SQLiteActivationStore(path: disk.path + "/store.sqlite")
+        try await store.insert(ActivationStoreConformance.sparseRecord("a0"))
+        try disk.fill()
+        var taken: UInt64 = 0
+        let failure = await self.code {
+            while true { taken = try await store.update("a0") { $0.takeMove() } + 1 }
+        }
+        #expect(failure == .storeFull)
+        #expect(try await store.record(of: "a0")?.history.moves == taken)
+        try disk.makeRoom()
+        #expect(try await store.update("a0") { $0.takeMove() } == taken)
+        await store.close()
+    }
+
+    /// The log cannot grow any more, as under a quota.
+    @Test func aFileThatMayNotGrowKeepsWhatWasStored() async throws {
         try await self.fill()
         let journal = self.folder.file("journal")
         let outcome = try await ChildProcess.run(
@@ -215,6 +242,7 @@ struct StoreFaultTests {
     @Test func aLogThatWasCutShortMakesTheServerTheJudge() async throws {
         let journal = self.folder.file("journal")
         try await self.fill()
+        try await self.settle()
         // Killed, so that nobody tidies up: the log holds the latest changes.
         _ = try await ChildProcess.run(
             "action=take",
@@ -243,15 +271,9 @@ struct StoreFaultTests {
 
     @Test func aDatabaseFromABackupMakesTheServerTheJudge() async throws {
         try await self.fill()
+        try await self.settle()
         let backup = contents(of: self.path)
-        do {
-            let store = SQLiteActivationStore(path: self.path)
-            try await store.update("a0") { record in
-                record.takeMove()
-                record.isUnsettled = false
-            }
-            await store.close()
-        }
+        try await self.settle()
         try Data(backup).write(to: URL(fileURLWithPath: self.path))
         #expect(chmod(self.path, 0o600) == 0)
         let store = SQLiteActivationStore(path: self.path)

@@ -24,7 +24,12 @@ final class ActivationDatabase {
 
     /// What the store's key is recognised by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
-        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) { $0.blob(0) }
+        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) {
+            $0.blob(0)
+        }
+        // Without it any key would be taken for the right one, and a second one be used beside it.
+        guard try check != nil || self.activationIDs().isEmpty else { throw MobileTokenError.damaged(Self.keyCheck) }
+        return check
     }
 
     /// Runs `body` as one change of the store, of which all is kept or nothing.
