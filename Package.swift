@@ -44,10 +44,12 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
-                "COpenSSL", "CCurl",
+                "COpenSSL", "CCurl", "CAllocations",
             ],
-            path: "Benchmarks"
+            path: "Benchmarks",
+            exclude: ["CAllocations"]
         ),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
@@ -55,7 +57,10 @@ let package = Package(
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
             resources: [.copy("Vectors")]
         ),
-        .testTarget(name: "PowerAuthProtocolTests", dependencies: ["PowerAuthProtocol", "PowerAuthCrypto"]),
+        .testTarget(
+            name: "PowerAuthProtocolTests",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
+        ),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
         .testTarget(
             name: "PowerAuthTests",

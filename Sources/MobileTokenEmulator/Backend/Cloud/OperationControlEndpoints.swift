@@ -11,12 +11,16 @@ extension Backend {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let activationID = try request.optionalText("registrationId")
-        if let activationID, self.state.activations[activationID]?.userID != userID {
-            throw .invalidRequest("'registrationId' is none of the user's registrations")
+        if let activationID {
+            guard let userID, self.state.activations[activationID]?.userID == userID else {
+                throw .invalidRequest("'registrationId' is none of the user's registrations")
+            }
         }
         let expires = try self.expiration(of: request, draft, call.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
-        guard maximumFailures.map({ $0 >= 1 }) ?? true else { throw .invalidRequest("'maxFailureCount' is less than 1") }
+        guard maximumFailures.map({ $0 >= 1 }) ?? true else {
+            throw .invalidRequest("'maxFailureCount' is less than 1")
+        }
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
         let activationFlag = try request.optionalText("activationFlag")
         let externalID = try request.optionalText("externalId")
@@ -150,7 +154,9 @@ extension Backend {
     private static func customDraft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
         let type = try request.text("operationType", or: "name")
         let data = try request.text("data")
-        guard let formData = try request.optionalObject("formData") else { throw .invalidRequest("'formData' is missing") }
+        guard let formData = try request.optionalObject("formData") else {
+            throw .invalidRequest("'formData' is missing")
+        }
         _ = try (formData.text("title"), formData.text("message"))
         var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
         if let asked = try request.optionalObject("allowedSignatureType") {
