@@ -26,7 +26,10 @@ let package = Package(
             name: "PowerAuth",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
         ),
-        .target(name: "MobileToken", dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]),
+        .target(
+            name: "MobileToken",
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+        ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
@@ -43,7 +46,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+                "MobileTokenEmulator",
                 "COpenSSL", "CCurl", "CAllocations",
             ],
             path: "Benchmarks",

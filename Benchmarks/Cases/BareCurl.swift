@@ -10,7 +10,9 @@ final class BareCurl: @unchecked Sendable {  // the harness runs it once at a ti
 
     init(url: String, body: [UInt8], inFlight: Int) {
         self.multi = curl_multi_init()
-        for line in ["Content-Type: application/json", "Expect:"] { self.headers = curl_slist_append(self.headers, line) }
+        for line in ["Content-Type: application/json", "Expect:"] {
+            self.headers = curl_slist_append(self.headers, line)
+        }
         for _ in 0..<inFlight {
             let handle = curl_easy_init()
             CCurl_easy_set_string(handle, CURLOPT_URL, url)

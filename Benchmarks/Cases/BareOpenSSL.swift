@@ -95,7 +95,8 @@ final class BareOpenSSL: @unchecked Sendable {  // used by one benchmark's loop,
     /// One ECDSA verification with a key that is parsed already.
     func verify() -> Bool {
         EVP_DigestVerifyInit(self.digest, nil, self.sha256, nil, self.key)
-        return EVP_DigestVerify(self.digest, self.signature, self.signature.count, self.message, self.message.count) == 1
+        return EVP_DigestVerify(self.digest, self.signature, self.signature.count, self.message, self.message.count)
+            == 1
     }
 
     /// The stretching of a password: 10 000 rounds of PBKDF2 with HMAC-SHA-1.

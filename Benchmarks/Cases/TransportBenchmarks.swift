@@ -26,19 +26,25 @@ let transportBenchmarks: [Benchmark] = [
                 }
             }),
             baselines: [
-                Subject("libcurl multi", repeating: { count in
-                    try await onThread { try bare.run(count, expecting: expected) }
-                }),
-                Subject("URLSession", repeating: { count in
-                    try await inParallel(count) {
-                        var request = URLRequest(url: try unwrap(URL(string: url)))
-                        request.httpMethod = "POST"
-                        request.httpBody = Data(body)
-                        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-                        let (data, _) = try await session.data(for: request)
-                        try check(data.count == expected)
+                Subject(
+                    "libcurl multi",
+                    repeating: { count in
+                        try await onThread { try bare.run(count, expecting: expected) }
                     }
-                }),
+                ),
+                Subject(
+                    "URLSession",
+                    repeating: { count in
+                        try await inParallel(count) {
+                            var request = URLRequest(url: try unwrap(URL(string: url)))
+                            request.httpMethod = "POST"
+                            request.httpBody = Data(body)
+                            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+                            let (data, _) = try await session.data(for: request)
+                            try check(data.count == expected)
+                        }
+                    }
+                ),
             ],
             tearDown: {
                 session.invalidateAndCancel()
@@ -61,9 +67,12 @@ let transportBenchmarks: [Benchmark] = [
                 for _ in 0..<count { try check(try await transport.send(request).body.count == expected) }
             }),
             baselines: [
-                Subject("libcurl multi", repeating: { count in
-                    try await onThread { try bare.run(count, expecting: expected) }
-                })
+                Subject(
+                    "libcurl multi",
+                    repeating: { count in
+                        try await onThread { try bare.run(count, expecting: expected) }
+                    }
+                )
             ],
             tearDown: {
                 await transport.shutdown()

@@ -1,4 +1,5 @@
 import CAllocations
+import Glibc
 
 extension Scenario {
     /// Warms up, then takes samples of subject and baselines by turns, so that a drift of the machine meets all alike.
@@ -8,9 +9,12 @@ extension Scenario {
         for subject in subjects { counts.append(try await subject.warmedUpCount(for: settings.sampleDuration)) }
 
         var samples = subjects.map { _ in [Double]() }
+        var processorTimes = samples
         for _ in 0..<settings.samples {
             for (index, subject) in subjects.enumerated() {
+                let processorTime = Self.processorTime()
                 samples[index].append(try await subject.nanoseconds(of: counts[index]) / Double(counts[index]))
+                processorTimes[index].append((Self.processorTime() - processorTime) / Double(counts[index]))
             }
         }
         let allocations = try await self.subject.allocations(of: min(counts[0], 1000))
@@ -19,10 +23,24 @@ extension Scenario {
             name: name,
             unit: unit,
             figure: figures[0],
-            baselines: zip(self.baselines, figures.dropFirst()).map { Row.Baseline(name: $0.name, figure: $1) },
+            processorTime: Figure(samples: processorTimes[0]).median,
+            baselines: self.baselines.indices.map { index in
+                Row.Baseline(
+                    name: self.baselines[index].name,
+                    figure: figures[index + 1],
+                    processorTime: Figure(samples: processorTimes[index + 1]).median
+                )
+            },
             allocations: allocations,
             goals: goals
         )
+    }
+
+    /// What this process, with all its threads, has used of the processors so far, in nanoseconds.
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
     }
 }
 

@@ -23,7 +23,8 @@ struct Options {
           --help            this text
 
         "ratio" is ours divided by the baseline of the same run: times should be small, rates (/s) large.
-        "spread" is half the distance between the extreme samples. "allocations" are per operation, of the whole process.
+        "spread" is half the distance between the extreme samples. "CPU" and "allocations" are per operation, of this
+        process with all its threads.
         """
 
     var filters: [String] = []

@@ -74,11 +74,15 @@ struct Row: Sendable {
     struct Baseline: Sendable {
         let name: String
         let figure: Figure
+        /// Of this process, per operation, in nanoseconds: on a busy machine it says more than the time that passes.
+        var processorTime: Double?
     }
 
     let name: String
     let unit: Unit
     let figure: Figure
+    /// As for baselines.
+    var processorTime: Double?
     var baselines: [Baseline] = []
     /// Per operation, where they can be counted.
     var allocations: Double?

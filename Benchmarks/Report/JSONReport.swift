@@ -7,6 +7,7 @@ struct JSONReport: Encodable {
             let name: String
             let median: Double
             let ratio: Double
+            let processorNanoseconds: Double?
             let samples: [Double]
         }
 
@@ -19,6 +20,7 @@ struct JSONReport: Encodable {
         let unit: String
         let median: Double
         let spread: Double
+        let processorNanoseconds: Double?
         let samples: [Double]
         let baselines: [Baseline]
         let allocations: Double?
@@ -41,12 +43,14 @@ struct JSONReport: Encodable {
                 unit: row.unit.rawValue,
                 median: row.figure.median,
                 spread: row.figure.spread,
+                processorNanoseconds: row.processorTime,
                 samples: row.figure.samples,
                 baselines: row.baselines.map {
                     Entry.Baseline(
                         name: $0.name,
                         median: $0.figure.median,
                         ratio: row.ratio(to: $0),
+                        processorNanoseconds: $0.processorTime,
                         samples: $0.figure.samples
                     )
                 },
@@ -77,9 +81,9 @@ struct Machine: Encodable, CustomStringConvertible {
         let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }
         #if DEBUG
-        let build = "debug"
+            let build = "debug"
         #else
-        let build = "release"
+            let build = "release"
         #endif
         return Self(
             processor: model?.split(separator: ":").last?.trimmingCharacters(in: .whitespaces) ?? "unknown processor",

@@ -19,7 +19,8 @@ extension Double {
         let digits = Array(self.formatted(decimals: 0))
         return String(
             digits.enumerated().flatMap { index, digit -> [Character] in
-                index > 0 && (digits.count - index) % 3 == 0 && digits[index - 1] != "-" ? ["\u{202F}", digit] : [digit]
+                index > 0 && (digits.count - index) % 3 == 0 && digits[index - 1] != "-"
+                    ? ["\u{202F}", digit] : [digit]
             }
         )
     }

@@ -1,6 +1,8 @@
 /// The report for a terminal.
 struct Table {
-    private static let header = ["case", "ours", "baseline", "", "ratio", "spread", "allocations", "goal"]
+    private static let header = [
+        "case", "ours", "baseline", "", "ratio", "spread", "CPU", "CPU ratio", "allocations", "goal",
+    ]
 
     let rows: [Row]
 
@@ -10,7 +12,7 @@ struct Table {
         return lines.map { line in
             line.enumerated().map { column, text in
                 let padding = String(repeating: " ", count: widths[column] - text.count)
-                return [0, 3, 7].contains(column) ? text + padding : padding + text
+                return [0, 3, 9].contains(column) ? text + padding : padding + text
             }
             .joined(separator: "  ").trimmedAtEnd
         }
@@ -29,11 +31,19 @@ struct Table {
                 baseline.map { "\($0.figure.median.grouped) \(row.unit.rawValue)" } ?? "",
                 baseline?.name ?? "",
                 baseline.map { "\(row.ratio(to: $0).formatted(decimals: 2)) ×" } ?? "",
-                isFirst && row.figure.samples.count > 1 ? "± \((row.figure.spread * 100).formatted(decimals: 1)) %" : "",
+                isFirst && row.figure.samples.count > 1
+                    ? "± \((row.figure.spread * 100).formatted(decimals: 1)) %" : "",
+                isFirst ? row.processorTime.map { "\($0.grouped) ns" } ?? "" : "",
+                Self.ratio(row.processorTime, baseline?.processorTime),
                 isFirst ? row.allocations?.formatted(decimals: 1) ?? "" : "",
                 goal.map { self.mark($0.isMet(by: row)) + $0.text(in: row.unit) } ?? "",
             ]
         }
+    }
+
+    private static func ratio(_ one: Double?, _ other: Double?) -> String {
+        guard let one, let other else { return "" }
+        return "\((one / other).formatted(decimals: 2)) ×"
     }
 
     private static func mark(_ isMet: Bool?) -> String {

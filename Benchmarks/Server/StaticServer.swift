@@ -15,7 +15,8 @@ final class StaticServer {
 
     /// - Parameter answer: A file with the body of every answer; without it, a short JSON object.
     init(answer file: String?) throws {
-        let body = try file.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) } ?? Array(Self.shortBody.utf8)
+        let body =
+            try file.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) } ?? Array(Self.shortBody.utf8)
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
         self.answer = Array(head.utf8) + body
         self.listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -121,7 +122,12 @@ final class StaticServer {
         self.answer.withUnsafeBytes { answer in
             var sent = 0
             while sent < answer.count {
-                let count = send(connection, answer.baseAddress?.advanced(by: sent), answer.count - sent, Int32(MSG_NOSIGNAL))
+                let count = send(
+                    connection,
+                    answer.baseAddress?.advanced(by: sent),
+                    answer.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
                 guard count > 0 else { return false }
                 sent += count
             }
