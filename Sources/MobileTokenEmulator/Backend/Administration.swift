@@ -106,7 +106,12 @@ extension Backend {
     /// The application that ``Emulator/sdkConfiguration`` describes.
     var defaultApplication: ApplicationDescription {
         guard let application = self.state.applications[self.state.defaultApplicationID] else {
-            return ApplicationDescription(id: self.state.defaultApplicationID, key: "", secret: "", masterServerPublicKey: "")
+            return ApplicationDescription(
+                id: self.state.defaultApplicationID,
+                key: "",
+                secret: "",
+                masterServerPublicKey: ""
+            )
         }
         return ApplicationDescription(
             id: application.id,

@@ -31,7 +31,9 @@ struct Call {
         guard !self.request.body.isEmpty else { return [:] }
         do {
             let value = try JSONValue(parsing: self.request.body, limits: JSONLimits(maximumDepth: 64))
-            guard let object = value.object else { throw BackendRefusal.invalidRequest("The body is not a JSON object") }
+            guard let object = value.object else {
+                throw BackendRefusal.invalidRequest("The body is not a JSON object")
+            }
             return object
         } catch let error as JSONError {
             throw .invalidRequest("The body is not JSON (\(error.description))")

@@ -104,7 +104,9 @@ extension Backend {
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(BackendRefusal) -> OpenedEnvelope {
+    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(BackendRefusal)
+        -> OpenedEnvelope
+    {
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
         var scope = ECIESScope.application
         if let activation = recipient.activation {
@@ -170,7 +172,9 @@ extension Backend {
     }
 
     /// Encrypts an answer for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(BackendRefusal) -> JSONValue {
+    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(BackendRefusal)
+        -> JSONValue
+    {
         var decryptor = envelope.decryptor
         do {
             let nonce = self.state.randomness.bytes(16)

@@ -16,7 +16,9 @@ extension Backend {
         }
         let expires = try self.expiration(of: request, draft, call.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
-        guard maximumFailures.map({ $0 >= 1 }) ?? true else { throw .invalidRequest("'maxFailureCount' is less than 1") }
+        guard maximumFailures.map({ $0 >= 1 }) ?? true else {
+            throw .invalidRequest("'maxFailureCount' is less than 1")
+        }
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
         let activationFlag = try request.optionalText("activationFlag")
         let externalID = try request.optionalText("externalId")
@@ -150,7 +152,9 @@ extension Backend {
     private static func customDraft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
         let type = try request.text("operationType", or: "name")
         let data = try request.text("data")
-        guard let formData = try request.optionalObject("formData") else { throw .invalidRequest("'formData' is missing") }
+        guard let formData = try request.optionalObject("formData") else {
+            throw .invalidRequest("'formData' is missing")
+        }
         _ = try (formData.text("title"), formData.text("message"))
         var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
         if let asked = try request.optionalObject("allowedSignatureType") {

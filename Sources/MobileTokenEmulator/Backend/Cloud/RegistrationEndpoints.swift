@@ -66,7 +66,12 @@ extension Backend {
         } catch {
             // A wrong code is counted, and the last one removes the activation.
             self.keep(activation, &call)
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration cannot be committed", because: error.reason)
+            throw BackendRefusal(
+                400,
+                "INVALID_ACTIVATION",
+                "The registration cannot be committed",
+                because: error.reason
+            )
         }
         self.activateRecoveryCodes(of: activation.id)
         self.keep(activation, &call)
@@ -83,7 +88,12 @@ extension Backend {
             default: throw BackendRefusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
             }
         } catch let error as ActivationStateError {
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration's state forbids it", because: error.reason)
+            throw BackendRefusal(
+                400,
+                "INVALID_ACTIVATION",
+                "The registration's state forbids it",
+                because: error.reason
+            )
         } catch let refusal as BackendRefusal {
             throw refusal
         } catch {

@@ -153,7 +153,9 @@ extension Backend {
     }
 
     /// An operation of this identifier that can still be decided, whoever may do so.
-    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(BackendRefusal) -> ServerOperation {
+    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(BackendRefusal)
+        -> ServerOperation
+    {
         guard let operation = self.state.operations[id] else {
             throw .invalidRequest("There is no such operation")
         }
@@ -170,7 +172,9 @@ extension Backend {
     }
 
     /// An operation that the activation may see and that is not finished.
-    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(BackendRefusal) -> ServerOperation {
+    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(BackendRefusal)
+        -> ServerOperation
+    {
         guard let operation = self.state.operations[id], operation.isVisible(to: activation) else {
             throw .invalidRequest("There is no such operation")
         }

@@ -17,7 +17,8 @@ extension Backend {
         return try self.register(signature.activation, &call)
     }
 
-    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(BackendRefusal) -> Answer {
+    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(BackendRefusal) -> Answer
+    {
         let request = try call.requestObject()
         let (platform, token) = (try request.text("platform"), try request.text("token"))
         let environment = try request.optionalText("environment")

@@ -49,7 +49,9 @@ extension DeviceBinding: Codable {
         let deviceKey = Base64.decode(try container.decode(String.self, forKey: .devicePublicKey)) ?? []
         try self.init(
             version: container.decode(ProtocolVersion.self, forKey: .version),
-            serverKey: P256PrivateKey(scalar: container.decode(ExportableSecret.self, forKey: .serverPrivateKey).secret),
+            serverKey: P256PrivateKey(
+                scalar: container.decode(ExportableSecret.self, forKey: .serverPrivateKey).secret
+            ),
             deviceKey: P256PublicKey(x963: deviceKey),
             counter: container.decode(ExportableSecret.self, forKey: .counterData).secret,
             steps: container.decode(UInt64.self, forKey: .counter)
