@@ -17,6 +17,11 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The fields, in order.
     public private(set) var fields: [Field] = []
 
+    /// Creates headers from fields, keeping their order.
+    public init(_ fields: [Field]) {
+        self.fields = fields
+    }
+
     /// Creates headers from name and value pairs; a name may stand more than once.
     public init(dictionaryLiteral elements: (String, String)...) {
         self.fields = elements.map { Field(name: $0.0, value: $0.1) }

@@ -18,6 +18,13 @@ public struct HTTPRequest: Sendable, Hashable {
     public var body: [UInt8]?
     /// The longest the whole exchange may take; `nil` leaves it to the transport.
     public var timeout: Duration?
+    /// Whether the server may see this request twice without harm; `false` unless said otherwise.
+    ///
+    /// A kept connection may break just as the request goes out, and then nobody can tell whether the server received
+    /// it. A repeatable request is sent again on a fresh connection; any other one fails with
+    /// ``HTTPTransportError/Code/connectionLost``. A request that carries a signature or a one-time value is never
+    /// repeatable, whatever its method: a copy of it is a replay.
+    public var isRepeatable: Bool
 
     /// Creates a request.
     public init(
@@ -25,12 +32,14 @@ public struct HTTPRequest: Sendable, Hashable {
         url: String,
         headers: HTTPHeaders = [:],
         body: [UInt8]? = nil,
-        timeout: Duration? = nil
+        timeout: Duration? = nil,
+        isRepeatable: Bool = false
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.isRepeatable = isRepeatable
     }
 }

@@ -7,7 +7,9 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
 
         private init(_ description: String) { self.description = description }
 
-        /// The URL, a header or an option cannot be used.
+        /// The transport's configuration cannot be used: an unreadable file, a malformed pin, a limit below one.
+        public static let invalidConfiguration = Self("invalidConfiguration")
+        /// The URL or a header cannot be used. Nothing was sent.
         public static let invalidRequest = Self("invalidRequest")
         /// The host's name could not be resolved, or nobody accepted the connection.
         public static let connectionFailed = Self("connectionFailed")

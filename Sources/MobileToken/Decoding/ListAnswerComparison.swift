@@ -16,6 +16,8 @@ package struct ListAnswerComparison: Sendable {
     package struct Match: Sendable, Equatable {
         /// The server's time in the new answer, if it is there and can be read.
         package let currentTimestamp: Date?
+
+        package init(currentTimestamp: Date?) { self.currentTimestamp = currentTimestamp }
     }
 
     init(_ root: JSONView) {

@@ -24,7 +24,7 @@ public struct UnverifiedOfflineOperation: Sendable {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 7 else { throw OfflineOperationError(.missingLine, line: lines.count + 1) }
         guard !lines[0].isEmpty else { throw OfflineOperationError(.invalidOperationID, line: 1) }
-
+        let operationData = try OfflineOperationData(parsing: lines[3], line: 4)
         let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
         guard Base64.decode(nonce)?.count == 16 else {
             throw OfflineOperationError(.invalidNonce, line: lines.count - 1)
@@ -46,7 +46,7 @@ public struct UnverifiedOfflineOperation: Sendable {
             id: String(decoding: lines[0], as: UTF8.self),
             title: OfflineText.unescaped(lines[1], separator: nil),
             message: OfflineText.unescaped(lines[2], separator: nil),
-            operationData: try OfflineOperationData(parsing: lines[3], line: 4),
+            operationData: operationData,
             flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
             totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
             additionalLines: lines.count > 8

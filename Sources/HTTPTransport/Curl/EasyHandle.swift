@@ -1,0 +1,236 @@
+import CCurl
+
+/// A curl easy handle: configured once, then used for one transfer after another.
+///
+/// Belongs to the engine's thread, as do the callbacks in here.
+final class EasyHandle {
+    /// What libcurl calls the transfer; also the key to find this object by.
+    let curl: UnsafeMutableRawPointer
+    /// The transfer under way.
+    private(set) var transfer: Transfer?
+
+    private let configuration: CurlTransport.Configuration
+    private var collector: ResponseCollector
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    /// How often libcurl has begun to send the request.
+    private var attempts = 0
+    private var wasRepeatRefused = false
+
+    /// Whether the handle may serve another transfer: libcurl counts repeats over the whole life of a handle, and gives
+    /// up at the fifth.
+    var isReusable: Bool { self.attempts <= 1 }
+
+    /// Creates a handle with every option that stays the same from one request to the next.
+    ///
+    /// - Throws: ``HTTPTransportError/Code/invalidConfiguration`` for an option that this libcurl does not take.
+    init(configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+        guard let curl = curl_easy_init() else {
+            throw HTTPTransportError(.connectionFailed, detail: "out of memory")
+        }
+        self.curl = curl
+        self.configuration = configuration
+        self.collector = ResponseCollector(
+            maximumHeaderSize: configuration.maximumHeaderSize,
+            maximumBodySize: configuration.maximumResponseSize
+        )
+        try self.applyConfiguration()
+        self.installCallbacks()
+    }
+
+    deinit {
+        curl_easy_cleanup(self.curl)
+        curl_slist_free_all(self.headers)
+    }
+
+    /// The handle that `curl` belongs to.
+    static func of(_ curl: UnsafeMutableRawPointer) -> EasyHandle? {
+        var pointer: UnsafeMutableRawPointer?
+        guard CCurl_easy_get_pointer(curl, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { return nil }
+        return Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
+    }
+}
+
+// MARK: - One transfer
+
+extension EasyHandle {
+    /// Sets every option that differs from request to request.
+    func prepare(_ transfer: Transfer, timeLeft: Duration) throws(HTTPTransportError) {
+        let request = transfer.request
+        self.transfer = transfer
+        self.attempts = 0
+        self.wasRepeatRefused = false
+        self.collector = ResponseCollector(
+            maximumHeaderSize: self.configuration.maximumHeaderSize,
+            maximumBodySize: self.configuration.maximumResponseSize
+        )
+        var result = CCurl_easy_set_string(self.curl, CURLOPT_URL, request.url)
+        // A timeout of zero would mean none.
+        let milliseconds = max(1, timeLeft.roundedUpMilliseconds)
+        CCurl_easy_set_long(self.curl, CURLOPT_TIMEOUT_MS, milliseconds)
+
+        if request.body == nil, request.method == .get || request.method == .delete {
+            CCurl_easy_set_long(self.curl, CURLOPT_HTTPGET, 1)
+        } else {
+            // libcurl copies the bytes, so nothing here must outlive the transfer.
+            let body = request.body ?? []
+            CCurl_easy_set_long(self.curl, CURLOPT_POST, 1)
+            CCurl_easy_set_offset(self.curl, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+            let copied = body.withUnsafeBytes {
+                CCurl_easy_set_pointer(self.curl, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(self.curl))
+            }
+            if result == CURLE_OK { result = copied }
+        }
+        let isOwnVerb = request.method == (request.body == nil ? .get : .post)
+        CCurl_easy_set_string(self.curl, CURLOPT_CUSTOMREQUEST, isOwnVerb ? nil : request.method.rawValue)
+        try self.setHeaders(of: request)
+        guard result == CURLE_OK else { throw HTTPTransportError(.connectionFailed, detail: "out of memory") }
+    }
+
+    /// Lets go of the transfer, and tells how it ended.
+    func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
+        defer { self.transfer = nil }
+        switch self.collector.overflow {
+        case .headers:
+            return .failure(HTTPTransportError(.responseTooLarge, detail: "the headers are longer than allowed"))
+        case .body:
+            return .failure(HTTPTransportError(.responseTooLarge, detail: "the body is longer than allowed"))
+        case nil:
+            break
+        }
+        if self.wasRepeatRefused {
+            let detail = "a reused connection broke; the server may have received the request, so it was not sent again"
+            return .failure(HTTPTransportError(.connectionLost, detail: detail))
+        }
+        guard code == CURLE_OK else { return .failure(HTTPTransportError(code)) }
+        guard let response = self.collector.response() else {
+            return .failure(HTTPTransportError(.connectionLost, detail: "the connection ended within the head"))
+        }
+        return .success(response)
+    }
+
+    /// Lets go of a transfer that nobody waits for.
+    func abandon() { self.transfer = nil }
+
+    private func setHeaders(of request: HTTPRequest) throws(HTTPTransportError) {
+        // libcurl would wait for `100 Continue` before a long body, and call every body a form.
+        var lines = ["Expect:"]
+        if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
+        for field in request.headers.fields {
+            // `name:` would remove a header of libcurl's own; `name;` sends an empty one.
+            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = curl_slist_append(list, line) else {
+                curl_slist_free_all(list)
+                throw HTTPTransportError(.connectionFailed, detail: "out of memory")
+            }
+            list = longer
+        }
+        CCurl_easy_set_list(self.curl, CURLOPT_HTTPHEADER, list)
+        curl_slist_free_all(self.headers)
+        self.headers = list
+    }
+
+    /// Whether libcurl may begin to send the request, now that it has a connection.
+    ///
+    /// When a reused connection ends before a byte of the answer came, libcurl takes a fresh one and sends the request
+    /// again, which may deliver it twice: the server may have read it before the connection broke. That is left to
+    /// libcurl only while nothing of the request has left this machine, or when a copy does no harm.
+    private func mayBeginAttempt() -> Bool {
+        self.attempts += 1
+        guard self.attempts > 1, self.transfer?.request.isRepeatable == false else { return true }
+        var sent = 0
+        let isUnsent = CCurl_easy_get_long(self.curl, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0
+        self.wasRepeatRefused = !isUnsent
+        return isUnsent
+    }
+}
+
+// MARK: - What stays the same
+
+extension EasyHandle {
+    private func applyConfiguration() throws(HTTPTransportError) {
+        let configuration = self.configuration
+        try self.set(CURLOPT_NOSIGNAL, 1)
+        // Otherwise giving up a name that is still being resolved would block the engine until the resolver returns.
+        try self.set(CURLOPT_QUICK_EXIT, 1)
+        try self.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try self.set(CURLOPT_FOLLOWLOCATION, 0)
+        try self.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        try self.set(CURLOPT_USERAGENT, configuration.userAgent.value)
+        try self.set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.roundedUpMilliseconds)
+        try self.set(CURLOPT_MAXAGE_CONN, configuration.idleConnectionLifetime.roundedUpMilliseconds / 1000)
+        try self.set(CURLOPT_MAXLIFETIME_CONN, configuration.maximumConnectionAge.roundedUpMilliseconds / 1000)
+        CCurl_easy_set_offset(self.curl, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(configuration.maximumResponseSize))
+        if configuration.acceptsCompression { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
+
+        switch configuration.proxy.kind {
+        case .none: try self.set(CURLOPT_PROXY, "")
+        case .environment: break
+        case .url(let url): try self.set(CURLOPT_PROXY, url)
+        }
+        try self.applyTLS(configuration.tls)
+    }
+
+    private func applyTLS(_ tls: CurlTransport.TLS) throws(HTTPTransportError) {
+        try self.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        switch tls.validation.kind {
+        case .system:
+            break
+        case .certificateAuthority(let file):
+            try self.set(CURLOPT_CAINFO, file)
+        case .noValidation:
+            try self.set(CURLOPT_SSL_VERIFYPEER, 0)
+            try self.set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        if !tls.pinnedPublicKeys.isEmpty {
+            try self.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.joined(separator: ";"))
+        }
+        if let certificate = tls.clientCertificate {
+            try self.set(CURLOPT_SSLCERT, certificate.certificateFile)
+            try self.set(CURLOPT_SSLKEY, certificate.privateKeyFile)
+            if let password = certificate.password { try self.set(CURLOPT_KEYPASSWD, password) }
+        }
+    }
+
+    /// Callbacks get this object unretained: libcurl calls them only while the engine, which owns it, drives the handle.
+    private func installCallbacks() {
+        let this = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        for option in [CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA] {
+            CCurl_easy_set_pointer(self.curl, option, this)
+        }
+        CCurl_easy_set_data_function(self.curl, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let context else { return 0 }
+            let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.collector.appendHeaderLine(line) ? line.count : 0
+        }
+        CCurl_easy_set_data_function(self.curl, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let context else { return 0 }
+            let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.collector.appendBody(part) ? part.count : 0
+        }
+        CCurl_easy_set_prereq_function(self.curl) { context, _, _, _, _ in
+            guard let context else { return CURL_PREREQFUNC_ABORT }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.mayBeginAttempt() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(HTTPTransportError) {
+        try Self.check(CCurl_easy_set_long(self.curl, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(HTTPTransportError) {
+        try Self.check(CCurl_easy_set_string(self.curl, option, value))
+    }
+
+    private static func check(_ code: CURLcode) throws(HTTPTransportError) {
+        guard code == CURLE_OK else {
+            throw HTTPTransportError(.invalidConfiguration, detail: String(cString: curl_easy_strerror(code)))
+        }
+    }
+}

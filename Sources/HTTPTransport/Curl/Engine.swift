@@ -1,0 +1,136 @@
+import CCurl
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
+/// The side of the engine that callers touch, from any thread.
+final class Engine: Sendable {
+    enum Command: Sendable {
+        case start(Transfer)
+        case cancel(Transfer)
+    }
+
+    let configuration: CurlTransport.Configuration
+    /// An eventfd that the thread sleeps on.
+    let wakeup: Int32
+
+    private let state = Mutex(EngineState<Command, CheckedContinuation<Void, Never>>())
+
+    /// libcurl's own initialisation, once for the process.
+    private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+    init(configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+        guard Self.globalResult == CURLE_OK else {
+            throw HTTPTransportError(.invalidConfiguration, detail: "libcurl cannot be initialised")
+        }
+        // Options are checked by setting them once, here, where the caller sees the error.
+        _ = try EasyHandle(configuration: configuration)
+        let wakeup = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+        guard wakeup >= 0 else { throw HTTPTransportError(.connectionFailed, detail: "out of file descriptors") }
+        self.configuration = configuration
+        self.wakeup = wakeup
+    }
+
+    deinit { close(self.wakeup) }
+
+    /// Begins a transfer. `continuation` is resumed once, from here or from the engine's thread.
+    func start(_ transfer: Transfer, resuming continuation: Transfer.Continuation) {
+        switch transfer.start(continuation) {
+        case .cancel(let continuation): continuation.resume(throwing: CancellationError())
+        case .start: self.post(.start(transfer))
+        }
+    }
+
+    /// Ends the call now, and lets the thread take the transfer off the wire.
+    func cancel(_ transfer: Transfer) {
+        guard let continuation = transfer.cancel() else { return }
+        self.post(.cancel(transfer))
+        continuation.resume(throwing: CancellationError())
+    }
+
+    /// Asks the thread to end; safe to call more than once.
+    func stop() {
+        if self.state.withLock({ $0.stop() }) == .wakeThread { self.wake() }
+    }
+
+    func waitUntilStopped() async {
+        await withCheckedContinuation { continuation in
+            if self.state.withLock({ $0.waitUntilStopped(continuation) }) == .resume { continuation.resume() }
+        }
+    }
+
+    private func post(_ command: Command) {
+        switch self.state.withLock({ $0.post(command) }) {
+        case .nothing: break
+        case .wakeThread: self.wake()
+        case .startThread: self.startThread()
+        case .refuse: Self.refuse(command, HTTPTransportError(.shutdown))
+        }
+    }
+
+    private func wake() {
+        eventfd_write(self.wakeup, 1)  // fails only when the counter is full, and then the thread is awake anyway
+    }
+
+    private static func refuse(_ command: Command, _ error: HTTPTransportError) {
+        if case .start(let transfer) = command { transfer.finish()?.resume(throwing: error) }
+    }
+}
+
+// MARK: - The thread
+
+extension Engine {
+    /// Called by the thread: what to do next.
+    func collect() -> EngineState<Command, CheckedContinuation<Void, Never>>.CollectAction {
+        self.state.withLock { $0.collect() }
+    }
+
+    private func startThread() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+
+        let this = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Engine>.fromOpaque(context).takeRetainedValue().runThread()
+                return nil
+            },
+            this.toOpaque()
+        )
+        if result != 0 {
+            this.release()
+            self.endThread(HTTPTransportError(.connectionFailed, detail: "no thread could be started"))
+        }
+    }
+
+    private func runThread() {
+        CCurl_name_thread("mobile-token-io")
+        // Signals are for the program's own threads. A SIGPIPE of a connection that broke stays pending here for good.
+        var signals = sigset_t()
+        sigfillset(&signals)
+        pthread_sigmask(SIG_SETMASK, &signals, nil)
+
+        do throws(HTTPTransportError) {
+            try EngineLoop(engine: self).run()
+            self.endThread(HTTPTransportError(.shutdown))
+        } catch {
+            self.endThread(error)
+        }
+    }
+
+    private func endThread(_ error: HTTPTransportError) {
+        let (commands, waiters) = self.state.withLock { $0.threadEnded() }
+        for command in commands { Self.refuse(command, error) }
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,87 @@
+/// Puts an answer together from what libcurl delivers, within limits.
+struct ResponseCollector {
+    enum Overflow {
+        case headers
+        case body
+    }
+
+    private let maximumHeaderSize: Int
+    private let maximumBodySize: Int
+    /// Everything that counts against the limit: interim answers and trailers too, though they are not kept.
+    private var headerSize = 0
+    private var fields: [HTTPHeaders.Field] = []
+    private var status = 0
+    private var isHeadComplete = false
+    private var body: [UInt8] = []
+
+    /// Which limit was exceeded, if any.
+    private(set) var overflow: Overflow?
+
+    init(maximumHeaderSize: Int, maximumBodySize: Int) {
+        self.maximumHeaderSize = maximumHeaderSize
+        self.maximumBodySize = maximumBodySize
+    }
+
+    /// Takes one line of the head, line end included; libcurl delivers whole ones. Returns whether to go on.
+    mutating func appendHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        self.headerSize += line.count
+        guard self.headerSize <= self.maximumHeaderSize else {
+            self.overflow = .headers
+            return false
+        }
+        guard !self.isHeadComplete else { return true }  // a trailer
+
+        let text = Self.trimmed(line[...])
+        if text.isEmpty {
+            // An interim answer (1xx) is followed by another head, which replaces it.
+            self.isHeadComplete = self.status >= 200
+        } else if text.starts(with: "HTTP/".utf8) {
+            self.status = Self.status(inStatusLine: text)
+            self.fields.removeAll(keepingCapacity: true)
+        } else if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+            // A continuation of the line before, obsolete but legal to receive.
+            guard var last = self.fields.popLast() else { return true }
+            last.value += " " + String(decoding: text, as: UTF8.self)
+            self.fields.append(last)
+        } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+            self.fields.append(
+                HTTPHeaders.Field(
+                    name: String(decoding: Self.trimmed(text[..<colon]), as: UTF8.self),
+                    value: String(decoding: Self.trimmed(text[text.index(after: colon)...]), as: UTF8.self)
+                )
+            )
+        }
+        return true
+    }
+
+    /// Takes a part of the body, already decompressed. Returns whether to go on.
+    mutating func appendBody(_ part: UnsafeRawBufferPointer) -> Bool {
+        guard part.count <= self.maximumBodySize - self.body.count else {
+            self.overflow = .body
+            return false
+        }
+        self.body.append(contentsOf: part)
+        return true
+    }
+
+    /// The answer, once libcurl says that it is whole; `nil` when there was no head.
+    func response() -> HTTPResponse? {
+        guard self.isHeadComplete else { return nil }
+        return HTTPResponse(status: self.status, headers: HTTPHeaders(self.fields), body: self.body)
+    }
+
+    private static func status(inStatusLine line: Slice<UnsafeRawBufferPointer>) -> Int {
+        let digits = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
+        return Int(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        func isBlank(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+                || byte == UInt8(ascii: "\n")
+        }
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return bytes[bytes.endIndex...] }
+        return bytes[first...last]
+    }
+}

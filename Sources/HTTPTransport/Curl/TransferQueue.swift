@@ -1,0 +1,72 @@
+/// Bounds how many transfers are on the wire, to one host and in total; the others wait in order.
+///
+/// libcurl has limits of its own, but what waits there holds a handle, and one host that does not answer can keep
+/// those for other hosts waiting. Here hosts take turns.
+struct TransferQueue<Element> {
+    private struct Host {
+        var running = 0
+        var waiting = FIFO<Element>()
+    }
+
+    private let limitPerHost: Int
+    private let limitInTotal: Int
+    private var hosts: [String: Host] = [:]
+    /// Exactly the hosts for which something waits, the one whose turn it is first.
+    private var turns = FIFO<String>()
+
+    /// How many run.
+    private(set) var running = 0
+    /// How many wait.
+    private(set) var waiting = 0
+
+    init(limitPerHost: Int, limitInTotal: Int) {
+        self.limitPerHost = limitPerHost
+        self.limitInTotal = limitInTotal
+    }
+
+    /// Lets `element` wait for its turn.
+    mutating func append(_ element: Element, host: String) {
+        if self.hosts[host, default: Host()].waiting.isEmpty { self.turns.append(host) }
+        self.hosts[host, default: Host()].waiting.append(element)
+        self.waiting += 1
+    }
+
+    /// What may start now, counted as running from here on. Ask until there is nothing more.
+    mutating func next() -> Element? {
+        guard self.running < self.limitInTotal else { return nil }
+        for _ in 0..<self.turns.count {
+            guard let host = self.turns.popFirst() else { return nil }
+            if self.hosts[host, default: Host()].running == self.limitPerHost {
+                self.turns.append(host)
+                continue
+            }
+            let element = self.hosts[host, default: Host()].waiting.popFirst()
+            if self.hosts[host, default: Host()].waiting.isEmpty == false { self.turns.append(host) }
+            guard let element else { continue }
+            self.hosts[host, default: Host()].running += 1
+            self.running += 1
+            self.waiting -= 1
+            return element
+        }
+        return nil
+    }
+
+    /// One that was running for `host` has ended.
+    mutating func finish(host: String) {
+        guard var entry = self.hosts[host], entry.running > 0 else { return }
+        self.running -= 1
+        entry.running -= 1
+        // Hosts come and go in a long life; nothing stays behind of one that is idle.
+        self.hosts[host] = entry.running == 0 && entry.waiting.isEmpty ? nil : entry
+    }
+
+    /// Takes out every waiting element that `shouldRemove` names.
+    mutating func removeWaiting(where shouldRemove: (Element) -> Bool) {
+        for (host, var entry) in self.hosts where !entry.waiting.isEmpty {
+            entry.waiting.removeAll(where: shouldRemove)
+            self.hosts[host] = entry.running == 0 && entry.waiting.isEmpty ? nil : entry
+        }
+        self.turns.removeAll { self.hosts[$0]?.waiting.isEmpty ?? true }
+        self.waiting = self.hosts.values.reduce(0) { $0 + $1.waiting.count }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// Runs a program to its end and returns what it wrote.
+@discardableResult func run(_ program: String, _ arguments: [String]) throws -> [UInt8] {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(program) \(arguments) failed")
+    return [UInt8](bytes)
+}
+
+/// A listener whose queue is full, so that a connection to it stays half open.
+final class BlockedListener: Sendable {
+    let port: UInt16
+    private let descriptors: [Int32]
+    /// How many of our own connections, which fill the queue, are half open themselves.
+    private let ownKnocks: Int
+
+    init() throws {
+        let (listener, port) = try ScriptedServer.listen(backlog: 0)
+        var descriptors = [listener]
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        for _ in 0..<2 {
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let descriptor = socket(AF_INET, type, 0)
+            descriptors.append(descriptor)
+            _ = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+        self.port = port
+        self.descriptors = descriptors
+        self.ownKnocks = try Self.knocks(at: port)
+    }
+
+    deinit { for descriptor in self.descriptors { close(descriptor) } }
+
+    var url: String { "http://127.0.0.1:\(self.port)/" }
+
+    /// Returns once as many more connections as `count` knock at the door.
+    func waitForKnocks(_ count: Int) async throws {
+        while try Self.knocks(at: self.port) < self.ownKnocks + count { await Task.yield() }
+    }
+
+    private static func knocks(at port: UInt16) throws -> Int {
+        // The remote address and its port in hexadecimal, then state 02: SYN_SENT.
+        let remote = String(format: "0100007F:%04X 02", Int(port))
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/net/tcp"))
+        let table = try file.readToEnd() ?? Data()
+        return String(decoding: table, as: UTF8.self).split(separator: "\n").count { $0.contains(remote) }
+    }
+}
