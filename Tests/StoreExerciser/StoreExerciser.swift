@@ -35,6 +35,8 @@ struct StoreExerciser {
         guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(3) }
     }
 
+    private var activationID: String { self.settings["activation"] ?? "a" }
+
     private func number(_ name: String) -> Int? { self.settings[name].flatMap { Int($0) } }
 
     private func restrictItself() {
@@ -58,15 +60,17 @@ struct StoreExerciser {
         try await store.open()
         switch self.settings["action"] {
         case "insert":
-            try await store.insert(ActivationStoreConformance.record("a"))
-            try await store.update("a") { $0.takeMove() }
+            try await store.insert(ActivationStoreConformance.record(self.activationID))
+            try await store.update(self.activationID) { $0.takeMove() }
         case "hold":
-            let lease = try await store.acquireSigningLease(of: "a")
+            let lease = try await store.acquireSigningLease(of: self.activationID)
             Self.say("held")
             while true { pause() }
             await lease.release()
         case "take":
             try await self.takeCounters(from: store)
+            // Without tidying up, as a process that crashed.
+            if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
         default:
             break
         }
@@ -76,8 +80,8 @@ struct StoreExerciser {
     private func takeCounters(from store: SQLiteActivationStore) async throws {
         let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         for _ in 0..<(self.number("count") ?? .max) {
-            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: "a")
-            let move = try await store.update("a") { $0.takeMove() }
+            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: self.activationID)
+            let move = try await store.update(self.activationID) { $0.takeMove() }
             let line = Array("\(move)\n".utf8)
             guard write(journal, line, line.count) == line.count else { exit(3) }
             await lease?.release()

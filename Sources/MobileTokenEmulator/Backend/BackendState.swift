@@ -11,8 +11,6 @@ struct BackendState: Sendable, Codable {
     var offers: [String: String] = [:]
     var tokens: [String: ServerToken] = [:]
     var temporaryKeys: [String: ServerTemporaryKey] = [:]
-    /// When it pays off to look for expired ones.
-    var nextTemporaryKeySweep: Milliseconds = 0
     var recoveryCodes: [String: RecoveryCode] = [:]
     var operations = OperationLedger()
     var inbox = Inbox()
@@ -21,7 +19,15 @@ struct BackendState: Sendable, Codable {
     var replays = ReplayCache()
     var randomness: Randomness
     /// Not later than the first unfinished activation's end; nil when there is none.
-    var nextActivationExpiration: Milliseconds?
+    var nextActivationExpiration: Milliseconds? = 0
+    /// When it pays off to look for expired temporary keys.
+    var nextTemporaryKeySweep: Milliseconds = 0
+
+    /// All but the two times above, which follow from the rest.
+    private enum CodingKeys: CodingKey {
+        case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
+        case inbox, devices, replays, randomness
+    }
 
     init(application: ServerApplication, randomness: Randomness) {
         self.defaultApplicationID = application.id

@@ -9,6 +9,8 @@ import Testing
 struct BackendFixture {
     var backend: Backend
     var now = Date(milliseconds: 1_800_000_000_000)
+    /// When set, requests go this way, and the backend here only tells the application.
+    var wire: ((ReceivedRequest) -> Reply)?
 
     /// - Parameter configure: Changes the configuration before the backend is made.
     init(seed: UInt64? = 1, _ configure: (inout Emulator.Configuration) -> Void = { _ in }) throws {
@@ -43,7 +45,7 @@ struct BackendFixture {
         let hasType = headers.contains { $0.name.lowercased() == "content-type" }
         request.headers = headers + (hasType ? [] : [("Content-Type", "application/json")])
         request.body = body
-        return self.backend.reply(to: request, at: self.now)
+        return self.wire?(request) ?? self.backend.reply(to: request, at: self.now)
     }
 
     mutating func send(_ path: String, headers: [(name: String, value: String)] = [], json: JSONValue) -> Reply {
@@ -65,6 +67,13 @@ struct BackendFixture {
     /// The state as a document, to compare before and after.
     func exportedState() throws -> String {
         String(decoding: try self.backend.exported(), as: UTF8.self)
+    }
+
+    /// The state without the memory of token requests, which grows with each of them.
+    func exportedStateBesidesReplays() throws -> JSONValue {
+        guard var state = try JSONValue(parsing: self.backend.exported())["state"]?.object else { return .null }
+        state["replays"] = nil
+        return .object(state)
     }
 
     // MARK: - Devices

@@ -254,7 +254,7 @@ struct TestDevice {
     mutating func authorize(
         _ operation: (id: String, data: String),
         _ type: SignatureType = .possessionKnowledge,
-        _ more: JSONObject = [:],
+        more: JSONObject = [:],
         in fixture: inout BackendFixture
     ) throws -> Reply {
         var object: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]

@@ -11,8 +11,10 @@ extension Backend {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let activationID = try request.optionalText("registrationId")
-        if let activationID, self.state.activations[activationID]?.userID != userID {
-            throw .invalidRequest("'registrationId' is none of the user's registrations")
+        if let activationID {
+            guard let userID, self.state.activations[activationID]?.userID == userID else {
+                throw .invalidRequest("'registrationId' is none of the user's registrations")
+            }
         }
         let expires = try self.expiration(of: request, draft, call.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))

@@ -35,10 +35,13 @@ extension Backend {
             guard let template = self.operationTemplates[name] else { return nil }
             let language = Language.preferred(acceptLanguage, among: template.texts.keys)
             let parameters = operation.parameters.mapValues(\.value)
-            guard let form = try? template.form(parameters: parameters, language: language),
-                let ui = try? template.filledUI(parameters: parameters, language: language)
-            else { return nil }
-            return (self.formatting(form, language), ui)
+            do {
+                let form = try template.form(parameters: parameters, language: language)
+                let ui = try template.filledUI(parameters: parameters, language: language)
+                return (self.formatting(form, language), ui)
+            } catch {
+                return nil
+            }
         }
     }
 

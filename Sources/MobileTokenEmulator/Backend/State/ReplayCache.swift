@@ -7,6 +7,8 @@ struct ReplayCache: Sendable, Codable, Equatable {
     /// Entries are dropped in one sweep; this is when the next one pays off.
     private var nextSweep: Milliseconds = 0
 
+    private enum CodingKeys: CodingKey { case expirations }
+
     func contains(_ value: String, at now: Milliseconds) -> Bool {
         self.expirations[value].map { $0 >= now } ?? false
     }

@@ -16,6 +16,7 @@ final class ActivationDatabase {
         try connection.repeatingWhileBusy { try connection.run("PRAGMA journal_mode = WAL") }
         // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
         try connection.run("PRAGMA synchronous = \(options.synchronous)")
+        try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
         if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
         try StoreSchema.migrate(connection)
         self.connection = connection
