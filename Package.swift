@@ -36,7 +36,10 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"]
         ),
-        .target(name: "MobileTokenTesting", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+        .target(
+            name: "MobileTokenTesting",
+            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto"]
+        ),
 
         // Programs.
         .executableTarget(name: "mobile-token", dependencies: ["MobileToken", "MobileTokenEmulator"]),
@@ -58,11 +61,23 @@ let package = Package(
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
             resources: [.copy("Vectors")]
         ),
-        .testTarget(name: "PowerAuthProtocolTests", dependencies: ["PowerAuthProtocol", "PowerAuthCrypto"]),
+        .testTarget(
+            name: "PowerAuthProtocolTests",
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
+        ),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
         .testTarget(
             name: "PowerAuthTests",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting"]
+            dependencies: [
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
+                "StoreExerciser",
+            ]
+        ),
+        // A process that works on a store until it is killed: what the tests of the stores start.
+        .executableTarget(
+            name: "StoreExerciser",
+            dependencies: ["PowerAuth", "MobileTokenTesting"],
+            path: "Tests/StoreExerciser"
         ),
         .testTarget(
             name: "MobileTokenTests",

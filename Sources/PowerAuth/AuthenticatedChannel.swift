@@ -8,6 +8,8 @@ package protocol AuthenticatedChannel: Sendable {
     var activationID: String { get }
     /// The server's time, as far as it is known: the local clock corrected by the synchronised offset.
     var serverDate: Date { get }
+    /// Who watches what the SDK does, if anybody.
+    var observer: (any MobileTokenObserver)? { get }
 
     /// Posts a JSON body to a path below the base URL, such as `/api/auth/token/app/operation/list`.
     ///
@@ -19,6 +21,27 @@ package protocol AuthenticatedChannel: Sendable {
         authentication: RequestAuthentication,
         acceptLanguage: String
     ) async throws -> [UInt8]
+
+    /// Makes a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
+    func offlineSignature(
+        data: [UInt8],
+        nonce: [UInt8],
+        uriID: String,
+        componentLength: Int,
+        with authentication: Authentication
+    ) async throws -> String
+
+    /// Whether data was signed by the server.
+    func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool
+}
+
+extension AuthenticatedChannel {
+    package var observer: (any MobileTokenObserver)? { nil }
 }
 
 /// How a request proves who sent it.

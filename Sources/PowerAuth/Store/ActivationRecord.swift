@@ -1,19 +1,21 @@
-package import Foundation
+public import Foundation
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// The durable state of one activation: everything a process needs to go on signing after a restart.
 ///
 /// Nothing here can unlock the knowledge factor without the password, or the device's private key without the vault.
-public struct ActivationRecord: Sendable {
+/// A store keeps a record in the form that ``Sealing`` gives it.
+public struct ActivationRecord: Sendable, Equatable {
     /// The server's identifier of the activation.
     public let activationID: String
     /// The name the activation was created with.
     public internal(set) var name: String?
+    /// When the activation was made, by the local clock.
+    public let createdAt: Date
 
     package let applicationKey: String
     package let version: ProtocolVersion
-    package let createdAt: Date
 
     /// Device and server public keys, compressed.
     package let devicePublicKey: [UInt8]
@@ -30,12 +32,61 @@ public struct ActivationRecord: Sendable {
     package let encryptedDevicePrivateKey: SecretBytes
 
     /// The next counter value to sign with. Moved, durably, before anything is signed.
-    package var counter: HashCounter
-    /// Whether a signed request went out whose answer never came: status decides before the next signature.
+    package var counter: HashCounter {
+        didSet { self.history.moves += UInt64(self.counter.byte &- oldValue.byte) }
+    }
+    /// How far the counter has come. Follows ``counter`` by itself.
+    package private(set) var history: CounterHistory
+    /// Whether the server's counter must be asked for before the next signature: a signed request went out whose answer
+    /// never came, or the store noticed that it holds an older state than it once did.
     package var isUnsettled: Bool
 
     /// Tokens by name.
     package var tokens: [String: Token]
+
+    package init(
+        activationID: String,
+        name: String?,
+        applicationKey: String,
+        version: ProtocolVersion,
+        createdAt: Date,
+        devicePublicKey: [UInt8],
+        serverPublicKey: [UInt8],
+        possessionKey: SecretBytes,
+        transportKey: SecretBytes,
+        encryptedKnowledgeKey: SecretBytes,
+        knowledgeSalt: [UInt8],
+        encryptedBiometryKey: SecretBytes? = nil,
+        encryptedDevicePrivateKey: SecretBytes,
+        counter: HashCounter,
+        history: CounterHistory = CounterHistory(),
+        isUnsettled: Bool = false,
+        tokens: [String: Token] = [:]
+    ) {
+        self.activationID = activationID
+        self.name = name
+        self.applicationKey = applicationKey
+        self.version = version
+        self.createdAt = createdAt
+        self.devicePublicKey = devicePublicKey
+        self.serverPublicKey = serverPublicKey
+        self.possessionKey = possessionKey
+        self.transportKey = transportKey
+        self.encryptedKnowledgeKey = encryptedKnowledgeKey
+        self.knowledgeSalt = knowledgeSalt
+        self.encryptedBiometryKey = encryptedBiometryKey
+        self.encryptedDevicePrivateKey = encryptedDevicePrivateKey
+        self.counter = counter
+        self.history = history
+        self.isUnsettled = isUnsettled
+        self.tokens = tokens
+    }
+
+    /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or
+    /// its status says so. Not for a refused signature, which moves only our side.
+    package mutating func confirmCounter() {
+        self.history.confirmedMoves = self.history.moves
+    }
 
     /// A token as the server handed it out.
     package struct Token: Sendable, Equatable {
@@ -47,4 +98,9 @@ public struct ActivationRecord: Sendable {
             self.secret = secret
         }
     }
+}
+
+extension ActivationRecord: CustomStringConvertible {
+    /// The identifier alone.
+    public var description: String { "activation \(self.activationID)" }
 }

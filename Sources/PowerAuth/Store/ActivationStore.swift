@@ -29,7 +29,10 @@ public protocol ActivationStore: Sendable {
 
     /// Waits for the right to sign with an activation, which one holder at a time has, across processes.
     ///
-    /// Released by ``SigningLease/release()``; a holder that dies loses it.
+    /// Holders follow each other in order of arrival within one process. Released by ``SigningLease/release()``, or when
+    /// the lease's last owner goes; a process that dies loses what it held.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled while it waits, or when there is no such activation.
     func acquireSigningLease(of activationID: String) async throws -> any SigningLease
 }
 

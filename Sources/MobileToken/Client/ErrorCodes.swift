@@ -1,0 +1,41 @@
+public import PowerAuth
+
+extension MobileTokenError.Code {
+    // MARK: Operations
+
+    /// The operation was authorized or otherwise finished before.
+    public static let operationAlreadyFinished = Self("operationAlreadyFinished")
+    /// The operation failed before, usually after too many wrong signatures.
+    public static let operationAlreadyFailed = Self("operationAlreadyFailed")
+    /// The operation was cancelled before.
+    public static let operationAlreadyCanceled = Self("operationAlreadyCanceled")
+    /// The operation was rejected before.
+    public static let operationAlreadyRejected = Self("operationAlreadyRejected")
+    /// The operation expired before it was authorized.
+    public static let authorizeExpired = Self("authorizeExpired")
+    /// The operation expired before it was rejected.
+    public static let rejectExpired = Self("rejectExpired")
+    /// The operation expired before it was claimed.
+    public static let claimExpired = Self("claimExpired")
+    /// The operation expired before its detail was asked for.
+    public static let detailExpired = Self("detailExpired")
+    /// The server could not carry the operation out.
+    public static let operationFailed = Self("operationFailed")
+    /// The operation cannot be authorized: it is not pending, or there are no factors that the server would accept.
+    public static let notAuthorizable = Self("notAuthorizable")
+    /// The server does not accept these factors for the call. Nothing was signed.
+    public static let factorsNotAllowed = Self("factorsNotAllowed")
+    /// The offline code could not be computed.
+    public static let offlineFailed = Self("offlineFailed")
+
+    // MARK: The activation, push, and what the caller asked for
+
+    /// The server does not accept the activation for this call: it is blocked, removed or of another application.
+    public static let invalidActivation = Self("invalidActivation")
+    /// The server could not register the device for push messages.
+    public static let pushRegistrationFailed = Self("pushRegistrationFailed")
+    /// A registration for push messages with another token is under way.
+    public static let pushAlreadyRegistering = Self("pushAlreadyRegistering")
+    /// The text names no languages.
+    public static let invalidLanguage = Self("invalidLanguage")
+}

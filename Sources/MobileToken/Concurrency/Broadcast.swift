@@ -1,0 +1,133 @@
+import Synchronization
+
+/// What a subscriber has not read yet. It never grows with the number of inputs: a slow subscriber gets them merged.
+package protocol SubscriptionBuffer: Sendable {
+    associatedtype Input: Sendable
+    associatedtype Element: Sendable
+
+    mutating func append(_ input: Input)
+    mutating func removeFirst() -> Element?
+}
+
+/// Hands what happens to any number of subscribers, each of whom reads at its own speed.
+///
+/// Subscribing and sending exclude each other, so nothing falls between what a subscription starts with and what
+/// follows. Subscriptions end when the broadcast is finished or its owner lets it go, and are forgotten when their
+/// reader lets them go.
+package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
+    private struct State {
+        /// What somebody who subscribes now finds.
+        var start: Buffer
+        var mailboxes: [UInt64: Mailbox<Buffer>] = [:]
+        var nextID: UInt64 = 0
+        var isFinished = false
+    }
+
+    private let state: Mutex<State>
+    /// Told when the first subscriber comes and when the last one goes.
+    private let observed: @Sendable (Bool) -> Void
+
+    package init(startingWith start: Buffer, observed: @escaping @Sendable (Bool) -> Void = { _ in }) {
+        self.state = Mutex(State(start: start))
+        self.observed = observed
+    }
+
+    deinit { self.finish() }
+
+    package var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
+
+    package func subscribe() -> Subscription<Buffer> {
+        let (id, mailbox, count) = self.state.withLock { state in
+            let mailbox = Mailbox(state.start, isFinished: state.isFinished)
+            state.nextID += 1
+            if !state.isFinished { state.mailboxes[state.nextID] = mailbox }
+            return (state.nextID, mailbox, state.mailboxes.count)
+        }
+        if count == 1 { self.observed(true) }
+        return Subscription(mailbox) { [weak self] in self?.unsubscribe(id) }
+    }
+
+    private func unsubscribe(_ id: UInt64) {
+        let isLast = self.state.withLock { $0.mailboxes.removeValue(forKey: id) != nil && $0.mailboxes.isEmpty }
+        if isLast { self.observed(false) }
+    }
+
+    /// Sends to every subscriber, and sets what later ones start with.
+    package func send(_ input: Buffer.Input, startingWith start: Buffer) {
+        // Under the lock, or two sends could reach one mailbox in the wrong order.
+        self.state.withLock { state in
+            state.start = start
+            for mailbox in state.mailboxes.values { mailbox.append(input) }
+        }
+    }
+
+    /// Sets what later subscribers start with.
+    package func start(with start: Buffer) {
+        self.state.withLock { $0.start = start }
+    }
+
+    /// Ends every subscription after what it has not read yet, and later ones at once.
+    package func finish() {
+        let mailboxes = self.state.withLock { state in
+            state.isFinished = true
+            defer { state.mailboxes = [:] }
+            return Array(state.mailboxes.values)
+        }
+        for mailbox in mailboxes { mailbox.finish() }
+    }
+}
+
+/// One subscriber's place in a ``Broadcast``; letting it go ends the subscription.
+package final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
+    private let mailbox: Mailbox<Buffer>
+    private let unsubscribe: @Sendable () -> Void
+
+    fileprivate init(_ mailbox: Mailbox<Buffer>, unsubscribe: @escaping @Sendable () -> Void) {
+        self.mailbox = mailbox
+        self.unsubscribe = unsubscribe
+    }
+
+    deinit { self.unsubscribe() }
+
+    /// The next element; `nil` at the end, or when the calling task is cancelled.
+    package func next() async -> Buffer.Element? {
+        await self.mailbox.next()
+    }
+}
+
+private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {
+    private struct State {
+        var buffer: Buffer
+        var isFinished: Bool
+    }
+
+    private let state: Mutex<State>
+    private let signal = Signal()
+
+    init(_ buffer: Buffer, isFinished: Bool) {
+        self.state = Mutex(State(buffer: buffer, isFinished: isFinished))
+    }
+
+    func append(_ input: Buffer.Input) {
+        self.state.withLock { $0.buffer.append(input) }
+        self.signal.raise()
+    }
+
+    func finish() {
+        self.state.withLock { $0.isFinished = true }
+        self.signal.raise()
+    }
+
+    func next() async -> Buffer.Element? {
+        while !Task.isCancelled {
+            let (element, isFinished) = self.state.withLock { ($0.buffer.removeFirst(), $0.isFinished) }
+            if let element { return element }
+            if isFinished {
+                self.signal.raise()  // another task may wait on a copy of the iterator
+                return nil
+            }
+            guard await self.signal.wait() else { return nil }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,129 @@
+internal import PowerAuthProtocol
+
+extension OperationAttribute {
+    /// The attributes under a name: none when nothing is there, none and reported when it is no list.
+    static func list(_ name: String, of view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
+        guard let array = view.optional(name, .array, &log) else { return [] }
+        return log.inside(name) { log in
+            log.elements(of: array) { (view, log) throws(DecodingIssue) in try Self.read(view, &log) }
+        }
+    }
+
+    /// An attribute that lacks what its type requires is kept as unknown with what there is, and reported. Only one that
+    /// has neither identifier nor label is refused.
+    private static func read(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) -> OperationAttribute {
+        do throws(DecodingIssue) {
+            return try OperationAttribute(view, &log)
+        } catch {
+            let (id, label) = (view["id"]?.string, view["label"]?.string)
+            guard id != nil || label != nil, let json = try? JSONValue(view) else { throw error }
+            log.report(error)
+            return OperationAttribute(id: id, label: label, content: .unknown(type: view["type"]?.string, json: json))
+        }
+    }
+
+    /// An attribute in the form that its type has; an unknown type needs identifier and label only.
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        guard view.isObject else { throw log.issue(.unreadable(expected: "an attribute"), at: view) }
+        let type = try view.required("type", .text, log)
+        self.id = try view.required("id", .text, log)
+        self.label = try view.required("label", .text, log)
+        self.content = try Content(type: type, view, &log)
+    }
+}
+
+extension OperationAttribute.Content {
+    fileprivate init(type: String, _ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        switch type {
+        case "AMOUNT": self = .amount(try OperationAttribute.Money(view, .plain, &log))
+        case "AMOUNT_CONVERSION":
+            self = .amountConversion(
+                source: try OperationAttribute.Money(view, .source, &log),
+                target: try OperationAttribute.Money(view, .target, &log),
+                isDynamic: try view.required("dynamic", .flag, log)
+            )
+        case "KEY_VALUE": self = .keyValue(try view.required("value", .text, log))
+        case "NOTE": self = .note(try view.required("note", .text, log))
+        case "HEADING": self = .heading
+        case "PARTY_INFO":
+            let party = try view.required("partyInfo", .object, log)
+            self = .partyInfo(
+                try log.inside("partyInfo") { log throws(DecodingIssue) in
+                    try OperationAttribute.PartyInfo(party, &log)
+                }
+            )
+        case "IMAGE":
+            self = .image(
+                thumbnailURL: try view.required("thumbnailUrl", .text, log),
+                originalURL: view.optional("originalUrl", .text, &log)
+            )
+        case "ALERT": self = .alert(try OperationAttribute.Alert(view, &log))
+        default:
+            guard let json = try? JSONValue(view) else {
+                throw log.issue(.unreadable(expected: "an attribute of valid texts"), at: view)
+            }
+            self = .unknown(type: type, json: json)
+        }
+    }
+}
+
+extension OperationAttribute.Money {
+    /// The names of an amount's members in the attributes that have one.
+    fileprivate struct Names {
+        let amount: String
+        let currency: String
+        let amountFormatted: String
+        let currencyFormatted: String
+        let valueFormatted: String
+
+        static let plain = Self(prefix: "")
+        static let source = Self(prefix: "source")
+        static let target = Self(prefix: "target")
+
+        private init(prefix: String) {
+            func name(_ name: String) -> String {
+                prefix.isEmpty ? name : prefix + name.prefix(1).uppercased() + name.dropFirst()
+            }
+            self.amount = name("amount")
+            self.currency = name("currency")
+            self.amountFormatted = name("amountFormatted")
+            self.currencyFormatted = name("currencyFormatted")
+            self.valueFormatted = name("valueFormatted")
+        }
+    }
+
+    /// The amount itself is exact or refused. Of each pair, raw and formatted, one must be there: old servers send the raw
+    /// member only, new ones may send the formatted one only.
+    fileprivate init(_ view: JSONView, _ names: Names, _ log: inout IssueLog) throws(DecodingIssue) {
+        let amount = try view.ifPresent(names.amount, .amount, log)
+        let currency = try view.ifPresent(names.currency, .text, log)
+        let amountFormatted = view.optional(names.amountFormatted, .text, &log) ?? amount?.digits
+        let currencyFormatted = view.optional(names.currencyFormatted, .text, &log) ?? currency
+        guard let amountFormatted else { throw log.issue(.missing, member: names.amount) }
+        guard let currencyFormatted else { throw log.issue(.missing, member: names.currency) }
+        self.init(
+            amount: amount?.value,
+            currency: currency,
+            amountFormatted: amountFormatted,
+            currencyFormatted: currencyFormatted,
+            valueFormatted: view.optional(names.valueFormatted, .text, &log)
+        )
+    }
+}
+
+extension OperationAttribute.PartyInfo {
+    fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        self.logoURL = try view.required("logoUrl", .text, log)
+        self.name = try view.required("name", .text, log)
+        self.description = try view.required("description", .text, log)
+        self.websiteURL = view.optional("websiteUrl", .text, &log)
+    }
+}
+
+extension OperationAttribute.Alert {
+    fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        self.kind = try view.required("alertType", .known, log)
+        self.message = try view.required("message", .text, log)
+        self.title = view.optional("title", .text, &log)
+    }
+}

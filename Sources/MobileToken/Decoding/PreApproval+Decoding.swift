@@ -1,0 +1,112 @@
+internal import PowerAuthProtocol
+
+extension PreApprovalScreen {
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        guard view.isObject else { throw log.issue(.unreadable(expected: "a screen"), at: view) }
+        let elements = view.optional("elements", .array, &log)
+        self.init(
+            id: view.optional("id", .text, &log),
+            kind: Kind(view.optional("type", .text, &log)),
+            heading: try view.required("heading", .text, log),
+            message: try view.required("message", .text, log),
+            backButton: view.optional("backButton", .flag, &log),
+            image: view.optional("image", .text, &log),
+            elements: log.inside("elements") { log in
+                elements.map { elements in
+                    log.elements(of: elements) { (view, log) throws(DecodingIssue) in try PreApprovalElement(view, &log)
+                    }
+                } ?? []
+            },
+            controls: view.optional("controls", .object, &log).map { controls in
+                log.inside("controls") { log in PreApprovalControls(controls, &log) }
+            }
+        )
+    }
+
+    /// The one screen of older servers: its items are a list, and a slider is all that it can ask for.
+    init(single view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        let items = view.optional("items", .array, &log)
+        let slider: PreApprovalControls.Approve.Kind? = view.optional("approvalType", .known, &log)
+        self.init(
+            kind: Kind(view.optional("type", .text, &log)),
+            heading: try view.required("heading", .text, log),
+            message: try view.required("message", .text, log),
+            elements: log.inside("items") { log in
+                items.map { items in
+                    log.elements(of: items) { (view, log) throws(DecodingIssue) in
+                        guard let text = view.string else { throw log.issue(.unreadable(expected: "a text"), at: view) }
+                        return PreApprovalElement(content: .listItem(text: text))
+                    }
+                } ?? []
+            },
+            controls: slider == .slider ? PreApprovalControls(approve: .init(kind: .slider)) : nil
+        )
+    }
+}
+
+extension PreApprovalElement {
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        guard view.isObject else { throw log.issue(.unreadable(expected: "an element"), at: view) }
+        switch try view.required("type", .text, log) {
+        case "LISTITEM", "LIST_ITEM":
+            self.content = .listItem(text: try view.required("text", .text, log))
+        case "ALERT":
+            let text = try view.required("text", .text, log)
+            self.content = .alert(text: text, style: view.optional("style", .text, &log).map(AlertStyle.init))
+        case "BUTTON":
+            self.content = .button(try Button(view, &log))
+        case let type:
+            guard let json = try? JSONValue(view) else {
+                throw log.issue(.unreadable(expected: "an element of valid texts"), at: view)
+            }
+            self.content = .unknown(type: type, json: json)
+        }
+        self.id = view.optional("id", .text, &log)
+        self.icon = view.optional("icon", .text, &log)
+    }
+}
+
+extension PreApprovalElement.Button {
+    private static let knownMembers: Set<String> = ["id", "type", "icon", "text", "action", "href"]
+
+    fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        self.text = try view.required("text", .text, log)
+        self.action = view.optional("action", .text, &log).map(Action.init)
+        self.href = view.optional("href", .text, &log)
+        var others: [JSONObject.Member] = []
+        for (name, value) in view.members {
+            guard let key = name.string, let value = try? JSONValue(value) else {
+                log.report(.unreadable(expected: "a valid text"), value)
+                continue
+            }
+            if !Self.knownMembers.contains(key) { others.append(JSONObject.Member(key: key, value: value)) }
+        }
+        self.otherMembers = JSONObject(others)
+    }
+}
+
+/// A part that is unknown or half filled is left out; the rest of the controls stays.
+extension PreApprovalControls {
+    init(_ view: JSONView, _ log: inout IssueLog) {
+        self.flip = view.optional("flip", .flag, &log)
+        self.axis = view.optional("axis", .known, &log)
+        self.decline = view.optional("decline", .object, &log).flatMap { part in
+            log.inside("decline") { log in
+                part.reported("type", .known, &log).map { kind in
+                    Decline(kind: kind, text: part.optional("text", .text, &log))
+                }
+            }
+        }
+        self.approve = view.optional("approve", .object, &log).flatMap { part in
+            log.inside("approve") { log in
+                part.reported("type", .known, &log).map { kind in
+                    Approve(
+                        kind: kind,
+                        text: part.optional("text", .text, &log),
+                        counter: part.optional("counter", .count, &log)
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import PowerAuth
+internal import PowerAuthProtocol
+
+/// The envelope of every successful answer: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
+struct SuccessAnswer {
+    let root: JSONView
+
+    init(parsing answer: [UInt8]) throws(MobileTokenError) {
+        do {
+            self.root = try JSONDocument(parsing: answer).root
+        } catch {
+            throw .unreadableAnswer("The answer is not JSON", underlying: error)
+        }
+        guard let status = self.root["status"]?.string, status.utf8.elementsEqual("OK".utf8) else {
+            throw .unreadableAnswer("The answer is not a success")
+        }
+    }
+
+    var responseObject: JSONView? { self.root["responseObject"] }
+
+    /// Reads the object that the answer must hold.
+    func read<Value>(
+        _ what: String,
+        _ body: (JSONView, inout IssueLog) throws(DecodingIssue) -> Value
+    ) throws(MobileTokenError) -> Value {
+        var log = IssueLog()
+        do throws(DecodingIssue) {
+            let object = try self.root.required("responseObject", .object, log)
+            return try log.inside("responseObject") { log throws(DecodingIssue) in try body(object, &log) }
+        } catch {
+            throw .unreadableAnswer("The \(what) cannot be read: \(error)", underlying: error)
+        }
+    }
+}
+
+extension MobileTokenError {
+    static func unreadableAnswer(_ message: String, underlying: (any Error)? = nil) -> Self {
+        Self(Code("invalidResponse"), message, underlying: underlying)
+    }
+}

@@ -1,0 +1,83 @@
+public import PowerAuth
+
+/// One activation's inbox: messages that the server side wrote to its user.
+///
+/// A value without state: every call is one request, and the callers' tasks end theirs when they are cancelled.
+public struct InboxService: Sendable {
+    /// The largest page that servers hand out.
+    public static let largestPage = 100
+    /// How many messages ``messages(onlyUnread:)`` reads at most.
+    public static let messageLimit = 1_000
+
+    /// In which language the server presents messages.
+    public var acceptLanguage: AcceptLanguage
+
+    private let channel: any AuthenticatedChannel
+
+    /// Creates the inbox of an activation.
+    public init(activation: Activation, acceptLanguage: AcceptLanguage = .english) {
+        self.init(channel: activation, acceptLanguage: acceptLanguage)
+    }
+
+    package init(channel: any AuthenticatedChannel, acceptLanguage: AcceptLanguage = .english) {
+        self.channel = channel
+        self.acceptLanguage = acceptLanguage
+    }
+
+    /// How many messages are unread.
+    public func unreadCount() async throws -> Int {
+        try await InboxPage.unreadCount(answer: self.post("count", RequestBody.empty))
+    }
+
+    /// One page of messages, the newest first, without bodies.
+    ///
+    /// - Parameters:
+    ///   - page: Counted from 0.
+    ///   - size: 1 to 100.
+    public func list(page: Int, size: Int = InboxService.largestPage, onlyUnread: Bool = false) async throws
+        -> InboxPage
+    {
+        guard page >= 0, (1...Self.largestPage).contains(size) else {
+            throw MobileTokenError(
+                .invalidRequest,
+                "Pages are counted from 0 and hold 1 to \(Self.largestPage) messages"
+            )
+        }
+        return try await InboxPage(
+            answer: self.post("message/list", RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread))
+        )
+    }
+
+    /// One message with its body.
+    public func message(id: String) async throws -> InboxMessage {
+        try await InboxMessage(answer: self.post("message/detail", RequestBody.id(id)))
+    }
+
+    /// Marks one message as read.
+    public func markRead(id: String) async throws {
+        _ = try await SuccessAnswer(parsing: self.post("message/read", RequestBody.id(id)))
+    }
+
+    /// Marks every message as read.
+    public func markAllRead() async throws {
+        _ = try await SuccessAnswer(parsing: self.post("message/read-all", RequestBody.empty))
+    }
+
+    /// The messages of all pages, the newest first, without bodies; a page is fetched when its first message is asked for.
+    ///
+    /// At most ``messageLimit`` messages. Messages that cannot be read are left out; ``list(page:size:onlyUnread:)`` names them.
+    public func messages(onlyUnread: Bool = false) -> InboxMessages {
+        InboxMessages(inbox: self, onlyUnread: onlyUnread)
+    }
+
+    private func post(_ call: String, _ body: [UInt8]) async throws -> [UInt8] {
+        try await ServerCall.other.naming {
+            try await self.channel.post(
+                "/api/inbox/\(call)",
+                body: body,
+                authentication: .universalToken,
+                acceptLanguage: self.acceptLanguage.description
+            )
+        }
+    }
+}

@@ -1,0 +1,141 @@
+public import Foundation
+package import PowerAuth
+internal import PowerAuthProtocol
+
+/// A message in the inbox.
+public struct InboxMessage: Sendable, Hashable, Identifiable {
+    /// What the body is written in.
+    public enum ContentType: Sendable, Hashable {
+        /// Plain text.
+        case text
+        /// HTML.
+        case html
+        /// A type that this version does not know, as it was sent.
+        case unknown(String)
+    }
+
+    /// The message's identifier.
+    public let id: String
+    /// What the body is written in.
+    public let contentType: ContentType
+    /// The subject.
+    public let subject: String
+    /// What the message says, in short.
+    public let summary: String?
+    /// What the message says. Lists have no bodies; `InboxService.message(id:)` has.
+    public let body: String?
+    /// Whether the message was read.
+    public let isRead: Bool
+    /// When the message was written, in the server's time.
+    public let created: Date
+
+    /// Creates a message.
+    public init(
+        id: String,
+        contentType: ContentType = .text,
+        subject: String,
+        summary: String? = nil,
+        body: String? = nil,
+        isRead: Bool,
+        created: Date
+    ) {
+        self.id = id
+        self.contentType = contentType
+        self.subject = subject
+        self.summary = summary
+        self.body = body
+        self.isRead = isRead
+        self.created = created
+    }
+}
+
+/// One page of the inbox.
+public struct InboxPage: Sendable, Hashable {
+    /// The messages that could be read, in the server's order.
+    public let messages: [InboxMessage]
+    /// What could not be read.
+    public let issues: [DecodingIssue]
+    /// How many messages the server sent, those that could not be read included: a short page is the last.
+    package let receivedCount: Int
+}
+
+extension InboxMessage.ContentType: RawRepresentable, Codable {
+    /// The type of the server's text, which is compared exactly.
+    public init(rawValue: String) {
+        switch rawValue {
+        case "text": self = .text
+        case "html": self = .html
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    /// The server's text.
+    public var rawValue: String {
+        switch self {
+        case .text: "text"
+        case .html: "html"
+        case .unknown(let text): text
+        }
+    }
+}
+
+extension InboxMessage: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id, subject, summary, body
+        case contentType = "type"
+        case isRead = "read"
+        case created = "timestampCreated"
+    }
+}
+
+// MARK: - Decoding
+
+extension InboxMessage {
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        guard view.isObject else { throw log.issue(.unreadable(expected: "a message"), at: view) }
+        self.init(
+            id: try view.required("id", .identifier, log),
+            // Messages were plain text before they had a type.
+            contentType: view.optional("type", .known, &log) ?? .text,
+            subject: try view.required("subject", .text, log),
+            summary: view.optional("summary", .text, &log),
+            body: view.optional("body", .text, &log),
+            isRead: try view.required("read", .flag, log),
+            created: try view.required("timestampCreated", .date, log)
+        )
+    }
+
+    /// Reads the answer that holds one message with its body.
+    package init(answer: [UInt8]) throws(MobileTokenError) {
+        self = try SuccessAnswer(parsing: answer).read("message") { (view, log) throws(DecodingIssue) in
+            _ = try view.required("body", .text, log)
+            return try InboxMessage(view, &log)
+        }
+    }
+}
+
+extension InboxPage {
+    /// Reads the answer that holds a list of messages.
+    package init(answer: [UInt8]) throws(MobileTokenError) {
+        guard let list = try SuccessAnswer(parsing: answer).responseObject, list.isArray else {
+            throw .unreadableAnswer("The answer holds no list of messages")
+        }
+        var log = IssueLog()
+        var count = 0
+        self.messages = log.inside("responseObject") { log in
+            log.elements(of: list) { (view, log) throws(DecodingIssue) in
+                count += 1
+                return try InboxMessage(view, &log)
+            }
+        }
+        self.issues = log.issues
+        self.receivedCount = count
+    }
+
+    /// Reads the answer that holds the number of unread messages.
+    package static func unreadCount(answer: [UInt8]) throws(MobileTokenError) -> Int {
+        try SuccessAnswer(parsing: answer).read("count") { (view, log) throws(DecodingIssue) in
+            try view.required("countUnread", .count, log)
+        }
+    }
+}

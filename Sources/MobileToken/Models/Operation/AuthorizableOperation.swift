@@ -1,0 +1,47 @@
+public import PowerAuth
+public import PowerAuthProtocol
+
+/// What can be authorized or rejected: an operation from the server, or one built by hand.
+public protocol AuthorizableOperation: Sendable {
+    /// The operation's identifier.
+    var id: String { get }
+    /// What is signed, exactly as the server made it.
+    var data: String { get }
+    /// A one-time code to send along.
+    var proximityCheck: ProximityCheck? { get }
+    /// Anything the server side wants to know of the client, sent along with the decision.
+    var mobileTokenData: JSONObject? { get }
+
+    /// Whether the operation may be authorized with these factors. Asked before anything is signed.
+    func allows(_ authentication: Authentication) -> Bool
+}
+
+extension AuthorizableOperation {
+    /// Nothing is known of the operation's demands, so the server decides.
+    public func allows(_ authentication: Authentication) -> Bool { true }
+}
+
+/// An operation of which identifier and data are known by other means than the list.
+public struct LocalOperation: AuthorizableOperation, Hashable, Codable {
+    /// The operation's identifier.
+    public var id: String
+    /// What is signed, exactly as the server made it.
+    public var data: String
+    /// A one-time code to send along.
+    public var proximityCheck: ProximityCheck?
+    /// Anything the server side wants to know of the client, sent along with the decision.
+    public var mobileTokenData: JSONObject?
+
+    /// Creates an operation.
+    public init(
+        id: String,
+        data: String,
+        proximityCheck: ProximityCheck? = nil,
+        mobileTokenData: JSONObject? = nil
+    ) {
+        self.id = id
+        self.data = data
+        self.proximityCheck = proximityCheck
+        self.mobileTokenData = mobileTokenData
+    }
+}

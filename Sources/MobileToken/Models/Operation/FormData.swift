@@ -1,0 +1,62 @@
+internal import PowerAuthProtocol
+
+/// What a person is shown before deciding.
+public struct FormData: Sendable, Hashable {
+    /// The title.
+    public let title: String
+    /// The message.
+    public let message: String
+    /// The texts for after the decision.
+    public let resultTexts: ResultTexts?
+    /// The details, in the server's order.
+    public let attributes: [OperationAttribute]
+
+    /// Creates form data.
+    public init(
+        title: String,
+        message: String,
+        resultTexts: ResultTexts? = nil,
+        attributes: [OperationAttribute] = []
+    ) {
+        self.title = title
+        self.message = message
+        self.resultTexts = resultTexts
+        self.attributes = attributes
+    }
+}
+
+/// Texts to show instead of an application's own after a decision.
+public struct ResultTexts: Sendable, Hashable {
+    /// After the operation was approved.
+    public let success: String?
+    /// After it failed.
+    public let failure: String?
+    /// After it was rejected.
+    public let reject: String?
+
+    /// Creates texts.
+    public init(success: String? = nil, failure: String? = nil, reject: String? = nil) {
+        self.success = success
+        self.failure = failure
+        self.reject = reject
+    }
+}
+
+extension FormData {
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        self.title = try view.required("title", .text, log)
+        self.message = try view.required("message", .text, log)
+        self.resultTexts = view.optional("resultTexts", .object, &log).map { texts in
+            log.inside("resultTexts") { log in ResultTexts(texts, &log) }
+        }
+        self.attributes = OperationAttribute.list("attributes", of: view, &log)
+    }
+}
+
+extension ResultTexts {
+    init(_ view: JSONView, _ log: inout IssueLog) {
+        self.success = view.optional("success", .text, &log)
+        self.failure = view.optional("failure", .text, &log)
+        self.reject = view.optional("reject", .text, &log)
+    }
+}

@@ -1,0 +1,49 @@
+public import Foundation
+public import PowerAuth
+internal import PowerAuthProtocol
+
+/// The server's answer to a request for the list of operations or their history.
+public struct OperationList: Sendable, Hashable {
+    /// The operations that could be read, in the server's order.
+    public let operations: [UserOperation]
+    /// The server's time, where it sends it.
+    public let currentTimestamp: Date?
+    /// What could not be read: whole operations that are left out, and parts of those that are there.
+    public let issues: [DecodingIssue]
+
+    /// Creates a list.
+    public init(operations: [UserOperation], currentTimestamp: Date? = nil, issues: [DecodingIssue] = []) {
+        self.operations = operations
+        self.currentTimestamp = currentTimestamp
+        self.issues = issues
+    }
+
+    /// Reads a successful answer, `{"status":"OK","responseObject":[…]}`.
+    ///
+    /// An operation that cannot be read becomes one of ``issues``; the others stand.
+    ///
+    /// - Throws: `invalidResponse` when the answer as a whole is no such list.
+    public init(parsing answer: [UInt8]) throws(MobileTokenError) {
+        try self.init(SuccessAnswer(parsing: answer))
+    }
+
+    init(_ answer: SuccessAnswer) throws(MobileTokenError) {
+        guard let list = answer.responseObject, list.isArray else {
+            throw .unreadableAnswer("The answer holds no list of operations")
+        }
+        var log = IssueLog()
+        self.currentTimestamp = answer.root.optional("currentTimestamp", .date, &log)
+        self.operations = log.inside("responseObject") { log in
+            log.elements(of: list) { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
+        }
+        self.issues = log.issues
+    }
+}
+
+extension UserOperation {
+    /// Reads a successful answer that holds one operation, `{"status":"OK","responseObject":{…}}`.
+    package init(answer: [UInt8]) throws(MobileTokenError) {
+        let answer = try SuccessAnswer(parsing: answer)
+        self = try answer.read("operation") { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
+    }
+}

@@ -1,0 +1,45 @@
+/// Where an operation is in its life.
+public enum OperationStatus: Sendable, Hashable {
+    /// Waits for a decision. Older servers send no status; their operations are pending.
+    case pending
+    /// Was authorized.
+    case approved
+    /// Was rejected by the user.
+    case rejected
+    /// Was cancelled by the server side.
+    case canceled
+    /// Was not decided in time.
+    case expired
+    /// Had too many failed attempts.
+    case failed
+    /// A status that this version does not know, as it was sent. It is never pending.
+    case unknown(String)
+}
+
+extension OperationStatus: RawRepresentable, Codable {
+    /// The status of the server's text, which is compared exactly.
+    public init(rawValue: String) {
+        switch rawValue {
+        case "PENDING": self = .pending
+        case "APPROVED": self = .approved
+        case "REJECTED": self = .rejected
+        case "CANCELED": self = .canceled
+        case "EXPIRED": self = .expired
+        case "FAILED": self = .failed
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    /// The server's text.
+    public var rawValue: String {
+        switch self {
+        case .pending: "PENDING"
+        case .approved: "APPROVED"
+        case .rejected: "REJECTED"
+        case .canceled: "CANCELED"
+        case .expired: "EXPIRED"
+        case .failed: "FAILED"
+        case .unknown(let text): text
+        }
+    }
+}

@@ -1,0 +1,197 @@
+public import Foundation
+public import PowerAuth
+public import PowerAuthProtocol
+
+/// An operation that waits for a decision, or had one, as the server described it.
+///
+/// Copies share one storage. Two operations are equal when the server said the same of both, custom members included.
+public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
+    private let storage: Storage
+
+    /// A one-time code to send along with the authorization.
+    public var proximityCheck: ProximityCheck?
+    /// Anything the server side wants to know of the client, sent along with the decision.
+    public var mobileTokenData: JSONObject?
+
+    /// The operation's identifier.
+    public var id: String { self.storage.id }
+    /// The name of the operation's kind, such as `authorize_payment`.
+    public var name: String { self.storage.name }
+    /// What is signed, exactly as the server made it.
+    public var data: String { self.storage.data }
+    /// Where the operation is in its life.
+    public var status: OperationStatus { self.storage.status }
+    /// Why it is there.
+    public var statusReason: String? { self.storage.statusReason }
+    /// When the operation began, in the server's time.
+    public var created: Date { self.storage.created }
+    /// Until when it can be decided, in the server's time.
+    public var expires: Date { self.storage.expires }
+    /// What it must be signed with.
+    public var allowedSignatureType: AllowedSignatureType { self.storage.allowedSignatureType }
+    /// What a person is shown before deciding.
+    public var formData: FormData { self.storage.formData }
+    /// How the server wants it presented.
+    public var ui: OperationUI? { self.storage.ui }
+    /// The operation exactly as the server sent it, members that this version does not know included.
+    public var json: [UInt8] { self.storage.json }
+    /// The parts of the presentation that could not be read and are left out.
+    public var issues: [DecodingIssue] { self.storage.issues }
+
+    /// Whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
+    public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
+
+    /// Whether the operation is pending and the server accepts these factors for it.
+    public func allows(_ authentication: Authentication) -> Bool {
+        self.status == .pending && self.allowedSignatureType.allows(authentication)
+    }
+
+    /// Reads one operation as a server sends it.
+    ///
+    /// - Throws: A ``DecodingIssue`` that names the member, or a `JSONError`.
+    public init(parsing json: [UInt8]) throws {
+        let document = try JSONDocument(parsing: json)
+        var log = IssueLog()
+        try self.init(document.root, &log)
+    }
+
+    /// Reads one operation as a server sends it.
+    public init(_ json: JSONValue) throws {
+        try self.init(parsing: json.serialized())
+    }
+
+    /// Makes a value of an application's own type from the operation's JSON, to read members that only this server sends.
+    ///
+    /// `Decimal` members get every digit; `Date` members are read as the server writes dates.
+    public func decodeCustom<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        if let value = try JSONValue(parsing: self.json) as? Value { return value }
+        return try JSONValue.decode(type, from: self.json)
+    }
+
+    /// A member of the operation's JSON by name, as it came.
+    public subscript(custom name: String) -> JSONValue? {
+        // The bytes were part of a checked text, so only half a surrogate pair can be in the way.
+        guard let view = (try? JSONDocument(parsing: self.json))?.root[name] else { return nil }
+        return try? JSONValue(view)
+    }
+}
+
+// MARK: - Decoding
+
+extension UserOperation {
+    init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        guard view.isObject else { throw log.issue(.unreadable(expected: "an operation"), at: view) }
+        let earlierIssues = log.issues.count
+        let check = view.optional("proximityCheck", .object, &log)
+        self.proximityCheck = log.inside("proximityCheck") { log in
+            do throws(DecodingIssue) {
+                return try check.map { view throws(DecodingIssue) in try ProximityCheck(view, log) }
+            } catch {
+                log.report(error)
+                return nil
+            }
+        }
+        self.storage = try Storage(view, &log, issuesSince: earlierIssues)
+    }
+
+    /// What the server said, shared by all copies.
+    private final class Storage: Sendable {
+        let id: String
+        let name: String
+        let data: String
+        let status: OperationStatus
+        let statusReason: String?
+        let created: Date
+        let expires: Date
+        let allowedSignatureType: AllowedSignatureType
+        let formData: FormData
+        let ui: OperationUI?
+        let json: [UInt8]
+        let issues: [DecodingIssue]
+
+        init(_ view: JSONView, _ log: inout IssueLog, issuesSince first: Int) throws(DecodingIssue) {
+            self.id = try view.required("id", .identifier, log)
+            self.name = try view.required("name", .text, log)
+            self.data = try view.required("data", .text, log)
+            self.status = try view.ifPresent("status", .known, log) ?? .pending
+            self.statusReason = view.optional("statusReason", .text, &log)
+            self.created = try view.required("operationCreated", .date, log)
+            self.expires = try view.required("operationExpires", .date, log)
+            let allowed = try view.required("allowedSignatureType", .object, log)
+            self.allowedSignatureType = try log.inside("allowedSignatureType") { log throws(DecodingIssue) in
+                try AllowedSignatureType(allowed, &log)
+            }
+            let form = try view.required("formData", .object, log)
+            self.formData = try log.inside("formData") { log throws(DecodingIssue) in try FormData(form, &log) }
+            self.ui = view.optional("ui", .object, &log).map { ui in
+                log.inside("ui") { log in OperationUI(ui, &log) }
+            }
+            self.json = Array(view.bytes)
+            self.issues = Array(log.issues[first...])
+        }
+    }
+}
+
+// MARK: - Equality and coding
+
+extension UserOperation: Hashable {
+    /// Whether the server said the same of both. Blanks and the order of members in its JSON do not count.
+    public static func == (one: Self, other: Self) -> Bool {
+        guard one.proximityCheck == other.proximityCheck, one.mobileTokenData == other.mobileTokenData else {
+            return false
+        }
+        // Servers write an unchanged operation with the same bytes again, so this decides almost always.
+        if one.storage === other.storage || one.json.hasSameBytes(as: other.json) { return true }
+        guard one.id == other.id, let members = one.serverMembers else { return false }
+        return members == other.serverMembers
+    }
+
+    /// Hashes the identity alone: lists rarely have two states of one operation.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.id)
+    }
+
+    /// The members of the JSON without those that an application may set.
+    private var serverMembers: JSONObject? {
+        var members = (try? JSONValue(parsing: self.json))?.object
+        members?["proximityCheck"] = nil
+        members?["mobileTokenData"] = nil
+        return members
+    }
+}
+
+/// An operation is coded as the text of its JSON, because coders change the digits of numbers and the order of members.
+extension UserOperation: Codable {
+    /// Reads an operation that was encoded here, or one as a server sends it.
+    public init(from decoder: any Decoder) throws {
+        do {
+            let text = try? decoder.singleValueContainer().decode(String.self)
+            let json = try text.map { text in try JSONValue(parsing: text) } ?? JSONValue(from: decoder)
+            try self.init(json)
+            self.mobileTokenData = json["mobileTokenData"]?.object
+        } catch let error as DecodingIssue {
+            let context = DecodingError.Context(
+                codingPath: decoder.codingPath,
+                debugDescription: error.description,
+                underlyingError: error
+            )
+            throw DecodingError.dataCorrupted(context)
+        }
+    }
+
+    /// Writes the operation as the server sent it, with the proximity check and the data for the server added.
+    public func encode(to encoder: any Encoder) throws {
+        var members = try JSONValue(parsing: self.json).object ?? [:]
+        members["proximityCheck"] = self.proximityCheck.map { .object($0.json) }
+        members["mobileTokenData"] = self.mobileTokenData.map { .object($0) }
+        var container = encoder.singleValueContainer()
+        try container.encode(String(decoding: JSONValue.object(members).serialized(), as: UTF8.self))
+    }
+}
+
+extension UserOperation: CustomStringConvertible, CustomReflectable {
+    /// The name, the identifier and the status.
+    public var description: String { "<operation \(self.name) \(self.id) \(self.status.rawValue)>" }
+    /// Nothing to look into: the content is for the person who decides, not for logs.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

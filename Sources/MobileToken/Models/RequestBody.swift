@@ -1,0 +1,50 @@
+package import Foundation
+internal import PowerAuthProtocol
+
+/// The bodies of the Mobile Token API's requests.
+package enum RequestBody {
+    /// A request without parameters.
+    package static let empty = Array("{}".utf8)
+
+    /// Authorizes an operation. The operation's data go out exactly as they came in.
+    ///
+    /// - Parameter sent: The present in the server's time.
+    package static func authorize(_ operation: some AuthorizableOperation, sent: Date) -> [UInt8] {
+        var request: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
+        if let check = operation.proximityCheck {
+            var json = check.json
+            json["timestampSent"] = .string(ISO8601.string(from: sent))
+            request["proximityCheck"] = .object(json)
+        }
+        request["mobileTokenData"] = operation.mobileTokenData.map { .object($0) }
+        return self.envelope(request)
+    }
+
+    /// Rejects an operation.
+    package static func reject(_ operation: some AuthorizableOperation, reason: RejectionReason) -> [UInt8] {
+        var request: JSONObject = ["id": .string(operation.id), "reason": .string(reason.rawValue)]
+        request["mobileTokenData"] = operation.mobileTokenData.map { .object($0) }
+        return self.envelope(request)
+    }
+
+    /// Names an operation or a message.
+    package static func id(_ id: String) -> [UInt8] {
+        self.envelope(["id": .string(id)])
+    }
+
+    /// Asks for a page of the inbox.
+    package static func inboxPage(_ page: Int, size: Int, onlyUnread: Bool) -> [UInt8] {
+        self.envelope([
+            "page": .number(JSONNumber(page)), "size": .number(JSONNumber(size)), "onlyUnread": .bool(onlyUnread),
+        ])
+    }
+
+    /// Registers a push token.
+    package static func pushRegistration(platform: String, token: String) -> [UInt8] {
+        self.envelope(["platform": .string(platform), "token": .string(token)])
+    }
+
+    private static func envelope(_ object: JSONObject) -> [UInt8] {
+        JSONValue.object(["requestObject": .object(object)]).serialized()
+    }
+}

@@ -1,0 +1,60 @@
+public import PowerAuthProtocol
+
+/// How the server wants an operation presented.
+public struct OperationUI: Sendable, Hashable {
+    /// Whether to swap the buttons that approve and reject.
+    public let flipButtons: Bool?
+    /// Whether to refuse approval while the person is on the phone.
+    public let blockApprovalOnCall: Bool?
+    /// What to show before the operation can be approved. An older server's single screen is offered the same way.
+    public let preApprovalScreens: [PreApprovalScreen]
+    /// What to show after the operation was approved.
+    public let postApprovalScreen: PostApprovalScreen?
+    /// The server's display templates, as they came.
+    public let templates: JSONValue?
+
+    /// Creates a presentation.
+    public init(
+        flipButtons: Bool? = nil,
+        blockApprovalOnCall: Bool? = nil,
+        preApprovalScreens: [PreApprovalScreen] = [],
+        postApprovalScreen: PostApprovalScreen? = nil,
+        templates: JSONValue? = nil
+    ) {
+        self.flipButtons = flipButtons
+        self.blockApprovalOnCall = blockApprovalOnCall
+        self.preApprovalScreens = preApprovalScreens
+        self.postApprovalScreen = postApprovalScreen
+        self.templates = templates
+    }
+}
+
+extension OperationUI {
+    init(_ view: JSONView, _ log: inout IssueLog) {
+        self.flipButtons = view.optional("flipButtons", .flag, &log)
+        self.blockApprovalOnCall = view.optional("blockApprovalOnCall", .flag, &log)
+        self.preApprovalScreens = Self.preApprovalScreens(view, &log)
+        self.postApprovalScreen = view.optional("postApprovalScreen", .object, &log).flatMap { screen in
+            log.inside("postApprovalScreen") { log in PostApprovalScreen.read(screen, &log) }
+        }
+        self.templates = view.optional("templates", .json, &log)
+    }
+
+    /// The list wins where there is one, even an empty one.
+    private static func preApprovalScreens(_ view: JSONView, _ log: inout IssueLog) -> [PreApprovalScreen] {
+        if let list = view.optional("preApprovalScreens", .array, &log) {
+            return log.inside("preApprovalScreens") { log in
+                log.elements(of: list) { (view, log) throws(DecodingIssue) in try PreApprovalScreen(view, &log) }
+            }
+        }
+        guard let screen = view.optional("preApprovalScreen", .object, &log) else { return [] }
+        return log.inside("preApprovalScreen") { log in
+            do throws(DecodingIssue) {
+                return [try PreApprovalScreen(single: screen, &log)]
+            } catch {
+                log.report(error)
+                return []
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import PowerAuthProtocol
+
+/// A screen to show after an operation was approved.
+public struct PostApprovalScreen: Sendable, Hashable {
+    /// What the screen shows below its message.
+    public enum Content: Sendable, Hashable {
+        /// Details of what was approved.
+        case review([OperationAttribute])
+        /// A way on to another application.
+        case redirect(Redirect)
+        /// Whatever the server side and the application agreed on.
+        case generic(JSONValue?)
+        /// A type that this version does not know, with its payload as it came.
+        case unknown(type: String, payload: JSONValue?)
+    }
+
+    /// A way on to another application.
+    public struct Redirect: Sendable, Hashable {
+        /// The text to press.
+        public let text: String
+        /// Where it leads.
+        public let url: String
+        /// After how many seconds to go there unasked.
+        public let countdown: Int
+
+        /// Creates a redirect.
+        public init(text: String, url: String, countdown: Int) {
+            self.text = text
+            self.url = url
+            self.countdown = countdown
+        }
+    }
+
+    /// The heading.
+    public let heading: String
+    /// The message.
+    public let message: String
+    /// What the screen shows below its message.
+    public let content: Content
+
+    /// Creates a screen.
+    public init(heading: String, message: String, content: Content) {
+        self.heading = heading
+        self.message = message
+        self.content = content
+    }
+}
+
+extension PostApprovalScreen {
+    /// The screen, or nil and a report.
+    static func read(_ view: JSONView, _ log: inout IssueLog) -> PostApprovalScreen? {
+        do throws(DecodingIssue) {
+            return try PostApprovalScreen(view, &log)
+        } catch {
+            log.report(error)
+            return nil
+        }
+    }
+
+    private init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
+        self.heading = try view.required("heading", .text, log)
+        self.message = try view.required("message", .text, log)
+        switch try view.required("type", .text, log) {
+        case "REVIEW":
+            self.content = .review(Self.reviewAttributes(view, &log))
+        case "MERCHANT_REDIRECT", "REDIRECT":
+            let payload = try view.required("payload", .object, log)
+            self.content = .redirect(
+                try log.inside("payload") { log throws(DecodingIssue) in
+                    Redirect(
+                        text: try payload.required("redirectText", .text, log),
+                        url: try payload.required("redirectUrl", .text, log),
+                        countdown: try payload.required("countdown", .count, log)
+                    )
+                }
+            )
+        case "GENERIC":
+            self.content = .generic(view.optional("payload", .json, &log))
+        case let type:
+            self.content = .unknown(type: type, payload: view.optional("payload", .json, &log))
+        }
+    }
+
+    /// The attributes that have their type's form. The screen only looks back, so half an attribute is of no use here.
+    private static func reviewAttributes(_ view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
+        guard let payload = view.optional("payload", .object, &log) else { return [] }
+        return log.inside("payload") { log in
+            guard let list = payload.optional("attributes", .array, &log) else { return [] }
+            return log.inside("attributes") { log in
+                log.elements(of: list) { (view, log) throws(DecodingIssue) in try OperationAttribute(view, &log) }
+            }
+        }
+    }
+}

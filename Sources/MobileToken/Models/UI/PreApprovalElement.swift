@@ -1,0 +1,100 @@
+public import PowerAuthProtocol
+
+/// A part of a pre-approval screen.
+public struct PreApprovalElement: Sendable, Hashable {
+    /// The element's identifier.
+    public let id: String?
+    /// The name of an icon.
+    public let icon: String?
+    /// What the element is.
+    public let content: Content
+
+    /// What an element is.
+    public enum Content: Sendable, Hashable {
+        /// A line of a list.
+        case listItem(text: String)
+        /// A notice.
+        case alert(text: String, style: AlertStyle?)
+        /// Something to press.
+        case button(Button)
+        /// An element of a type that this version does not know, as it came.
+        case unknown(type: String, json: JSONValue)
+    }
+
+    /// How serious a notice is.
+    public enum AlertStyle: Sendable, Hashable {
+        /// Good news.
+        case success
+        /// Something to know.
+        case info
+        /// Something to mind.
+        case warning
+        /// Something wrong.
+        case error
+        /// A style that this version does not know, as it was sent.
+        case unknown(String)
+
+        /// The style of the server's text, which is compared exactly.
+        public init(_ text: String) {
+            switch text {
+            case "SUCCESS": self = .success
+            case "INFO": self = .info
+            case "WARNING": self = .warning
+            case "ERROR": self = .error
+            default: self = .unknown(text)
+            }
+        }
+    }
+
+    /// Something to press.
+    public struct Button: Sendable, Hashable {
+        /// What pressing does.
+        public enum Action: Sendable, Hashable {
+            /// Opens a page.
+            case link
+            /// Writes a mail.
+            case mail
+            /// Calls a number.
+            case phone
+            /// Rejects the operation.
+            case reject
+            /// An action that this version does not know, as it was sent.
+            case unknown(String)
+
+            /// The action of the server's text, which is compared exactly.
+            public init(_ text: String) {
+                switch text {
+                case "LINK": self = .link
+                case "MAIL": self = .mail
+                case "PHONE": self = .phone
+                case "REJECT": self = .reject
+                default: self = .unknown(text)
+                }
+            }
+        }
+
+        /// The button's text.
+        public let text: String
+        /// What pressing does.
+        public let action: Action?
+        /// What the action is about: a URL, an address, a number.
+        public let href: String?
+        /// All other members, such as `actionSettings`, as they came.
+        public let otherMembers: JSONObject
+
+        /// Creates a button.
+        public init(text: String, action: Action?, href: String? = nil, otherMembers: JSONObject = [:]) {
+            self.text = text
+            self.action = action
+            self.href = href
+            self.otherMembers = otherMembers
+        }
+    }
+
+    /// Creates an element.
+    public init(id: String? = nil, icon: String? = nil, content: Content) {
+        self.id = id
+        self.icon = icon
+        self.content = content
+    }
+}

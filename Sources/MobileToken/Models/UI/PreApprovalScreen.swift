@@ -1,0 +1,137 @@
+/// A screen to pass before an operation can be approved.
+public struct PreApprovalScreen: Sendable, Hashable {
+    /// What the screen is for.
+    public enum Kind: Sendable, Hashable {
+        /// Something to know.
+        case info
+        /// Something to mind.
+        case warning
+        /// A QR code must be scanned.
+        case qrScan
+        /// A kind that this version does not know, as it was sent; nil when no text was.
+        case unknown(String?)
+
+        /// The kind of the server's text, which is compared exactly.
+        public init(_ text: String?) {
+            switch text {
+            case "INFO": self = .info
+            case "WARNING": self = .warning
+            case "QR_SCAN": self = .qrScan
+            default: self = .unknown(text)
+            }
+        }
+    }
+
+    /// The screen's identifier.
+    public let id: String?
+    /// What the screen is for.
+    public let kind: Kind
+    /// The heading.
+    public let heading: String
+    /// The message.
+    public let message: String
+    /// Whether to offer a way back.
+    public let backButton: Bool?
+    /// The name of a picture.
+    public let image: String?
+    /// The parts of the screen, in order.
+    public let elements: [PreApprovalElement]
+    /// How to approve and decline.
+    public let controls: PreApprovalControls?
+
+    /// Creates a screen.
+    public init(
+        id: String? = nil,
+        kind: Kind,
+        heading: String,
+        message: String,
+        backButton: Bool? = nil,
+        image: String? = nil,
+        elements: [PreApprovalElement] = [],
+        controls: PreApprovalControls? = nil
+    ) {
+        self.id = id
+        self.kind = kind
+        self.heading = heading
+        self.message = message
+        self.backButton = backButton
+        self.image = image
+        self.elements = elements
+        self.controls = controls
+    }
+}
+
+/// How a pre-approval screen is approved and declined.
+public struct PreApprovalControls: Sendable, Hashable {
+    /// How two controls lie beside each other.
+    public enum Axis: String, Sendable, Hashable, Codable {
+        /// Side by side.
+        case horizontal = "HORIZONTAL"
+        /// One above the other.
+        case vertical = "VERTICAL"
+    }
+
+    /// The control that declines.
+    public struct Decline: Sendable, Hashable {
+        /// What declining does.
+        public enum Kind: String, Sendable, Hashable, Codable {
+            /// Goes back.
+            case back = "BACK"
+            /// Rejects the operation.
+            case reject = "REJECT"
+        }
+
+        /// What declining does.
+        public let kind: Kind
+        /// The control's text.
+        public let text: String?
+
+        /// Creates a control.
+        public init(kind: Kind, text: String? = nil) {
+            self.kind = kind
+            self.text = text
+        }
+    }
+
+    /// The control that approves.
+    public struct Approve: Sendable, Hashable {
+        /// What the control looks like.
+        public enum Kind: String, Sendable, Hashable, Codable {
+            /// To be slid.
+            case slider = "SLIDER"
+            /// To be pressed.
+            case button = "BUTTON"
+        }
+
+        /// What the control looks like.
+        public let kind: Kind
+        /// The control's text.
+        public let text: String?
+        /// How many seconds to wait before the control works.
+        public let counter: Int?
+
+        /// Creates a control.
+        public init(kind: Kind, text: String? = nil, counter: Int? = nil) {
+            self.kind = kind
+            self.text = text
+            self.counter = counter
+        }
+    }
+
+    /// Whether to swap the two controls.
+    public let flip: Bool?
+    /// How they lie beside each other.
+    public let axis: Axis?
+    /// The control that declines.
+    public let decline: Decline?
+    /// The control that approves.
+    public let approve: Approve?
+
+    /// Creates controls.
+    public init(flip: Bool? = nil, axis: Axis? = nil, decline: Decline? = nil, approve: Approve? = nil) {
+        self.flip = flip
+        self.axis = axis
+        self.decline = decline
+        self.approve = approve
+    }
+}

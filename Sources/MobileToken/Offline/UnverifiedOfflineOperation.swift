@@ -1,0 +1,91 @@
+package import PowerAuthCrypto
+
+/// The text of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
+///
+/// Its lines are: identifier, title, message, operation data, flags, optionally a one-time code and lines of later formats,
+/// nonce, and the server's signature after the number of its key.
+public struct UnverifiedOfflineOperation: Sendable {
+    /// Which of the server's keys is to verify the signature.
+    public let signingKey: OfflineOperation.SigningKey
+
+    private let operation: OfflineOperation
+    private let signedBytes: [UInt8]
+    private let signature: [UInt8]
+
+    /// Takes the text apart.
+    public init(parsing text: String) throws(OfflineOperationError) {
+        try self.init(parsing: Array(text.utf8))
+    }
+
+    /// Takes the text apart. Any bytes give a value or an error that names the line.
+    public init(parsing bytes: [UInt8]) throws(OfflineOperationError) {
+        guard String(validating: bytes, as: UTF8.self) != nil else { throw OfflineOperationError(.invalidText) }
+        // A line ends at LF alone, so the split must not see texts: a `Character` may hold CR and LF.
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.count >= 7 else { throw OfflineOperationError(.missingLine, line: lines.count + 1) }
+        guard !lines[0].isEmpty else { throw OfflineOperationError(.invalidOperationID, line: 1) }
+        let operationData = try OfflineOperationData(parsing: lines[3], line: 4)
+        let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
+        guard Base64.decode(nonce)?.count == 16 else {
+            throw OfflineOperationError(.invalidNonce, line: lines.count - 1)
+        }
+        let signatureLine = lines[lines.count - 1]
+        guard let signingKey = signatureLine.first.flatMap(OfflineOperation.SigningKey.init),
+            let signature = Base64.decode(String(decoding: signatureLine.dropFirst(), as: UTF8.self)),
+            64...255 ~= signature.count
+        else { throw OfflineOperationError(.malformedSignature, line: lines.count) }
+
+        let totp = lines.count > 7 ? lines[5] : nil
+        var dataToSign = lines[0] + [UInt8(ascii: "&")] + lines[3]
+        if let totp { dataToSign += [UInt8(ascii: "&")] + totp }
+
+        self.signingKey = signingKey
+        self.signature = signature
+        self.signedBytes = Array(bytes[...signatureLine.startIndex])
+        self.operation = OfflineOperation(
+            id: String(decoding: lines[0], as: UTF8.self),
+            title: OfflineText.unescaped(lines[1], separator: nil),
+            message: OfflineText.unescaped(lines[2], separator: nil),
+            operationData: operationData,
+            flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
+            totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
+            additionalLines: lines.count > 8
+                ? lines[6..<(lines.count - 2)].map { String(decoding: $0, as: UTF8.self) } : [],
+            nonce: nonce,
+            signingKey: signingKey,
+            dataToSign: Array(dataToSign)
+        )
+    }
+
+    /// The operation, when `isValid` finds that the server signed the bytes as they were received.
+    ///
+    /// - Parameter isValid: Verifies an ECDSA signature (SHA-256, DER) with the key named.
+    /// - Throws: `signatureMismatch`, or what `isValid` throws.
+    public func verified(
+        by isValid: (_ key: OfflineOperation.SigningKey, _ signature: [UInt8], _ message: [UInt8]) throws -> Bool
+    ) throws -> OfflineOperation {
+        guard try isValid(self.signingKey, self.signature, self.signedBytes) else {
+            throw OfflineOperationError(.signatureMismatch)
+        }
+        return self.operation
+    }
+
+    /// The operation, when the server's key of the number given signed it.
+    package func verified(
+        masterKey: P256PublicKey,
+        serverKey: P256PublicKey
+    ) throws(OfflineOperationError) -> OfflineOperation {
+        let key = self.signingKey == .master ? masterKey : serverKey
+        guard key.isValid(derSignature: self.signature, for: self.signedBytes) else {
+            throw OfflineOperationError(.signatureMismatch)
+        }
+        return self.operation
+    }
+}
+
+extension UnverifiedOfflineOperation: CustomStringConvertible, CustomReflectable {
+    /// Nothing of the content, which nobody vouches for yet.
+    public var description: String { "<unverified offline operation>" }
+    /// Nothing to look into.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,44 @@
+/// The changes of a service's list, for one reader each time it is iterated.
+///
+/// The first change holds the whole list as added, unless the list is empty; each further one tells what is different
+/// from what this reader last saw. A reader that is slow gets several changes merged into one. The sequence ends when
+/// the service is released, or when the reading task is cancelled.
+public struct OperationListChanges: AsyncSequence, Sendable {
+    /// What one step of the iteration gives.
+    public typealias Element = OperationListChange
+
+    let broadcast: Broadcast<ChangeBuffer>
+
+    /// Begins a subscription of its own.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(subscription: self.broadcast.subscribe())
+    }
+
+    /// One subscription; letting it go ends it.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let subscription: Subscription<ChangeBuffer>
+
+        /// Waits for the next change.
+        public mutating func next() async -> OperationListChange? {
+            await self.subscription.next()
+        }
+    }
+}
+
+/// The one merged change that a subscriber has not seen yet.
+package struct ChangeBuffer: SubscriptionBuffer {
+    private var pending: OperationListChange?
+
+    package init(list: [UserOperation] = []) {
+        if !list.isEmpty { self.pending = OperationListChange(wholeList: list) }
+    }
+
+    package mutating func append(_ change: OperationListChange) {
+        guard let pending else { return self.pending = change }
+        self.pending = pending.merged(with: change)
+    }
+
+    package mutating func removeFirst() -> OperationListChange? {
+        self.pending.take()
+    }
+}

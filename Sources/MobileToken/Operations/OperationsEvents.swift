@@ -1,0 +1,82 @@
+public import PowerAuth
+
+/// What an ``OperationsService`` does.
+public enum OperationsEvent: Sendable {
+    /// A list is being fetched, or no longer.
+    case loading(Bool)
+    /// The list changed.
+    case changed(OperationListChange)
+    /// Fetching the list failed; the list stays as it was.
+    case failed(MobileTokenError)
+}
+
+/// The events of a service, for one reader each time it is iterated.
+///
+/// Changes of the list come as in ``OperationListChanges``: first the whole list as added, unless it is empty. Events come
+/// in the order they happened; when a slow reader leaves more than ``capacity`` unread, they shrink to one merged
+/// change, the last failure and whether a list is being fetched.
+public struct OperationsEvents: AsyncSequence, Sendable {
+    /// What one step of the iteration gives.
+    public typealias Element = OperationsEvent
+
+    /// How many events wait for a slow reader before they are merged.
+    public static let capacity = 16
+
+    let broadcast: Broadcast<EventBuffer>
+
+    /// Begins a subscription of its own.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(subscription: self.broadcast.subscribe())
+    }
+
+    /// One subscription; letting it go ends it.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let subscription: Subscription<EventBuffer>
+
+        /// Waits for the next event.
+        public mutating func next() async -> OperationsEvent? {
+            await self.subscription.next()
+        }
+    }
+}
+
+/// The events that a subscriber has not seen yet.
+package struct EventBuffer: SubscriptionBuffer {
+    private var pending: [OperationsEvent] = []
+
+    package init(list: [UserOperation] = [], isLoading: Bool = false) {
+        if isLoading { self.pending.append(.loading(true)) }
+        if !list.isEmpty { self.pending.append(.changed(OperationListChange(wholeList: list))) }
+    }
+
+    package mutating func append(_ event: OperationsEvent) {
+        self.pending.append(event)
+        if self.pending.count > OperationsEvents.capacity { self.merge() }
+    }
+
+    package mutating func removeFirst() -> OperationsEvent? {
+        self.pending.isEmpty ? nil : self.pending.removeFirst()
+    }
+
+    private mutating func merge() {
+        var change: OperationListChange?
+        var failure: MobileTokenError?
+        var loading: Bool?
+        for event in self.pending {
+            switch event {
+            case .loading(let isLoading): loading = isLoading
+            case .changed(let next): change = change.map { $0.merged(with: next) } ?? next
+            case .failed(let error): failure = error
+            }
+        }
+        self.pending = [change.map { .changed($0) }, failure.map { .failed($0) }, loading.map { .loading($0) }]
+            .compactMap { $0 }
+    }
+}
+
+extension OperationListChange {
+    /// What somebody sees first who has seen nothing.
+    init(wholeList: [UserOperation]) {
+        self.init(operations: wholeList, added: wholeList, source: .subscription)
+    }
+}

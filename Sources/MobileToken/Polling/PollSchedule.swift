@@ -1,0 +1,152 @@
+/// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
+///
+/// Times are durations since one fixed moment. Between two starts there is never less than ``minimumInterval``, whatever
+/// asks for a poll. Successful polls follow each other at the interval, give or take a twentieth, so that services that
+/// began together drift apart. An answer that takes longer than the interval makes polls fall out, never pile up.
+package struct PollSchedule: Sendable {
+    package static let defaultInterval = Duration.seconds(7)
+    package static let minimumInterval = Duration.seconds(5)
+    /// The longest that failures alone can push the next poll away.
+    package static let maximumBackoff = Duration.seconds(30)
+    /// The longest `Retry-After` that is believed.
+    package static let maximumRetryAfter = Duration.seconds(24 * 3_600)
+
+    /// When the first poll happens.
+    package enum Start: Sendable {
+        case atOnce
+        case afterInterval
+        /// Anywhere in the first interval, so that thousands of services started together do not poll together.
+        case spread
+    }
+
+    /// Why there is no polling for now. Polling goes on when no reason is left.
+    package struct PauseReasons: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let requested = Self(rawValue: 1)
+        package static let unobserved = Self(rawValue: 2)
+    }
+
+    package enum Step: Equatable, Sendable {
+        /// Poll now; it is `lag` later than planned.
+        case poll(lag: Duration)
+        case sleep(until: Duration)
+        /// Nothing to do before a poke, a resumption, or the end of the poll under way.
+        case wait
+    }
+
+    package enum Outcome: Equatable, Sendable {
+        case succeeded
+        case failed(retryAfter: Duration?)
+    }
+
+    package let interval: Duration
+
+    private var due: Duration
+    private var lastStart: Duration?
+    private var notBefore = Duration.zero
+    private var failures = 0
+    private var isPolling = false
+    private var wasPoked = false
+    private var pauses: PauseReasons
+
+    /// - Parameters:
+    ///   - interval: Raised to ``minimumInterval`` where it is shorter.
+    ///   - random: A number in 0..<1, which spreads the start.
+    package init(
+        every interval: Duration,
+        start: Start,
+        pauses: PauseReasons = [],
+        at now: Duration,
+        random: Double
+    ) {
+        self.interval = max(interval, Self.minimumInterval)
+        self.pauses = pauses
+        switch start {
+        case .atOnce: self.due = now
+        case .afterInterval: self.due = now + self.interval
+        case .spread: self.due = now + self.interval * random
+        }
+    }
+
+    package var isPaused: Bool { !self.pauses.isEmpty }
+
+    /// What to do now. After `.poll`, ``finished(at:_:random:)`` has to follow.
+    package mutating func step(at now: Duration) -> Step {
+        guard self.pauses.isEmpty, !self.isPolling else { return .wait }
+        let due = max(self.due, self.earliest)
+        guard due <= now else { return .sleep(until: due) }
+        self.isPolling = true
+        self.wasPoked = false
+        self.lastStart = now
+        return .poll(lag: now - due)
+    }
+
+    /// The poll under way has ended.
+    ///
+    /// - Parameter random: A number in 0..<1, which spreads the next poll.
+    package mutating func finished(at now: Duration, _ outcome: Outcome, random: Double) {
+        guard self.isPolling, let lastStart else { return }
+        self.isPolling = false
+        switch outcome {
+        case .succeeded:
+            self.failures = 0
+            self.due = lastStart + self.spread(self.interval, random)
+            if self.due < now {
+                let passed = ((now - lastStart) / self.interval).rounded(.down)
+                self.due = lastStart + self.interval * (passed + 1)
+            }
+            // The poke may be about something that this answer was too early to show.
+            if self.wasPoked { self.due = now }
+        case .failed(let retryAfter):
+            self.failures += 1
+            self.due = now + self.spread(max(self.interval, Self.backoff(after: self.failures)), random)
+            if let retryAfter, retryAfter > .zero {
+                let wait = min(retryAfter, Self.maximumRetryAfter)
+                self.notBefore = now + wait + wait / 10 * random  // later than asked, never sooner
+            }
+        }
+    }
+
+    /// The poll under way was cut off; whoever polls next makes up for it.
+    package mutating func abandoned(at now: Duration) {
+        guard self.isPolling else { return }
+        self.isPolling = false
+        self.due = now
+    }
+
+    /// Asks for a poll as soon as the minimum distance and the server's `Retry-After` allow.
+    package mutating func poke(at now: Duration) {
+        if self.isPolling {
+            self.wasPoked = true
+        } else {
+            self.due = min(self.due, now)
+        }
+    }
+
+    package mutating func pause(_ reason: PauseReasons) {
+        self.pauses.formUnion(reason)
+    }
+
+    /// A poll that fell due during the pause happens at once; an earlier plan for later stands.
+    package mutating func resume(_ reason: PauseReasons, at now: Duration) {
+        let wasPaused = self.isPaused
+        self.pauses.subtract(reason)
+        if wasPaused, !self.isPaused { self.due = max(self.due, now) }
+    }
+
+    private var earliest: Duration {
+        guard let lastStart else { return self.notBefore }
+        return max(lastStart + Self.minimumInterval, self.notBefore)
+    }
+
+    private func spread(_ wait: Duration, _ random: Double) -> Duration {
+        max(wait + wait / 10 * (random - 0.5), Self.minimumInterval)
+    }
+
+    /// 0.8 s × 2ⁿ, at most ``maximumBackoff``.
+    private static func backoff(after failures: Int) -> Duration {
+        min(.milliseconds(800) * (1 << min(failures, 10)), Self.maximumBackoff)
+    }
+}

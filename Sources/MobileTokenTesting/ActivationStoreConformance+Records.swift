@@ -1,0 +1,61 @@
+internal import Foundation
+package import PowerAuth
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension ActivationStoreConformance {
+    /// A record with a value everywhere. Records of other `secrets` differ in every secret.
+    package static func record(_ activationID: String, secrets: UInt8 = 1) -> ActivationRecord {
+        func secret(_ offset: UInt8, count: Int = 16) -> SecretBytes {
+            SecretBytes(copying: [UInt8](repeating: secrets &+ offset, count: count))
+        }
+        return ActivationRecord(
+            activationID: activationID,
+            name: "Wallet \u{1F4B3} of \(activationID)",
+            applicationKey: "aGVsbG8gd29ybGQhISEhIQ==",
+            version: .v3_3,
+            createdAt: Date(timeIntervalSinceReferenceDate: 781_234_567.890_123),
+            devicePublicKey: [2] + [UInt8](repeating: 0x5A, count: 32),
+            serverPublicKey: [3] + [UInt8](repeating: 0xA5, count: 32),
+            possessionKey: secret(0),
+            transportKey: secret(1),
+            encryptedKnowledgeKey: secret(2),
+            knowledgeSalt: [UInt8](repeating: 9, count: 16),
+            encryptedBiometryKey: secret(3),
+            encryptedDevicePrivateKey: secret(4, count: 48),
+            counter: HashCounter(data: secret(5), byte: 250),
+            history: CounterHistory(moves: 506, confirmedMoves: 505),
+            isUnsettled: true,
+            tokens: ["possession_universal": ActivationRecord.Token(id: "b3c5…", secret: secret(6))]
+        )
+    }
+
+    /// A record with everything left out that may be missing.
+    package static func sparseRecord(_ activationID: String) -> ActivationRecord {
+        let record = self.record(activationID)
+        return ActivationRecord(
+            activationID: activationID,
+            name: nil,
+            applicationKey: record.applicationKey,
+            version: .v3_1,
+            createdAt: record.createdAt,
+            devicePublicKey: record.devicePublicKey,
+            serverPublicKey: record.serverPublicKey,
+            possessionKey: record.possessionKey,
+            transportKey: record.transportKey,
+            encryptedKnowledgeKey: record.encryptedKnowledgeKey,
+            knowledgeSalt: record.knowledgeSalt,
+            encryptedDevicePrivateKey: record.encryptedDevicePrivateKey,
+            counter: record.counter
+        )
+    }
+}
+
+extension ActivationRecord {
+    /// Moves the counter and returns the count of moves before: the value that a signature would use up.
+    @discardableResult
+    package mutating func takeMove() -> UInt64 {
+        defer { self.counter = HashCounter(data: self.counter.data, byte: self.counter.byte &+ 1) }
+        return self.history.moves
+    }
+}

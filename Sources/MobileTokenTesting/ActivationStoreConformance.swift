@@ -1,0 +1,137 @@
+public import PowerAuth
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// What every ``ActivationStore`` must do, as checks to run against a store of your own.
+///
+/// One test a requirement, in Swift Testing:
+///
+/// ```swift
+/// @Test(arguments: ActivationStoreConformance.allCases)
+/// func conforms(to requirement: ActivationStoreConformance) async throws {
+///     try await requirement.check { try await MyStore(table: .unique()) }
+/// }
+/// ```
+public enum ActivationStoreConformance: String, CaseIterable, Sendable {
+    /// A new store lists nothing, and knows no activation.
+    case holdsNothingAtFirst
+    /// A record comes back equal, every value of it, also those that may be missing.
+    case returnsWhatWasInserted
+    /// Inserting twice fails with `activationAlreadyStored`, and the first record stands.
+    case refusesToOverwrite
+    /// Identifiers are listed in the order of insertion.
+    case listsOldestFirst
+    /// A change is there when `update` returns, which passes on the closure's result.
+    case keepsChanges
+    /// Tokens and factors come and go with changes.
+    case keepsTokensAndFactors
+    /// A change that throws leaves the record as it was, and its error reaches the caller.
+    case dropsChangesThatThrow
+    /// Changing what is not there fails with `activationNotStored`.
+    case refusesToChangeTheUnknown
+    /// A removed activation is gone, may be removed again, and leaves others alone.
+    case forgetsTheRemoved
+    /// An activation may be inserted again after its removal; nothing of the former one shows.
+    case startsAnewAfterRemoval
+    /// Changes made at the same time follow each other: none is lost.
+    case losesNoConcurrentChange
+    /// One holder at a time has the signing lease of an activation.
+    case leasesToOneHolder
+    /// Who waits for a lease gets it, however eagerly another one takes it again and again.
+    case leasesToEveryWaiter
+    /// Who is cancelled while waiting for a lease gets `CancellationError`, and holds up nobody.
+    case forgetsCancelledWaiters
+    /// Leases of different activations do not wait for each other.
+    case leasesActivationsApart
+    /// Releasing twice is once, and a lease that nobody owns any more is released.
+    case releasesOnce
+    /// There is no lease of an activation that is not there.
+    case refusesLeasesOfTheUnknown
+    /// What one handle wrote, another one on the same store reads. Checked for stores that can be opened twice.
+    case sharesBetweenHandles
+    /// Two handles on one store move one counter: no value twice, none skipped. Checked as the one before.
+    case losesNoChangeBetweenHandles
+    /// A lease held through one handle keeps out the other. Checked as the one before.
+    case leasesAcrossHandles
+
+    /// Makes an empty store.
+    public typealias MakeStore = @Sendable () async throws -> any ActivationStore
+    /// Opens the store that another handle holds once more, as a second process would.
+    public typealias OpenAgain = @Sendable (any ActivationStore) async throws -> any ActivationStore
+
+    /// A requirement that a store does not meet.
+    public struct Failure: Error, CustomStringConvertible {
+        /// The requirement.
+        public let requirement: ActivationStoreConformance
+        /// What happened instead.
+        public let explanation: String
+        /// The requirement, and what happened instead.
+        public var description: String { "\(self.requirement.rawValue): \(self.explanation)" }
+    }
+
+    /// Checks every requirement, one after the other.
+    ///
+    /// - Parameters:
+    ///   - makeStore: Makes an empty store, a new one each time.
+    ///   - openAgain: Opens a store a second time; `nil` for a store that lives in one object, which skips the
+    ///     requirements that need two.
+    /// - Throws: the first ``Failure``, or whatever else the store threw.
+    public static func run(makeStore: MakeStore, openAgain: OpenAgain? = nil) async throws {
+        for requirement in self.allCases { try await requirement.check(makeStore: makeStore, openAgain: openAgain) }
+    }
+
+    /// Checks this requirement.
+    ///
+    /// - Parameters:
+    ///   - makeStore: Makes an empty store.
+    ///   - openAgain: Opens a store a second time; `nil` skips the requirements that need two handles.
+    /// - Throws: a ``Failure``, or whatever else the store threw.
+    public func check(makeStore: MakeStore, openAgain: OpenAgain? = nil) async throws {
+        let store = try await makeStore()
+        switch self {
+        case .holdsNothingAtFirst: try await self.checkEmptiness(of: store)
+        case .returnsWhatWasInserted: try await self.checkInsertion(into: store)
+        case .refusesToOverwrite: try await self.checkSecondInsertion(into: store)
+        case .listsOldestFirst: try await self.checkOrder(of: store)
+        case .keepsChanges: try await self.checkChanges(of: store)
+        case .keepsTokensAndFactors: try await self.checkTokensAndFactors(of: store)
+        case .dropsChangesThatThrow: try await self.checkThrowingChange(of: store)
+        case .refusesToChangeTheUnknown: try await self.checkChangeOfUnknown(in: store)
+        case .forgetsTheRemoved: try await self.checkRemoval(from: store)
+        case .startsAnewAfterRemoval: try await self.checkInsertionAfterRemoval(in: store)
+        case .losesNoConcurrentChange: try await self.checkConcurrentChanges(through: [store])
+        case .leasesToOneHolder: try await self.checkExclusion(through: [store])
+        case .leasesToEveryWaiter: try await self.checkStarvation(in: store)
+        case .forgetsCancelledWaiters: try await self.checkCancellation(of: store)
+        case .leasesActivationsApart: try await self.checkIndependence(of: store)
+        case .releasesOnce: try await self.checkRelease(of: store)
+        case .refusesLeasesOfTheUnknown: try await self.checkLeaseOfUnknown(in: store)
+        case .sharesBetweenHandles:
+            guard let openAgain else { return }
+            try await self.checkSharing(between: store, and: openAgain(store))
+        case .losesNoChangeBetweenHandles:
+            guard let openAgain else { return }
+            try await self.checkConcurrentChanges(through: [store, openAgain(store)])
+        case .leasesAcrossHandles:
+            guard let openAgain else { return }
+            try await self.checkExclusion(through: [store, openAgain(store)])
+        }
+    }
+}
+
+extension ActivationStoreConformance {
+    func require(_ condition: Bool, _ explanation: String) throws {
+        guard condition else { throw Failure(requirement: self, explanation: explanation) }
+    }
+
+    func requireError(_ code: MobileTokenError.Code, of body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as MobileTokenError where error.code == code {
+            return
+        } catch {
+            throw Failure(requirement: self, explanation: "expected the error \(code), got \(error)")
+        }
+        throw Failure(requirement: self, explanation: "expected the error \(code), got none")
+    }
+}

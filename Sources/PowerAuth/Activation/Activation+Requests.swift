@@ -1,0 +1,26 @@
+internal import HTTPTransport
+internal import PowerAuthProtocol
+
+extension Activation {
+    package nonisolated func post(
+        _ path: String,
+        body: [UInt8],
+        authentication: RequestAuthentication,
+        acceptLanguage: String
+    ) async throws -> [UInt8] {
+        let headers: HTTPHeaders = ["Accept-Language": acceptLanguage]
+        switch authentication {
+        case .token(let name):
+            return try await self.postWithToken(name, path: path, headers: headers) { RequestBody(bytes: body) }
+        case .signature(let uriID, let authentication):
+            let request = SignedRequest(
+                path: path,
+                uriID: uriID,
+                keys: try await self.signingKeys(for: authentication),
+                headers: headers,
+                body: { RequestBody(bytes: body) }
+            )
+            return try await self.send(request) { $0 }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import Foundation
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension Activation {
+    /// Asks the server for the activation's state, and brings the counter in step when it is not.
+    ///
+    /// When the client is more than half the window ahead, a signature is made so that the server catches up; the result
+    /// still tells what was found. A ``CounterComparison/Result/deadlock`` is reported here and thrown by signatures.
+    public func status() async throws -> ActivationStatus {
+        try self.checkNotRemoved()
+        let status = try await self.fetchStatus()
+        if status.state == .active, status.counter.result == .signatureRecommended {
+            try await self.takingTurn { audience in
+                // Signatures made while this one waited for its turn may have done it already.
+                let status = try await self.fetchStatus()
+                try audience.checkIsWaiting()
+                if status.counter.result == .signatureRecommended { try await self.follow(status.counter) }
+            }
+        }
+        return status
+    }
+
+    /// One status request. Moves the counter forward when the server is ahead, which is safe at any time: the store
+    /// compares with the counter as it then stands, and forward is the only direction.
+    nonisolated func fetchStatus() async throws -> ActivationStatus {
+        let path = "/pa/v3/activation/status"
+        let challenge = self.server.randomness.bytes(16)
+        let answer = try await self.server.call(
+            path,
+            StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge)),
+            returning: StatusResponse.self
+        )
+        let blob = try MobileTokenError.reading(path) {
+            guard answer.activationId == self.activationID,
+                let encrypted = Base64.decode(answer.encryptedStatusBlob),
+                let nonce = Base64.decode(answer.nonce)
+            else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
+            return try ActivationStatusBlob(
+                decrypting: encrypted,
+                transportKey: self.identity.transportKey,
+                challenge: challenge,
+                nonce: nonce
+            )
+        }
+        let comparison = try await self.compareCounter(with: blob)
+        self.server.observer?.counterCompared(
+            activationID: self.activationID,
+            distance: comparison.distance,
+            window: comparison.window
+        )
+        return ActivationStatus(
+            state: blob.state,
+            failedAttempts: Int(blob.failedAttempts),
+            maximumFailedAttempts: Int(blob.maxFailedAttempts),
+            counter: comparison,
+            customObject: answer.customObject
+        )
+    }
+
+    private nonisolated func compareCounter(with blob: ActivationStatusBlob) async throws -> CounterComparison {
+        let transportKey = self.identity.transportKey
+        var record = try await self.storedRecord()
+        let comparison = try record.synchronize(with: blob, transportKey: transportKey)
+        guard case .movedForward = comparison.result else { return comparison }
+        // A signature may have moved the counter since it was read: compare again in the step that writes.
+        return try await self.updateRecord { try $0.synchronize(with: blob, transportKey: transportKey) }
+    }
+
+    private struct StatusRequest: Encodable {
+        let activationId: String
+        let challenge: String
+    }
+
+    private struct StatusResponse: Decodable {
+        let activationId: String
+        let encryptedStatusBlob: String
+        let nonce: String
+        let customObject: JSONValue?
+    }
+}
+
+extension ActivationRecord {
+    /// Applies the synchronisation rule, which may move the counter forward.
+    fileprivate mutating func synchronize(
+        with blob: ActivationStatusBlob,
+        transportKey: SecretBytes
+    ) throws -> CounterComparison {
+        let rule = try MobileTokenError.computing {
+            try CounterSynchronization(client: self.counter, status: blob, transportKey: transportKey)
+        }
+        let localByte = self.counter.byte
+        let result: CounterComparison.Result
+        switch rule.outcome {
+        case .inSync: result = .inSync
+        case .signatureRecommended: result = .signatureRecommended
+        case .deadlock: result = .deadlock
+        case .movedForward(let steps, let counter):
+            result = .movedForward(steps)
+            self.counter = counter
+            self.confirmCounter()
+        }
+        return CounterComparison(
+            result: result,
+            distance: rule.distance,
+            window: rule.window,
+            isRolledBack: result == .deadlock
+                && self.history.isRolledBack(localByte: localByte, serverByte: blob.counterByte)
+        )
+    }
+}

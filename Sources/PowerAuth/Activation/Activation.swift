@@ -1,0 +1,122 @@
+public import Foundation
+internal import HTTPTransport
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+internal import Synchronization
+
+/// One activation: its state at the server, its factors and tokens, and every request it authenticates.
+///
+/// Signed requests go one after the other, in the order they were asked for, also when several processes share a store.
+/// Everything else passes beside them. A call whose task is cancelled ends with `CancellationError` at once; a signed
+/// request that is on the wire by then is still finished in the background, so that the counter stays in step.
+public actor Activation: AuthenticatedChannel {
+    /// The server's identifier of this activation.
+    public nonisolated let activationID: String
+    /// The name it was created with.
+    public nonisolated let name: String?
+
+    nonisolated let server: ServerConnection
+    nonisolated let identity: Identity
+    nonisolated let gate = SigningGate()
+    /// Of this activation's scope.
+    nonisolated let encryptionKeys: EncryptionKeys
+    /// Of the application's scope.
+    nonisolated let applicationKeys: EncryptionKeys
+
+    /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
+    private nonisolated let removed = Atomic(false)
+    /// The counter as the last exchange left it, when its end is known: the server followed, or its status told that the
+    /// counters are close enough.
+    ///
+    /// Kept in memory only: the store says "unsettled" from the moment a counter value is taken, and clearing that after
+    /// each answer would cost a second durable write for every signature. After a restart one status request settles it.
+    var settledCounter: HashCounter?
+    /// The counter where it was last known to equal the server's.
+    var confirmedCounter: HashCounter?
+    /// The counter as the latest signature left it.
+    var takenCounter: HashCounter?
+    /// Tokens as last read or created, so that polling does not read the store.
+    var tokenCache: [String: ActivationRecord.Token] = [:]
+    var tokenFlights: [String: SingleFlight<ActivationRecord.Token>] = [:]
+
+    /// What never changes in an activation's life.
+    struct Identity: Sendable {
+        let applicationKey: String
+        let version: ProtocolVersion
+        let devicePublicKey: P256PublicKey
+        let serverPublicKey: P256PublicKey
+        let possessionKey: SecretBytes
+        let transportKey: SecretBytes
+    }
+
+    init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: EncryptionKeys) throws {
+        guard record.applicationKey == server.application.applicationKey else {
+            throw MobileTokenError(.invalidConfiguration, "sdkConfiguration: the activation is of another application")
+        }
+        self.activationID = record.activationID
+        self.name = record.name
+        self.server = server
+        self.applicationKeys = applicationKeys
+        self.identity = try MobileTokenError.computing {
+            Identity(
+                applicationKey: record.applicationKey,
+                version: record.version,
+                devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
+                serverPublicKey: try P256PublicKey(x963: record.serverPublicKey),
+                possessionKey: record.possessionKey,
+                transportKey: record.transportKey
+            )
+        }
+        self.encryptionKeys = EncryptionKeys(
+            scope: .activation(
+                id: record.activationID,
+                transportKey: record.transportKey,
+                serverPublicKey: self.identity.serverPublicKey
+            ),
+            version: record.version,
+            server: server
+        )
+    }
+
+    /// The server's date: the local clock, corrected by what the server's answers say.
+    public nonisolated var serverDate: Date { self.server.time.date }
+
+    package nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
+
+    /// The number to compare by eye with what the server shows for this activation: eight digits.
+    public nonisolated var fingerprint: String {
+        ActivationFingerprint(
+            devicePublicKey: self.identity.devicePublicKey,
+            activationID: self.activationID,
+            serverPublicKey: self.identity.serverPublicKey
+        ).text
+    }
+
+    /// The activation as the store has it now.
+    nonisolated func storedRecord() async throws -> ActivationRecord {
+        let record = try await MobileTokenError.store { try await self.server.store.record(of: self.activationID) }
+        guard let record else { throw MobileTokenError.unknownActivation }
+        return record
+    }
+
+    /// Changes the activation in the store, durably.
+    @discardableResult
+    nonisolated func updateRecord<Result: Sendable>(
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await MobileTokenError.store { try await self.server.store.update(self.activationID, change) }
+    }
+
+    /// Whether the activation is still in the store, as far as this process knows.
+    nonisolated var isPresent: Bool { !self.removed.load(ordering: .acquiring) }
+
+    nonisolated func markRemoved() { self.removed.store(true, ordering: .releasing) }
+
+    nonisolated func checkNotRemoved() throws(MobileTokenError) {
+        guard self.isPresent else { throw .unknownActivation }
+    }
+}
+
+extension MobileTokenError {
+    static var unknownActivation: Self { Self(.unknownActivation, "The store holds no such activation") }
+}

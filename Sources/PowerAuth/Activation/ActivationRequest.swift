@@ -1,0 +1,93 @@
+public import PowerAuthProtocol
+
+/// What an activation is asked for with.
+public struct ActivationRequest: Sendable {
+    enum Credentials: Sendable {
+        case code(ActivationCode)
+        case recovery(code: String, puk: String)
+        case custom([String: JSONValue])
+
+        /// The name of the kind, and what the server is told to find the user by.
+        var attributes: (type: String, identity: [String: JSONValue]) {
+            switch self {
+            case .code(let code): ("CODE", ["code": .string(code.code)])
+            case .recovery(let code, let puk): ("RECOVERY", ["recoveryCode": .string(code), "puk": .string(puk)])
+            case .custom(let attributes): ("CUSTOM", attributes)
+            }
+        }
+    }
+
+    let credentials: Credentials
+
+    /// Shown to the user in lists of activations.
+    public var name: String?
+    /// A one-time password that the server asks for besides the credentials.
+    public var otp: String?
+    /// Kept by the server with the activation.
+    public var extras: String?
+    /// Handed to the server's own code that checks the activation.
+    public var customAttributes: [String: JSONValue] = [:]
+    /// The kind of system.
+    public var platform = ActivationRequest.defaultPlatform
+    /// The machine, for people.
+    public var deviceInfo = ActivationRequest.defaultDeviceInfo
+
+    /// With an activation code, with or without the signature that QR codes carry: `CODE` or `CODE#SIGNATURE`.
+    ///
+    /// A signature, when there is one, must be the server's; that is checked before anything is sent.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidActivationCode`` when it is not of the form.
+    public init(code: String) throws(MobileTokenError) {
+        do {
+            self.credentials = .code(try ActivationCode(parsing: code))
+        } catch {
+            throw MobileTokenError(.invalidActivationCode, "The activation code is malformed", underlying: error)
+        }
+    }
+
+    /// With a recovery code and its PUK.
+    public init(recoveryCode: String, puk: String) {
+        self.credentials = .recovery(code: recoveryCode, puk: puk)
+    }
+
+    /// With whatever the server's own code knows users by.
+    public init(identityAttributes: [String: JSONValue]) {
+        self.credentials = .custom(identityAttributes)
+    }
+
+    #if os(Linux)
+        private static let defaultPlatform = "linux"
+    #else
+        private static let defaultPlatform = "macos"
+    #endif
+    private static let defaultDeviceInfo = "swift-mobile-token \(SDKVersion.text)"
+}
+
+/// A new activation, and what the server told about it.
+public struct ActivationResult: Sendable {
+    /// The activation, stored and ready; the server may still have to commit it.
+    public let activation: Activation
+    /// The number to compare by eye with what the server shows: eight digits.
+    public let fingerprint: String
+    /// The codes that restore the activation elsewhere, to be kept on paper. They are stored nowhere.
+    public let recovery: RecoveryCodes?
+    /// What the server tells about the user.
+    public let userInfo: JSONValue?
+    /// What the server's own code answered.
+    public let customAttributes: JSONValue?
+}
+
+/// The codes that restore an activation on another device.
+public struct RecoveryCodes: Sendable, Hashable {
+    /// Identifies the user.
+    public let code: String
+    /// Used up by one recovery.
+    public let puk: String
+}
+
+extension RecoveryCodes: CustomStringConvertible, CustomReflectable {
+    /// Neither code.
+    public var description: String { "<recovery codes>" }
+    /// Nothing to look into.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

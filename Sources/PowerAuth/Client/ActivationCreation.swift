@@ -1,0 +1,161 @@
+internal import Foundation
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
+struct ActivationCreation: Sendable {
+    static let path = "/pa/v3/activation/create"
+
+    private let request: ActivationRequest
+    private let server: ServerConnection
+    private let encryptionKeys: EncryptionKeys
+
+    init(_ request: ActivationRequest, server: ServerConnection, encryptionKeys: EncryptionKeys) {
+        self.request = request
+        self.server = server
+        self.encryptionKeys = encryptionKeys
+    }
+
+    /// What the server answered, and the key that it answered to.
+    struct Created: Sendable {
+        fileprivate let deviceKey: P256PrivateKey
+        fileprivate let serverPublicKey: P256PublicKey
+        fileprivate let activationID: String
+        fileprivate let counter: HashCounter
+        let recovery: RecoveryCodes?
+        let userInfo: JSONValue?
+        let customAttributes: JSONValue?
+    }
+
+    func perform(for audience: Errand.Audience) async throws -> Created {
+        let deviceKey = try MobileTokenError.computing { try self.server.randomness.privateKey() }
+        let inner = try Wire.encode(
+            InnerRequest(
+                devicePublicKey: Base64.encode(deviceKey.publicKey.compressed),
+                activationName: self.request.name,
+                activationOtp: self.request.otp,
+                platform: self.request.platform,
+                deviceInfo: self.request.deviceInfo,
+                extras: self.request.extras
+            )
+        )
+        // Filled by the attempt whose answer counts: a retry for an unknown key makes both layers anew.
+        var innerLayer: RequestBody?
+        let answer = try await self.encryptionKeys.send(Self.path) { key in
+            try audience.checkIsWaiting()
+            let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
+            innerLayer = layer
+            let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
+            return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
+        }
+        guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
+        let outer = try Wire.decode(OuterResponse.self, from: answer, of: Self.path)
+        let opened = try MobileTokenError.reading(Self.path) {
+            try innerLayer.open(try Wire.encode(outer.activationData))
+        }
+        let created = try Wire.decode(InnerResponse.self, from: opened, of: Self.path)
+        return try self.read(created, outer, deviceKey: deviceKey)
+    }
+
+    private func read(
+        _ inner: InnerResponse,
+        _ outer: OuterResponse,
+        deviceKey: P256PrivateKey
+    ) throws -> Created {
+        guard UUIDText.isValid(inner.activationId) else {
+            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no activation identifier")
+        }
+        guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {
+            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no counter")
+        }
+        let serverPublicKey = try MobileTokenError.reading(Self.path) {
+            try P256PublicKey(x963: Base64.decode(inner.serverPublicKey) ?? [])
+        }
+        return Created(
+            deviceKey: deviceKey,
+            serverPublicKey: serverPublicKey,
+            activationID: inner.activationId,
+            counter: HashCounter(data: counter),
+            recovery: inner.activationRecovery.map { RecoveryCodes(code: $0.recoveryCode, puk: $0.puk) },
+            userInfo: outer.userInfo,
+            customAttributes: outer.customAttributes
+        )
+    }
+
+    /// The record to store. Derives a key from the password, so it runs off the caller's actor.
+    @concurrent
+    func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {
+        try MobileTokenError.computing {
+            let keys = try ActivationKeys(privateKey: created.deviceKey, publicKey: created.serverPublicKey)
+            let salt = self.server.randomness.bytes(16)
+            return ActivationRecord(
+                activationID: created.activationID,
+                name: self.request.name,
+                applicationKey: self.server.application.applicationKey,
+                version: self.server.configuration.version,
+                createdAt: self.server.clocks.reading.wall,
+                devicePublicKey: created.deviceKey.publicKey.compressed,
+                serverPublicKey: created.serverPublicKey.compressed,
+                possessionKey: keys.possession,
+                transportKey: keys.transport,
+                encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(
+                    keys.knowledge,
+                    password: password,
+                    salt: salt
+                ),
+                knowledgeSalt: salt,
+                encryptedBiometryKey: try biometryKey.map {
+                    try BiometryKeyProtection.protect(keys.biometry, with: $0)
+                },
+                encryptedDevicePrivateKey: SecretBytes(
+                    copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
+                ),
+                counter: created.counter
+            )
+        }
+    }
+}
+
+// MARK: - On the wire
+
+extension ActivationCreation {
+    private struct InnerRequest: Encodable {
+        let devicePublicKey: String
+        let activationName: String?
+        let activationOtp: String?
+        let platform: String
+        let deviceInfo: String
+        let extras: String?
+    }
+
+    private struct OuterRequest: Encodable {
+        let type: String
+        let identityAttributes: [String: JSONValue]
+        let activationData: JSONValue
+        let customAttributes: [String: JSONValue]?
+
+        init(_ request: ActivationRequest, activationData: JSONValue) {
+            (self.type, self.identityAttributes) = request.credentials.attributes
+            self.activationData = activationData
+            self.customAttributes = request.customAttributes.isEmpty ? nil : request.customAttributes
+        }
+    }
+
+    private struct OuterResponse: Decodable {
+        let activationData: JSONValue
+        let customAttributes: JSONValue?
+        let userInfo: JSONValue?
+    }
+
+    private struct InnerResponse: Decodable {
+        let activationId: String
+        let serverPublicKey: String
+        let ctrData: String
+        let activationRecovery: Recovery?
+
+        struct Recovery: Decodable {
+            let recoveryCode: String
+            let puk: String
+        }
+    }
+}

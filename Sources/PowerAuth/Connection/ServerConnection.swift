@@ -1,0 +1,131 @@
+internal import Foundation
+internal import HTTPTransport
+internal import PowerAuthProtocol
+
+/// What all activations of one client share: the way to the server, its time, and the application's keys.
+final class ServerConnection: Sendable {
+    let configuration: PowerAuthConfiguration
+    let time: ServerTime
+    let clocks: LocalClocks
+
+    init(_ configuration: PowerAuthConfiguration) {
+        self.configuration = configuration
+        self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
+        self.time = ServerTime(clocks: self.clocks)
+    }
+
+    var application: SDKConfiguration { self.configuration.sdkConfiguration }
+    var randomness: Randomness { self.configuration.randomness }
+    var store: any ActivationStore { self.configuration.store }
+    var observer: (any MobileTokenObserver)? { self.configuration.observer }
+
+    /// Posts a JSON body and returns the body of a success; see ``ServerAnswer``.
+    func post(_ path: String, headers: HTTPHeaders = [:], body: [UInt8]) async throws -> [UInt8] {
+        var request = HTTPRequest(
+            .post,
+            url: self.url(of: path),
+            headers: headers,
+            body: body,
+            timeout: self.configuration.timeout
+        )
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.headers.add(name: "Accept", value: "application/json")
+        request.headers.add(name: "User-Agent", value: self.configuration.userAgent)
+        let response = try await self.send(request, path: path)
+        return try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+    }
+
+    private func url(of path: String) -> String {
+        (path.hasPrefix("/pa/") ? self.configuration.powerAuthURL : self.configuration.baseURL) + path
+    }
+
+    /// Posts `{"requestObject": …}` and decodes `responseObject`.
+    func call<Request: Encodable, Response: Decodable>(
+        _ path: String,
+        headers: HTTPHeaders = [:],
+        _ request: Request,
+        returning: Response.Type = Response.self
+    ) async throws -> Response {
+        let body = try Wire.encode(Wire.Request(requestObject: request))
+        let answer = try await self.post(path, headers: headers, body: body)
+        return try Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject
+    }
+
+    private func send(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
+        guard let observer = self.observer else { return try await self.sendUnobserved(request) }
+        let start = self.clocks.monotonic
+        observer.requestStarted(path: path)
+        do {
+            let response = try await self.sendUnobserved(request)
+            observer.requestFinished(path: path, status: response.status, duration: self.clocks.monotonic - start)
+            return response
+        } catch {
+            observer.requestFinished(path: path, status: nil, duration: self.clocks.monotonic - start)
+            throw error
+        }
+    }
+
+    private func sendUnobserved(_ request: HTTPRequest) async throws -> HTTPResponse {
+        do {
+            return try await self.configuration.transport.send(request)
+        } catch {
+            throw MobileTokenError.transport(error)
+        }
+    }
+}
+
+// MARK: - Time
+
+extension ServerConnection {
+    /// Asks for the server's time unless it is known already.
+    ///
+    /// A server without this endpoint is no reason to fail: the local clock may well be right. It is not asked again until
+    /// something shows that the clock is wrong.
+    func synchronizeTime() async throws {
+        do {
+            try await self.time.synchronize {
+                let path = "/pa/v3/status"
+                let answer = try await self.post(path, body: Array("{}".utf8))
+                return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject
+                    .serverTime
+            }
+        } catch let error as MobileTokenError where error.httpStatus != nil || error.code == .invalidResponse {
+            self.time.trustLocalClock()
+        }
+    }
+
+    private struct ServerStatus: Decodable {
+        let serverTime: Int64
+    }
+}
+
+/// The envelopes that every call shares.
+enum Wire {
+    struct Request<Object: Encodable>: Encodable { let requestObject: Object }
+    struct Response<Object: Decodable>: Decodable { let responseObject: Object }
+
+    /// JSON of a value made by this SDK or its user.
+    static func encode(_ value: some Encodable) throws(MobileTokenError) -> [UInt8] {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return Array(try encoder.encode(value))
+        } catch {
+            throw MobileTokenError(.invalidRequest, "The request cannot be written as JSON", underlying: error)
+        }
+    }
+
+    /// An answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from body: [UInt8],
+        of call: String
+    ) throws(MobileTokenError) -> Value {
+        do {
+            return try JSONDecoder().decode(Value.self, from: Data(body))
+        } catch {
+            // The cause is left out: decoding errors quote what was read, which may be a secret.
+            throw .invalidResponse("The answer of \(call) cannot be read")
+        }
+    }
+}

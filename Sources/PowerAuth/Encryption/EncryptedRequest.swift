@@ -1,0 +1,52 @@
+internal import PowerAuthProtocol
+
+/// One request encrypted for the server, and the only means to read the answer to it.
+///
+/// For requests that the application sends by itself; ``Endpoint`` does all of this in one call. It can be used once.
+public struct EncryptedRequest: ~Copyable, Sendable {
+    /// The JSON body to post.
+    public let body: [UInt8]
+    /// The name of the header that must go with it.
+    public let headerName = EncryptionHeader.name
+    /// The value of that header.
+    public let headerValue: String
+
+    private let open: @Sendable ([UInt8]) throws -> [UInt8]
+
+    init(_ body: RequestBody) {
+        self.body = body.bytes
+        self.headerValue = body.encryptionHeader ?? ""
+        self.open = body.open
+    }
+
+    /// Decrypts the body of the answer.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it is not the server's answer to this request.
+    public consuming func decrypt(_ answer: [UInt8]) throws -> [UInt8] {
+        let open = self.open
+        return try MobileTokenError.reading("an encrypted request") { try open(answer) }
+    }
+}
+
+extension Activation {
+    /// Encrypts the body of a request that the application sends by itself.
+    public nonisolated func encrypt(
+        _ plaintext: [UInt8],
+        scope: EncryptionScope = .activation
+    ) async throws -> EncryptedRequest {
+        try self.checkNotRemoved()
+        switch scope {
+        case .application:
+            return EncryptedRequest(try await self.applicationKeys.encrypt(plaintext, for: .genericApplication))
+        case .activation:
+            return EncryptedRequest(try await self.encryptionKeys.encrypt(plaintext, for: .genericActivation))
+        }
+    }
+}
+
+extension PowerAuthClient {
+    /// Encrypts the body of a request that the application sends by itself, for the application.
+    public func encrypt(_ plaintext: [UInt8]) async throws -> EncryptedRequest {
+        EncryptedRequest(try await self.encryptionKeys.encrypt(plaintext, for: .genericApplication))
+    }
+}

@@ -1,0 +1,61 @@
+/// A request of the application's own: where it goes, how it is authenticated and encrypted, and what it carries.
+///
+/// ```swift
+/// let transfer = Endpoint<Transfer, Receipt>("/api/transfer", .signed(uriID: "/transfer"), encryption: .activation)
+/// let receipt = try await activation.call(transfer, Transfer(amount: 100), with: .possession(password: password))
+/// ```
+public struct Endpoint<Request: Encodable & Sendable, Response: Decodable & Sendable>: Sendable {
+    /// The path below the base URL.
+    public let path: String
+    /// How the request proves who sent it.
+    public let authentication: EndpointAuthentication
+    /// For whom request and answer are encrypted; `nil` leaves them to TLS.
+    public let encryption: EncryptionScope?
+    /// Whether request and answer stand in `requestObject` and `responseObject`, as everywhere in this ecosystem.
+    public let isWrapped: Bool
+
+    /// Describes an endpoint.
+    public init(
+        _ path: String,
+        _ authentication: EndpointAuthentication,
+        encryption: EncryptionScope? = nil,
+        isWrapped: Bool = true
+    ) {
+        self.path = path
+        self.authentication = authentication
+        self.encryption = encryption
+        self.isWrapped = isWrapped
+    }
+}
+
+/// How a request to an ``Endpoint`` proves who sent it.
+public struct EndpointAuthentication: Sendable, Hashable {
+    enum Kind: Hashable {
+        case none
+        case token(name: String)
+        case signature(uriID: String)
+    }
+
+    let kind: Kind
+
+    /// Not at all.
+    public static let none = Self(kind: .none)
+    /// With a token, created with possession when there is none of this name.
+    public static func token(_ name: String) -> Self { Self(kind: .token(name: name)) }
+    /// With a signature over the body and this identifier of the resource.
+    public static func signed(uriID: String) -> Self { Self(kind: .signature(uriID: uriID)) }
+}
+
+/// For whom a request is encrypted.
+public enum EncryptionScope: Sendable, Hashable {
+    /// For the application: its key and secret, and no activation.
+    case application
+    /// For the activation: both sides prove that they know its keys.
+    case activation
+}
+
+/// The request or answer of an endpoint that carries nothing.
+public struct Empty: Codable, Sendable, Hashable {
+    /// Nothing.
+    public init() {}
+}

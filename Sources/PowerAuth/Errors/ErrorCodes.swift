@@ -1,0 +1,63 @@
+extension MobileTokenError.Code {
+    // MARK: What the caller asked for
+
+    /// A URL, key, configuration string or option cannot be used; the message names which.
+    public static let invalidConfiguration = Self("invalidConfiguration")
+    /// The activation code is malformed, or its signature is not the server's.
+    public static let invalidActivationCode = Self("invalidActivationCode")
+    /// The factors cannot be used: a password that is too short, a key of the wrong length, a factor that is not set up.
+    public static let invalidAuthentication = Self("invalidAuthentication")
+    /// The store holds no such activation.
+    public static let unknownActivation = Self("unknownActivation")
+    /// Data did not carry the server's signature.
+    public static let invalidSignature = Self("invalidSignature")
+
+    // MARK: What the server said
+
+    /// The server refused the signature, the password or the token.
+    public static let authenticationFailed = Self("authenticationFailed")
+    /// The activation is blocked; only the server's administrator can unblock it.
+    public static let activationBlocked = Self("activationBlocked")
+    /// The activation is gone from the server.
+    public static let activationRemoved = Self("activationRemoved")
+    /// The server has not committed the activation yet, so it accepts no signature.
+    public static let activationPending = Self("activationPending")
+    /// The server refused to create, or does not know, the activation.
+    public static let activationFailed = Self("activationFailed")
+    /// Client and server counters are too far apart to meet again: the activation must be replaced.
+    public static let deadlock = Self("deadlock")
+    /// The server calls the request malformed.
+    public static let invalidRequest = Self("invalidRequest")
+    /// The server does not know this client's temporary encryption key; it was already fetched anew once.
+    public static let temporaryKeyRefused = Self("temporaryKeyRefused")
+    /// The server could not open an encrypted request.
+    public static let encryptionFailed = Self("encryptionFailed")
+    /// The server would not unlock the vault.
+    public static let vaultUnlockFailed = Self("vaultUnlockFailed")
+    /// The server reported an error with a code of its own; see ``MobileTokenError/serverCode``.
+    public static let serverError = Self("serverError")
+    /// The server answered with an HTTP error and no readable body.
+    public static let httpStatus = Self("httpStatus")
+    /// The answer cannot be read, or does not prove that it comes from the server.
+    public static let invalidResponse = Self("invalidResponse")
+
+    // MARK: What the network did
+
+    /// No connection to the server.
+    public static let noConnection = Self("noConnection")
+    /// The connection ended before the answer was whole. The server may have carried out the request.
+    public static let connectionLost = Self("connectionLost")
+    /// No answer in time. The server may have carried out the request.
+    public static let timeout = Self("timeout")
+    /// The server's certificate or key was not accepted.
+    public static let tlsFailed = Self("tlsFailed")
+    /// The transport failed in a way of its own. The server may have carried out the request.
+    public static let networkUnknown = Self("networkUnknown")
+
+    // MARK: What happened here
+
+    /// The store could not read or write.
+    public static let storeFailed = Self("storeFailed")
+    /// The cryptographic library failed, which is not the caller's doing.
+    public static let cryptographyFailed = Self("cryptographyFailed")
+}

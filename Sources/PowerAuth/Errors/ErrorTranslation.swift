@@ -1,0 +1,71 @@
+internal import HTTPTransport
+internal import PowerAuthCrypto
+
+extension MobileTokenError {
+    /// The error for what a transport threw; a cancellation stays what it is.
+    static func transport(_ error: any Error) -> any Error {
+        switch error {
+        case is CancellationError, is MobileTokenError:
+            return error
+        case let error as HTTPTransportError:
+            let (code, message) = Self.meaning(of: error.code)
+            return MobileTokenError(code, message, underlying: error)
+        default:
+            return MobileTokenError(.networkUnknown, "The transport failed", underlying: error)
+        }
+    }
+
+    private static func meaning(of code: HTTPTransportError.Code) -> (Code, String) {
+        switch code {
+        case .connectionFailed: (.noConnection, "The server cannot be reached")
+        case .connectionLost: (.connectionLost, "The connection ended before the answer was whole")
+        case .timeout: (.timeout, "The server did not answer in time")
+        case .tlsFailed: (.tlsFailed, "No trusted connection to the server")
+        case .invalidRequest: (.invalidConfiguration, "The transport cannot use the URL or a header")
+        case .invalidResponse: (.invalidResponse, "The answer is not HTTP")
+        case .responseTooLarge: (.invalidResponse, "The answer is larger than accepted")
+        case .shutdown: (.noConnection, "The transport was shut down")
+        default: (.networkUnknown, "The transport failed")
+        }
+    }
+
+    /// Runs a store's call; what it throws of its own becomes ``Code/storeFailed``.
+    static func store<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error where error is CancellationError || error is MobileTokenError {
+            throw error
+        } catch {
+            throw MobileTokenError(.storeFailed, "The activation store failed", underlying: error)
+        }
+    }
+
+    /// An answer that cannot be read or trusted. `what` names the call, never its content.
+    static func invalidResponse(_ what: String, underlying: (any Error)? = nil) -> Self {
+        Self(.invalidResponse, what, underlying: underlying)
+    }
+}
+
+extension MobileTokenError {
+    /// Reads what the server sent; whatever is wrong with it is an ``Code/invalidResponse``.
+    static func reading<Result>(_ what: String, _ body: () throws -> Result) throws(MobileTokenError) -> Result {
+        do {
+            return try body()
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            throw .invalidResponse("The answer of \(what) cannot be trusted", underlying: error)
+        }
+    }
+
+    /// Computes with our own keys, where a failure is neither the caller's nor the server's doing.
+    static func computing<Result>(_ body: () throws -> Result) throws(MobileTokenError) -> Result {
+        do {
+            return try body()
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            throw MobileTokenError(.cryptographyFailed, "A cryptographic operation failed", underlying: error)
+        }
+    }
+}

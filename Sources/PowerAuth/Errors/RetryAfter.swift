@@ -1,0 +1,49 @@
+package import Foundation
+
+/// Reads the `Retry-After` header: a number of seconds, or an HTTP date.
+package enum RetryAfter {
+    /// Longer waits than this say nothing useful to a client that polls.
+    package static let longest: Duration = .seconds(24 * 60 * 60)
+
+    /// How long to wait, capped at a day; `nil` when the value is neither form. A date that has passed is zero.
+    package static func duration(_ text: String, now: Date) -> Duration? {
+        let value = text.drop { $0 == " " }
+        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // More digits than fit are still "a long time".
+            return min(.seconds(Int64(value) ?? Int64.max / 2), Self.longest)
+        }
+        guard let date = Self.date(value) else { return nil }
+        let seconds = date.timeIntervalSince(now)
+        return min(max(.seconds(seconds), .zero), Self.longest)
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may still send.
+    private static func date(_ text: Substring) -> Date? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 6, parts[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == parts[2] }),
+            let day = Self.number(parts[1], 1...31), let year = Self.number(parts[3], 1970...9999)
+        else { return nil }
+        let time = parts[4].split(separator: ":", omittingEmptySubsequences: false)
+        guard time.count == 3, let hour = Self.number(time[0], 0...23), let minute = Self.number(time[1], 0...59),
+            let second = Self.number(time[2], 0...60)
+        else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let components = DateComponents(
+            year: year,
+            month: month + 1,
+            day: day,
+            hour: hour,
+            minute: minute,
+            second: second
+        )
+        return calendar.date(from: components)
+    }
+
+    private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return Int(text).flatMap { range.contains($0) ? $0 : nil }
+    }
+}

@@ -1,0 +1,43 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension Activation {
+    /// Makes a signature that a person carries to the server: digits in groups joined by `-`.
+    ///
+    /// Moves the counter like any other signature; nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - data: What is signed, such as `operationId&operationData`.
+    ///   - nonce: 16 bytes, from the QR code.
+    ///   - authentication: Two factors or more.
+    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone, which anybody who copied the store
+    ///   could use.
+    package nonisolated func offlineSignature(
+        data: [UInt8],
+        nonce: [UInt8],
+        uriID: String,
+        componentLength: Int = 8,
+        with authentication: Authentication
+    ) async throws -> String {
+        guard authentication.knowledge != nil || authentication.biometryKey != nil else {
+            throw MobileTokenError(.invalidAuthentication, "An offline signature needs a second factor")
+        }
+        guard RequestSignature.offlineComponentLengths.contains(componentLength) else {
+            throw MobileTokenError(.invalidRequest, "An offline signature has 4 to 8 digits in each part")
+        }
+        let keys = try await self.signingKeys(for: authentication)
+        return try await self.takingTurn { _ in
+            try self.checkNotRemoved()
+            // There may be no network, so nothing is settled first; the next online signature will.
+            guard let counter = try await self.takeCounter(settled: .whatever, confirmed: nil)?.value else {
+                throw MobileTokenError.unknownActivation
+            }
+            return RequestSignature(
+                SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
+                keys: keys.keys,
+                counter: counter,
+                secret: .offline
+            ).offline(componentLength: componentLength)
+        }
+    }
+}

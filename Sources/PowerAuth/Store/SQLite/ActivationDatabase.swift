@@ -1,0 +1,107 @@
+/// An open store: sealed activations in SQLite. Blocks; used by one thread at a time.
+final class ActivationDatabase {
+    private static let keyCheck = "sealing-key-check"
+
+    private let connection: SQLiteConnection
+
+    /// Opens a prepared file, and makes an empty one a store.
+    init(path: String, options: SQLiteActivationStore.Options) throws {
+        let connection = try SQLiteConnection(path: path, vfs: options.vfs)
+        // Before anything could be changed.
+        try StoreSchema.check(connection, path: path)
+        try connection.run("PRAGMA trusted_schema = OFF")
+        try connection.run("PRAGMA cell_size_check = ON")
+        try connection.run("PRAGMA secure_delete = ON")
+        // The switch needs the file for itself for a moment, which SQLite does not wait for.
+        try connection.repeatingWhileBusy { try connection.run("PRAGMA journal_mode = WAL") }
+        // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
+        try connection.run("PRAGMA synchronous = \(options.synchronous)")
+        if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
+        try StoreSchema.migrate(connection)
+        self.connection = connection
+    }
+
+    /// What the store's key is recognised by; `nil` while nothing was sealed.
+    func keyCheck() throws -> [UInt8]? {
+        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) { $0.blob(0) }
+    }
+
+    /// Runs `body` as one change of the store, of which all is kept or nothing.
+    func write<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.connection.write(body)
+    }
+
+    /// Runs `body` on one unchanging view of the store.
+    func read<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.connection.read(body)
+    }
+
+    func setKeyCheck(_ check: [UInt8]) throws {
+        try self.connection.run(
+            "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)",
+            .text(Self.keyCheck),
+            .blob(check)
+        )
+    }
+
+    func activationIDs() throws -> [String] {
+        try self.connection.rows("SELECT activation_id FROM activation ORDER BY slot") { $0.text(0) }
+    }
+
+    /// The number that stands for an activation, here and in the lease file; `nil` when there is none.
+    func slot(of activationID: String) throws -> Int64? {
+        try self.connection.firstRow("SELECT slot FROM activation WHERE activation_id = ?", .text(activationID)) {
+            $0.integer(0)
+        }
+    }
+
+    func activation(_ activationID: String, in slot: Int64) throws -> SealedActivation {
+        let fields = try self.connection.rows(
+            "SELECT name, is_sealed, value FROM field WHERE slot = ? ORDER BY name",
+            [.integer(slot)]
+        ) { row in
+            SealedActivation.Field(name: row.text(0), isSealed: row.integer(1) != 0, bytes: row.blob(2))
+        }
+        return SealedActivation(activationID: activationID, fields: fields)
+    }
+
+    /// Adds an activation and returns its slot.
+    func insert(_ activation: SealedActivation) throws -> Int64 {
+        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", .text(activation.activationID))
+        guard let slot = try self.slot(of: activation.activationID) else { throw MobileTokenError.notStored() }
+        for field in activation.fields { try self.write(field, in: slot) }
+        return slot
+    }
+
+    func apply(_ changes: SealedActivation.Changes, in slot: Int64) throws {
+        for field in changes.written { try self.write(field, in: slot) }
+        for name in changes.removed {
+            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", .integer(slot), .text(name))
+        }
+    }
+
+    func remove(slot: Int64) throws {
+        try self.connection.run("DELETE FROM field WHERE slot = ?", .integer(slot))
+        try self.connection.run("DELETE FROM activation WHERE slot = ?", .integer(slot))
+    }
+
+    /// Moves what the log holds into the database, where deleted bytes are overwritten, and empties the log.
+    ///
+    /// Does less, or nothing, when others are reading or the disk is full; the next checkpoint makes up for it.
+    func emptyLog() {
+        try? self.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    private func write(_ field: SealedActivation.Field, in slot: Int64) throws {
+        try self.connection.run(
+            """
+            INSERT INTO field (slot, name, is_sealed, value) VALUES (?, ?, ?, ?)
+            ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
+            """,
+            .integer(slot),
+            .text(field.name),
+            .integer(field.isSealed ? 1 : 0),
+            .blob(field.bytes)
+        )
+    }
+}

@@ -1,0 +1,58 @@
+internal import Synchronization
+
+/// The right to sign with one activation, against other tasks of this process and against other processes.
+final class ProcessLease: SigningLease {
+    private let activationID: String
+    private let slot: Int64
+    private let queue: SigningQueue
+    private let file: LeaseFile
+    private let isHeld = Atomic(true)
+
+    private init(activationID: String, slot: Int64, queue: SigningQueue, file: LeaseFile) {
+        self.activationID = activationID
+        self.slot = slot
+        self.queue = queue
+        self.file = file
+    }
+
+    deinit { self.giveUp() }
+
+    /// Waits for the right: in this process's queue first, so that one of its tasks at most competes with others.
+    ///
+    /// Between processes the wait is a series of attempts, 0.2 ms apart at first and 5 ms at most. A blocking lock would
+    /// wake up sooner, but take a thread for every activation that waits, which cancellation could not get back.
+    static func acquire(
+        activationID: String,
+        slot: Int64,
+        queue: SigningQueue,
+        file: LeaseFile
+    ) async throws -> ProcessLease {
+        try await queue.enter(activationID)
+        do {
+            try await self.retrying { try file.tryLock(.turnstile, of: slot) }
+            defer { file.unlock(.turnstile, of: slot) }
+            try await self.retrying { try file.tryLock(.holder, of: slot) }
+        } catch {
+            queue.leave(activationID)
+            throw error
+        }
+        return ProcessLease(activationID: activationID, slot: slot, queue: queue, file: file)
+    }
+
+    private static func retrying(_ attempt: () throws -> Bool) async throws {
+        var delay = Duration.microseconds(200)
+        while true {
+            if try attempt() { return }
+            try await Task.sleep(for: delay)
+            delay = min(delay * 2, .milliseconds(5))
+        }
+    }
+
+    func release() async { self.giveUp() }
+
+    private func giveUp() {
+        guard self.isHeld.exchange(false, ordering: .relaxed) else { return }
+        self.file.unlock(.holder, of: self.slot)
+        self.queue.leave(self.activationID)
+    }
+}

@@ -1,0 +1,287 @@
+internal import Glibc
+
+/// Keeps activations in a SQLite file, with their secrets sealed: the default store.
+///
+/// Any number of processes may open the same file. A change is on the disk when the call returns, and the next process
+/// sees it before it signs. The file, and the folder it is in, must be their owner's alone (modes 0600 and 0700); the
+/// store makes them so, and refuses what it finds otherwise.
+///
+/// Secrets are sealed with a key from a ``SealingKeyProvider``: who copies the database reads names, public keys and
+/// times, and nothing to sign with. The default key lies beside the database, in `<path>.key`; who copies the folder has
+/// both. Keep the key elsewhere when that matters.
+///
+/// ## What is in memory
+///
+/// Opened secrets are ``SecretBytes``, wiped when their last owner goes. Swift cannot promise more: a `String` that held
+/// a password before it came here, the registers and stack slots a value went through, and pages that the system wrote
+/// to swap or into a core dump are beyond reach. Switch off swap and core dumps where memory may be looked at.
+///
+/// ## Backups
+///
+/// A copy of the file is of little use: the counter in it is old as soon as another signature is made. When one is put
+/// back nevertheless, the next status of the server shows it; the counter is moved forward when the server's window
+/// allows, and the error is `stateRolledBack` otherwise.
+public actor SQLiteActivationStore: ActivationStore {
+    /// What tests turn.
+    package struct Options: Sendable {
+        /// The name of a registered SQLite VFS.
+        package var vfs: String?
+        package var synchronous = "FULL"
+        package var maximumPageCount: Int?
+
+        package init() {}
+    }
+
+    private struct Open {
+        let database: ActivationDatabase
+        let lease: LeaseFile
+        let sealing: Sealing
+        /// What the database holds as long as nobody changes its key.
+        let keyCheck: [UInt8]
+    }
+
+    private enum State {
+        case new
+        case open(Open)
+        case closed
+    }
+
+    /// Where the database is.
+    public nonisolated let path: String
+    /// Statements block, so they run on a queue of this store's own; see ``QueueExecutor``.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
+    private let files: StoreFiles
+    private let sealingKey: any SealingKeyProvider
+    private let options: Options
+    private let executor: QueueExecutor
+    private let signing = SigningQueue()
+    private var state = State.new
+
+    /// Names a store; nothing is opened before it is needed, or ``open()`` is called.
+    ///
+    /// - Parameters:
+    ///   - path: The database, which is made when it is missing, in a folder of its own.
+    ///   - sealingKey: Where the key of the secrets comes from; by default the file `<path>.key`.
+    public init(path: String = SQLiteActivationStore.defaultPath, sealingKey: (any SealingKeyProvider)? = nil) {
+        self.init(path: path, sealingKey: sealingKey, options: Options())
+    }
+
+    package init(path: String, sealingKey: (any SealingKeyProvider)?, options: Options) {
+        self.files = StoreFiles(path: path)
+        self.path = self.files.database
+        self.sealingKey = sealingKey ?? .file(self.files.database + ".key")
+        self.options = options
+        self.executor = QueueExecutor(label: "activation-store")
+    }
+
+    /// `mobile-token/activations.sqlite` in the first of `$STATE_DIRECTORY` (which a service manager sets),
+    /// `$XDG_STATE_HOME` and `~/.local/state`.
+    public static var defaultPath: String {
+        func variable(_ name: String) -> String? {
+            guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
+            return value
+        }
+        let folder =
+            variable("STATE_DIRECTORY").flatMap { $0.split(separator: ":").first.map(String.init) }
+            ?? variable("XDG_STATE_HOME")
+            ?? (variable("HOME") ?? ".") + "/.local/state"
+        return folder + "/mobile-token/activations.sqlite"
+    }
+
+    /// Opens the store now rather than at its first use, so that a service notices at its start what is wrong.
+    ///
+    /// - Throws: one of the `store…` codes of ``MobileTokenError/Code``. A store that cannot be opened is left as it was.
+    public func open() async throws {
+        _ = try await self.opened()
+    }
+
+    /// Closes the files. Calls that follow throw `storeClosed`; leases stay valid until they are released.
+    public func close() {
+        self.state = .closed
+    }
+
+    /// The identifiers of all activations held, oldest first.
+    public func activationIDs() async throws -> [String] {
+        let open = try await self.opened()
+        return try self.naming { try open.database.activationIDs() }
+    }
+
+    /// One activation as it stands now, or `nil`.
+    public func record(of activationID: String) async throws -> ActivationRecord? {
+        let open = try await self.opened()
+        return try self.naming {
+            guard let slot = try open.database.slot(of: activationID) else { return nil }
+            // The mark first: the other way round, another process could move both in between.
+            let mark = open.lease.mark(of: slot)
+            return try open.database.read {
+                try self.checkKey(of: open)
+                guard try open.database.slot(of: activationID) == slot else { return nil }
+                var record = try open.sealing.open(open.database.activation(activationID, in: slot))
+                record.distrust(ifBehind: mark)
+                return record
+            }
+        }
+    }
+
+    /// Adds an activation, or throws `activationAlreadyStored`.
+    public func insert(_ record: ActivationRecord) async throws {
+        let open = try await self.opened()
+        try self.naming {
+            let slot = try open.database.write {
+                try self.checkKey(of: open)
+                guard try open.database.slot(of: record.activationID) == nil else {
+                    throw MobileTokenError.alreadyStored()
+                }
+                return try open.database.insert(open.sealing.seal(record))
+            }
+            open.lease.setMark(record.history.moves, of: slot)
+        }
+    }
+
+    /// Reads, changes and writes one activation in a single transaction, which is on the disk when the call returns.
+    ///
+    /// `change` runs on the thread of the store, so it should be short; other processes wait for it.
+    @discardableResult
+    public func update<Result: Sendable>(
+        _ activationID: String,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        let open = try await self.opened()
+        return try self.naming {
+            let (result, slot, mark) = try open.database.write {
+                try self.checkKey(of: open)
+                guard let slot = try open.database.slot(of: activationID) else { throw MobileTokenError.notStored() }
+                let mark = open.lease.mark(of: slot)
+                var newMark = mark
+                let sealed = try open.database.activation(activationID, in: slot)
+                let (changes, result) = try open.sealing.change(sealed) { record in
+                    record.distrust(ifBehind: mark)
+                    let result = try change(&record)
+                    // Settled with the server, the state may be behind the mark: it was never sent that far.
+                    newMark = record.isUnsettled ? max(mark, record.history.moves) : record.history.moves
+                    return result
+                }
+                try open.database.apply(changes, in: slot)
+                return (result, slot, newMark == mark ? nil : newMark)
+            }
+            if let mark { open.lease.setMark(mark, of: slot) }
+            return result
+        }
+    }
+
+    /// Forgets an activation with its tokens and factors; their bytes are overwritten in the file.
+    public func remove(_ activationID: String) async throws {
+        let open = try await self.opened()
+        try self.naming {
+            try open.database.write {
+                try self.checkKey(of: open)
+                guard let slot = try open.database.slot(of: activationID) else { return }
+                try open.database.remove(slot: slot)
+                open.lease.setMark(0, of: slot)
+            }
+            open.database.emptyLog()
+        }
+    }
+
+    /// Waits for the right to sign with an activation, which one task of one process at a time has.
+    public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
+        let open = try await self.opened()
+        let slot = try self.naming { try open.database.slot(of: activationID) }
+        guard let slot else { throw MobileTokenError.notStored() }
+        return try await ProcessLease.acquire(
+            activationID: activationID,
+            slot: slot,
+            queue: self.signing,
+            file: open.lease
+        )
+    }
+
+    /// Seals everything with another key, in one step: after a crash it is all under the one key or all under the other.
+    ///
+    /// Keep both keys until the call returns, and create stores with the new provider from then on. Other processes that
+    /// have the store open get `storeWrongSealingKey` from their next call, and change nothing.
+    public func rotateSealingKey(to provider: any SealingKeyProvider) async throws {
+        let sealing = try Sealing(key: try await provider.sealingKey(isForNewStore: true))
+        let keyCheck = try sealing.makeKeyCheck()
+        let open = try await self.opened()
+        try self.naming {
+            try open.database.write {
+                try self.checkKey(of: open)
+                for activationID in try open.database.activationIDs() {
+                    guard let slot = try open.database.slot(of: activationID) else { continue }
+                    let sealed = try open.database.activation(activationID, in: slot)
+                    let resealed = try open.sealing.reseal(sealed, with: sealing)
+                    try open.database.apply(.init(written: resealed.fields, removed: []), in: slot)
+                }
+                try open.database.setKeyCheck(keyCheck)
+            }
+            open.database.emptyLog()
+        }
+        self.state = .open(
+            Open(database: open.database, lease: open.lease, sealing: sealing, keyCheck: keyCheck)
+        )
+    }
+
+    private func opened() async throws -> Open {
+        switch self.state {
+        case .open(let open): return open
+        case .closed: throw MobileTokenError(.storeClosed, "The store at \(self.path) was closed")
+        case .new: break
+        }
+        let database = try self.naming {
+            try self.files.prepare()
+            let database = try ActivationDatabase(path: self.path, options: self.options)
+            try self.files.check()
+            return database
+        }
+        let stored = try self.naming { try database.keyCheck() }
+        let sealing = try Sealing(key: try await self.sealingKey.sealingKey(isForNewStore: stored == nil))
+        // Another call may have opened the store, or closed it, while this one waited for the key.
+        guard case .new = self.state else { return try await self.opened() }
+        let open = try self.naming {
+            Open(
+                database: database,
+                lease: try LeaseFile(path: self.files.lease),
+                sealing: sealing,
+                keyCheck: try stored ?? self.adoptKey(of: sealing, in: database)
+            )
+        }
+        guard sealing.matches(keyCheck: open.keyCheck) else { throw self.wrongKey() }
+        self.state = .open(open)
+        return open
+    }
+
+    /// Makes the key the one of a new store, unless another process was quicker; returns what the store has then.
+    private func adoptKey(of sealing: Sealing, in database: ActivationDatabase) throws -> [UInt8] {
+        try database.write {
+            if let stored = try database.keyCheck() { return stored }
+            let check = try sealing.makeKeyCheck()
+            try database.setKeyCheck(check)
+            return check
+        }
+    }
+
+    /// Refuses to go on with a key that another process has replaced.
+    private func checkKey(of open: Open) throws {
+        guard try open.database.keyCheck() == open.keyCheck else { throw self.wrongKey() }
+    }
+
+    private func wrongKey() -> MobileTokenError {
+        MobileTokenError(.storeWrongSealingKey, "The secrets at \(self.path) were sealed with another key")
+    }
+
+    /// Gives SQLite's failures the names that users know.
+    private func naming<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let failure as SQLiteFailure {
+            throw MobileTokenError(failure, path: self.path)
+        }
+    }
+}
+
+extension ActivationRecord {
+    /// A state behind what was once committed must be compared with the server before it signs.
+    fileprivate mutating func distrust(ifBehind mark: UInt64) {
+        if self.history.moves < mark { self.isUnsettled = true }
+    }
+}

@@ -1,0 +1,163 @@
+internal import Foundation
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// A record taken apart into named values: open ones that anybody may read, and secret ones to be sealed.
+struct RecordFields {
+    var open: [String: [UInt8]] = [:]
+    var secret: [String: SecretBytes] = [:]
+
+    private enum Name {
+        static let name = "name"
+        static let createdAt = "created-at"
+        static let applicationKey = "application-key"
+        static let version = "version"
+        static let devicePublicKey = "device-public-key"
+        static let serverPublicKey = "server-public-key"
+        static let knowledgeSalt = "knowledge-salt"
+        static let possessionKey = "possession-key"
+        static let transportKey = "transport-key"
+        static let knowledgeKey = "knowledge-key"
+        static let biometryKey = "biometry-key"
+        static let devicePrivateKey = "device-private-key"
+        static let counter = "counter"
+        static let tokenPrefix = "token:"
+    }
+
+    init() {}
+
+    init(_ record: ActivationRecord) {
+        self.open[Name.name] = record.name.map { Array($0.utf8) }
+        self.open[Name.createdAt] = record.createdAt.timeIntervalSinceReferenceDate.bitPattern.bigEndianBytes
+        self.open[Name.applicationKey] = Array(record.applicationKey.utf8)
+        self.open[Name.version] = Array(record.version.rawValue.utf8)
+        self.open[Name.devicePublicKey] = record.devicePublicKey
+        self.open[Name.serverPublicKey] = record.serverPublicKey
+        self.open[Name.knowledgeSalt] = record.knowledgeSalt
+
+        self.secret[Name.possessionKey] = record.possessionKey
+        self.secret[Name.transportKey] = record.transportKey
+        self.secret[Name.knowledgeKey] = record.encryptedKnowledgeKey
+        self.secret[Name.biometryKey] = record.encryptedBiometryKey
+        self.secret[Name.devicePrivateKey] = record.encryptedDevicePrivateKey
+        self.secret[Name.counter] = Self.bytes(of: record)
+        for (name, token) in record.tokens { self.secret[Name.tokenPrefix + name] = Self.bytes(of: token) }
+    }
+
+    /// The record, of which every value must be there and of its form.
+    func record(activationID: String) throws -> ActivationRecord {
+        guard let version = ProtocolVersion(rawValue: try self.text(Name.version)) else {
+            throw MobileTokenError.damaged(Name.version)
+        }
+        guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
+            throw MobileTokenError.damaged(Name.createdAt)
+        }
+        let counter = try self.counterState()
+        return ActivationRecord(
+            activationID: activationID,
+            name: self.open[Name.name] == nil ? nil : try self.text(Name.name),
+            applicationKey: try self.text(Name.applicationKey),
+            version: version,
+            createdAt: Date(timeIntervalSinceReferenceDate: Double(bitPattern: createdAt)),
+            devicePublicKey: try self.bytes(Name.devicePublicKey),
+            serverPublicKey: try self.bytes(Name.serverPublicKey),
+            possessionKey: try self.secretBytes(Name.possessionKey),
+            transportKey: try self.secretBytes(Name.transportKey),
+            encryptedKnowledgeKey: try self.secretBytes(Name.knowledgeKey),
+            knowledgeSalt: try self.bytes(Name.knowledgeSalt),
+            encryptedBiometryKey: self.secret[Name.biometryKey],
+            encryptedDevicePrivateKey: try self.secretBytes(Name.devicePrivateKey),
+            counter: counter.counter,
+            history: counter.history,
+            isUnsettled: counter.isUnsettled,
+            tokens: try self.tokens()
+        )
+    }
+
+    private func bytes(_ name: String) throws -> [UInt8] {
+        guard let bytes = self.open[name] else { throw MobileTokenError.damaged(name) }
+        return bytes
+    }
+
+    private func text(_ name: String) throws -> String {
+        guard let text = String(validating: try self.bytes(name), as: UTF8.self) else {
+            throw MobileTokenError.damaged(name)
+        }
+        return text
+    }
+
+    private func secretBytes(_ name: String) throws -> SecretBytes {
+        guard let secret = self.secret[name] else { throw MobileTokenError.damaged(name) }
+        return secret
+    }
+}
+
+// What changes with every signature is one value: flags, moves, confirmed moves, counter byte, counter data.
+extension RecordFields {
+    private static let counterHeaderByteCount = 18
+
+    private static func bytes(of record: ActivationRecord) -> SecretBytes {
+        record.counter.data.withUnsafeBytes { data in
+            SecretBytes(count: self.counterHeaderByteCount + data.count) { target in
+                var header: [UInt8] = [record.isUnsettled ? 1 : 0]
+                header += record.history.moves.bigEndianBytes
+                header += record.history.confirmedMoves.bigEndianBytes
+                header.append(record.counter.byte)
+                target.copyBytes(from: header)
+                UnsafeMutableRawBufferPointer(rebasing: target[header.count...]).copyMemory(from: data)
+            }
+        }
+    }
+
+    private func counterState() throws -> (counter: HashCounter, history: CounterHistory, isUnsettled: Bool) {
+        try self.secretBytes(Name.counter).withUnsafeBytes { bytes in
+            guard bytes.count > Self.counterHeaderByteCount,
+                let moves = UInt64(bigEndianBytes: bytes[1..<9]),
+                let confirmedMoves = UInt64(bigEndianBytes: bytes[9..<17])
+            else { throw MobileTokenError.damaged(Name.counter) }
+            let data = SecretBytes(copying: bytes[Self.counterHeaderByteCount...])
+            return (
+                HashCounter(data: data, byte: bytes[17]),
+                CounterHistory(moves: moves, confirmedMoves: confirmedMoves),
+                bytes[0] != 0
+            )
+        }
+    }
+}
+
+// A token: the length of its identifier in two bytes, the identifier, the secret.
+extension RecordFields {
+    private static func bytes(of token: ActivationRecord.Token) -> SecretBytes {
+        let id = Array(token.id.utf8.prefix(Int(UInt16.max)))
+        return token.secret.withUnsafeBytes { secret in
+            SecretBytes(count: 2 + id.count + secret.count) { target in
+                target.copyBytes(from: [UInt8(id.count >> 8), UInt8(id.count & 0xFF)] + id)
+                UnsafeMutableRawBufferPointer(rebasing: target[(2 + id.count)...]).copyMemory(from: secret)
+            }
+        }
+    }
+
+    private func tokens() throws -> [String: ActivationRecord.Token] {
+        var tokens: [String: ActivationRecord.Token] = [:]
+        for (name, secret) in self.secret where name.hasPrefix(Name.tokenPrefix) {
+            tokens[String(name.dropFirst(Name.tokenPrefix.count))] = try secret.withUnsafeBytes { bytes in
+                guard bytes.count >= 2 else { throw MobileTokenError.damaged(name) }
+                let end = 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
+                guard end <= bytes.count, let id = String(validating: bytes[2..<end], as: UTF8.self) else {
+                    throw MobileTokenError.damaged(name)
+                }
+                return ActivationRecord.Token(id: id, secret: SecretBytes(copying: bytes[end...]))
+            }
+        }
+        return tokens
+    }
+}
+
+extension UInt64 {
+    fileprivate var bigEndianBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { Array($0) } }
+
+    fileprivate init?(bigEndianBytes bytes: some Collection<UInt8>) {
+        guard bytes.count == MemoryLayout<UInt64>.size else { return nil }
+        self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

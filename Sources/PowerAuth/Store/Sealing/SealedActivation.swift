@@ -1,0 +1,48 @@
+/// An activation in the form in which it is kept: named values, the secret ones among them sealed.
+///
+/// A store writes ``fields`` wherever it likes and gives them back as they were. It need not know what they mean, and
+/// never sees a secret. Only the fields of the latest state may be kept: an old one that comes back is a rollback.
+public struct SealedActivation: Sendable, Equatable {
+    /// The server's identifier of the activation.
+    public let activationID: String
+    /// The values, in the order of their names.
+    public let fields: [Field]
+
+    /// Puts together an activation from what a store kept.
+    public init(activationID: String, fields: [Field]) {
+        self.activationID = activationID
+        self.fields = fields.sorted { $0.name < $1.name }
+    }
+
+    /// One value of an activation.
+    public struct Field: Sendable, Equatable {
+        /// What the value is, such as `counter` or `token:possession_universal`: unique within an activation.
+        public let name: String
+        /// Whether the bytes are sealed. Those that are not hold nothing secret, and are authenticated all the same.
+        public let isSealed: Bool
+        /// The bytes to keep.
+        public let bytes: [UInt8]
+
+        /// Puts together a field from what a store kept.
+        public init(name: String, isSealed: Bool, bytes: [UInt8]) {
+            self.name = name
+            self.isSealed = isSealed
+            self.bytes = bytes
+        }
+    }
+
+    /// What a change of an activation leaves to write.
+    public struct Changes: Sendable, Equatable {
+        /// Fields to write, over those of the same names.
+        public let written: [Field]
+        /// The names of fields to delete.
+        public let removed: [String]
+    }
+
+    /// The activation after a change.
+    public func applying(_ changes: Changes) -> Self {
+        let replaced = Set(changes.written.map(\.name) + changes.removed)
+        let kept = self.fields.filter { !replaced.contains($0.name) }
+        return Self(activationID: self.activationID, fields: kept + changes.written)
+    }
+}

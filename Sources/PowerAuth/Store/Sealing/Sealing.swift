@@ -1,0 +1,228 @@
+internal import PowerAuthCrypto
+
+/// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
+///
+/// A value that was changed, exchanged with another one or moved to another activation does not open. Values that are
+/// not secret stay readable; they are authenticated together. Fields that stand still keep their bytes when others
+/// change, so a store writes little.
+///
+/// A store of your own keeps what ``seal(_:)`` returns, and changes it through ``change(_:_:)`` inside a transaction of
+/// its own:
+///
+/// ```swift
+/// let sealed = try row.sealedActivation()
+/// let (changes, result) = try sealing.change(sealed, change)
+/// try row.write(changes)
+/// ```
+public struct Sealing: Sendable {
+    /// The length of a sealing key: 32 bytes.
+    public static let keyByteCount = 32
+
+    /// Names the arrangement of nonce, ciphertext and associated data; part of what is authenticated.
+    private static let version: UInt8 = 1
+    /// The field that authenticates the open ones.
+    private static let openFieldsTag = "open-fields-tag"
+
+    private let key: SecretBytes
+
+    /// Seals with a key of 32 random bytes.
+    ///
+    /// - Throws: `storeSealingKeyMissing` when the key has another length.
+    public init(key: SecretBytes) throws {
+        guard key.count == Self.keyByteCount else {
+            throw MobileTokenError(
+                .storeSealingKeyMissing,
+                "A sealing key is \(Self.keyByteCount) bytes long, not \(key.count)"
+            )
+        }
+        self.key = key
+    }
+
+    /// An activation in the form to be kept.
+    public func seal(_ record: ActivationRecord) throws -> SealedActivation {
+        let cipher = FieldCipher(key: self.key, activationID: record.activationID)
+        let fields = RecordFields(record)
+        return SealedActivation(
+            activationID: record.activationID,
+            fields: fields.open.map { SealedActivation.Field(name: $0.key, isSealed: false, bytes: $0.value) }
+                + [try cipher.tag(of: fields.open)]
+                + (try fields.secret.map { try cipher.seal($0.value, name: $0.key) })
+        )
+    }
+
+    /// The activation that was kept.
+    ///
+    /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
+    ///   ``matches(keyCheck:)``.
+    public func open(_ sealed: SealedActivation) throws -> ActivationRecord {
+        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        return try self.fields(of: sealed, cipher).record(activationID: sealed.activationID)
+    }
+
+    /// Changes an activation, sealing anew only what is different afterwards.
+    ///
+    /// - Parameters:
+    ///   - sealed: The activation as it is kept.
+    ///   - change: Changes the opened record.
+    /// - Returns: what to write, and what `change` returned.
+    /// - Throws: what `change` throws, and as ``open(_:)``.
+    public func change<Result>(
+        _ sealed: SealedActivation,
+        _ change: (inout ActivationRecord) throws -> Result
+    ) throws -> (changes: SealedActivation.Changes, result: Result) {
+        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let before = try self.fields(of: sealed, cipher)
+        var record = try before.record(activationID: sealed.activationID)
+        let result = try change(&record)
+        let after = RecordFields(record)
+
+        var written: [SealedActivation.Field] = []
+        if after.open != before.open {
+            for (name, bytes) in after.open where before.open[name] != bytes {
+                written.append(SealedActivation.Field(name: name, isSealed: false, bytes: bytes))
+            }
+            written.append(try cipher.tag(of: after.open))
+        }
+        for (name, secret) in after.secret where before.secret[name] != secret {
+            written.append(try cipher.seal(secret, name: name))
+        }
+        let removed =
+            before.open.keys.filter { after.open[$0] == nil } + before.secret.keys.filter { after.secret[$0] == nil }
+        return (SealedActivation.Changes(written: written, removed: removed), result)
+    }
+
+    /// Seals an activation with another key. What its fields mean does not matter.
+    public func reseal(_ sealed: SealedActivation, with other: Self) throws -> SealedActivation {
+        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let otherCipher = FieldCipher(key: other.key, activationID: sealed.activationID)
+        let fields = try self.fields(of: sealed, cipher)
+        return SealedActivation(
+            activationID: sealed.activationID,
+            fields: sealed.fields.filter { !$0.isSealed }
+                + [try otherCipher.tag(of: fields.open)]
+                + (try fields.secret.map { try otherCipher.seal($0.value, name: $0.key) })
+        )
+    }
+
+    /// A value that tells this key from others without helping anybody find it.
+    ///
+    /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
+    /// keys is lost.
+    public func makeKeyCheck() throws -> [UInt8] {
+        try FieldCipher(key: self.key, activationID: "").seal(SecretBytes(copying: []), name: "key-check").bytes
+    }
+
+    /// Whether ``makeKeyCheck()`` made this value with the same key.
+    public func matches(keyCheck: [UInt8]) -> Bool {
+        let field = SealedActivation.Field(name: "key-check", isSealed: true, bytes: keyCheck)
+        return (try? FieldCipher(key: self.key, activationID: "").open(field)) != nil
+    }
+
+    private func fields(of sealed: SealedActivation, _ cipher: FieldCipher) throws -> RecordFields {
+        var fields = RecordFields()
+        var tag: SealedActivation.Field?
+        for field in sealed.fields {
+            if field.name == Self.openFieldsTag {
+                tag = field
+            } else if field.isSealed {
+                fields.secret[field.name] = try cipher.open(field)
+            } else {
+                fields.open[field.name] = field.bytes
+            }
+        }
+        guard let tag else { throw MobileTokenError.damaged(Self.openFieldsTag) }
+        try cipher.check(tag, of: fields.open)
+        return fields
+    }
+
+    /// Seals the values of one activation.
+    private struct FieldCipher {
+        /// Derived for the activation, so that random nonces stay safe: no more than 2³² values under one key, which an
+        /// activation that signs ten times a second reaches after thirteen years.
+        private let key: SecretBytes
+        private let activationID: [UInt8]
+
+        init(key: SecretBytes, activationID: String) {
+            self.activationID = Array(activationID.utf8)
+            self.key = HMACSHA256.derive(from: Array("activation:".utf8) + self.activationID, key: key)
+        }
+
+        func seal(_ secret: SecretBytes, name: String) throws -> SealedActivation.Field {
+            try self.seal(secret, name: name, associatedData: self.context(of: name))
+        }
+
+        func open(_ field: SealedActivation.Field) throws -> SecretBytes {
+            try self.open(field, associatedData: self.context(of: field.name))
+        }
+
+        func tag(of open: [String: [UInt8]]) throws -> SealedActivation.Field {
+            try self.seal(SecretBytes(copying: []), name: Sealing.openFieldsTag, associatedData: self.context(of: open))
+        }
+
+        func check(_ tag: SealedActivation.Field, of open: [String: [UInt8]]) throws {
+            _ = try self.open(tag, associatedData: self.context(of: open))
+        }
+
+        private func seal(
+            _ secret: SecretBytes,
+            name: String,
+            associatedData: [UInt8]
+        ) throws -> SealedActivation.Field {
+            let nonce = SecureRandom.bytes(AES256GCM.nonceByteCount)
+            let sealed = try AES256GCM.seal(secret, key: self.key, nonce: nonce, associatedData: associatedData)
+            return SealedActivation.Field(name: name, isSealed: true, bytes: nonce + sealed)
+        }
+
+        private func open(_ field: SealedActivation.Field, associatedData: [UInt8]) throws -> SecretBytes {
+            do {
+                return try AES256GCM.open(
+                    Array(field.bytes.dropFirst(AES256GCM.nonceByteCount)),
+                    key: self.key,
+                    nonce: Array(field.bytes.prefix(AES256GCM.nonceByteCount)),
+                    associatedData: associatedData
+                )
+            } catch {
+                throw MobileTokenError.damaged(field.name)
+            }
+        }
+
+        /// What a sealed field is bound to: version, activation and name, each with its length.
+        private func context(of name: String) -> [UInt8] {
+            var context = FieldWriter(version: Sealing.version)
+            context.append(self.activationID)
+            context.append(Array(name.utf8))
+            return context.bytes
+        }
+
+        /// What the tag is bound to: as a field of its name, and then to every open field in the order of names.
+        private func context(of open: [String: [UInt8]]) -> [UInt8] {
+            var context = FieldWriter(version: Sealing.version)
+            context.append(self.activationID)
+            context.append(Array(Sealing.openFieldsTag.utf8))
+            for (name, bytes) in open.sorted(by: { $0.key < $1.key }) {
+                context.append(Array(name.utf8))
+                context.append(bytes)
+            }
+            return context.bytes
+        }
+    }
+}
+
+/// Byte strings one after the other, each with its length before it, so that no two lists look alike.
+private struct FieldWriter {
+    private(set) var bytes: [UInt8]
+
+    init(version: UInt8) { self.bytes = [version] }
+
+    mutating func append(_ part: [UInt8]) {
+        withUnsafeBytes(of: UInt32(part.count).bigEndian) { self.bytes.append(contentsOf: $0) }
+        self.bytes.append(contentsOf: part)
+    }
+}
+
+extension MobileTokenError {
+    /// A stored value that is missing or fails authentication.
+    static func damaged(_ name: String) -> Self {
+        Self(.storeCorrupted, "The stored value '\(name)' is missing, damaged or was exchanged")
+    }
+}

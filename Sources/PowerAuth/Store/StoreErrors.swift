@@ -1,0 +1,36 @@
+extension MobileTokenError.Code {
+    /// The store holds an activation of this identifier already. Nothing was overwritten.
+    public static let activationAlreadyStored = Self("activationAlreadyStored")
+    /// The store holds no activation of this identifier.
+    public static let activationNotStored = Self("activationNotStored")
+
+    /// A file of the store cannot be opened, read or written; the message names the file and the reason.
+    public static let storeUnreadable = Self("storeUnreadable")
+    /// Others than the owner may read or write a file of the store, or it belongs to another user.
+    public static let storePermissions = Self("storePermissions")
+    /// The sealing key is not the one that the store was sealed with. Nothing was changed.
+    public static let storeWrongSealingKey = Self("storeWrongSealingKey")
+    /// There is no sealing key where the provider looks, or it is not 32 bytes long.
+    public static let storeSealingKeyMissing = Self("storeSealingKeyMissing")
+    /// There is no room left on the disk. What was stored before stands.
+    public static let storeFull = Self("storeFull")
+    /// The store may be read but not written. What was stored before stands.
+    public static let storeReadOnly = Self("storeReadOnly")
+    /// What is stored is damaged: not a database, or a value that fails authentication.
+    public static let storeCorrupted = Self("storeCorrupted")
+    /// The store was written by a newer version of this package. Nothing was changed.
+    public static let storeFromFuture = Self("storeFromFuture")
+    /// Other processes kept the store locked for too long. Nothing was changed; the call may be repeated.
+    public static let storeBusy = Self("storeBusy")
+    /// The store was closed before the call.
+    public static let storeClosed = Self("storeClosed")
+
+    /// The store was restored from a backup that is too old: the server has seen signatures that this state never made,
+    /// and more of them than can be made up for. The activation must be made anew.
+    public static let stateRolledBack = Self("stateRolledBack")
+}
+
+extension MobileTokenError {
+    static func alreadyStored() -> Self { Self(.activationAlreadyStored, "An activation of this identifier is stored") }
+    static func notStored() -> Self { Self(.activationNotStored, "No activation of this identifier is stored") }
+}

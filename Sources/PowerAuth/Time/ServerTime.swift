@@ -1,0 +1,76 @@
+package import Foundation
+internal import Synchronization
+
+/// The server's time, shared by all activations of one client.
+final class ServerTime: Sendable {
+    private let clocks: LocalClocks
+    private let synchronization = Mutex(TimeSynchronization())
+    private let measurement = SingleFlight<Void>()
+
+    init(clocks: LocalClocks) {
+        self.clocks = clocks
+    }
+
+    /// The server's date, as far as it is known.
+    var date: Date {
+        let reading = self.clocks.reading
+        return self.synchronization.withLock { $0.serverDate(at: reading) }
+    }
+
+    /// The server's date in milliseconds since 1970, as the protocol counts.
+    var milliseconds: Int64 { self.date.millisecondsSince1970 }
+
+    /// Whether the date rests on a measurement that still holds.
+    var isSynchronized: Bool {
+        let reading = self.clocks.reading
+        return !self.synchronization.withLock { $0.needsMeasurement(at: reading) }
+    }
+
+    /// Makes the next ``synchronize(_:)`` measure again. Until then the date is computed as before.
+    func distrust() {
+        self.synchronization.withLock { $0.distrust() }
+    }
+
+    /// Goes on with the date as computed so far, as if it had been measured badly: any real measurement is better.
+    func trustLocalClock() {
+        let reading = self.clocks.reading
+        self.synchronization.withLock { $0.assume(at: reading) }
+    }
+
+    /// Makes a call whose answer states the server's time, and learns from it.
+    func measuring<Answer>(
+        _ serverMilliseconds: (Answer) -> Int64,
+        _ call: () async throws -> Answer
+    ) async throws -> Answer {
+        let sent = self.clocks.reading
+        let answer = try await call()
+        let received = self.clocks.reading
+        let stated = Date(millisecondsSince1970: serverMilliseconds(answer))
+        self.synchronization.withLock { _ = $0.measure(serverDate: stated, sent: sent, received: received) }
+        return answer
+    }
+
+    /// Measures with `fetch` unless a measurement holds already. Concurrent callers share one.
+    func synchronize(_ fetch: @escaping @Sendable () async throws -> Int64) async throws {
+        guard !self.isSynchronized else { return }
+        try await self.measurement.run {
+            _ = try await self.measuring({ $0 }, fetch)
+        }
+    }
+}
+
+extension Date {
+    /// Dates outside this range have no place in the protocol, whose timestamps have at most fifteen digits.
+    private static let representable: ClosedRange<TimeInterval> = 0...999_999_999_999
+
+    /// Whole milliseconds since 1970, as the protocol counts.
+    package var millisecondsSince1970: Int64 {
+        let seconds = min(max(self.timeIntervalSince1970, Self.representable.lowerBound), Self.representable.upperBound)
+        return Int64((seconds * 1000).rounded(.down))
+    }
+
+    /// The date of a protocol timestamp.
+    package init(millisecondsSince1970 milliseconds: Int64) {
+        self.init(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
+    }
+}

@@ -1,0 +1,122 @@
+internal import Foundation
+
+/// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.
+///
+/// A value with rules and no clock; ``ServerTime`` feeds it readings.
+struct TimeSynchronization: Sendable {
+    /// Both local clocks at one instant.
+    struct Reading: Sendable {
+        /// Time since some fixed moment; never set, never steps back.
+        var monotonic: Duration
+        /// The date as the system believes it, which administrators and NTP may set.
+        var wall: Date
+    }
+
+    /// What became of a measurement.
+    enum Outcome: Equatable {
+        /// The server's date is now computed from this measurement.
+        case adopted
+        /// What is known already is as good or better.
+        case kept
+        /// The round trip took too long to say anything.
+        case discarded
+    }
+
+    /// A measurement over a longer round trip is thrown away.
+    static let longestRoundTrip: Duration = .seconds(16)
+    /// Smaller differences are left alone: the local clock is as good as the measurement.
+    static let smallestOffset: TimeInterval = 2
+    /// The dates that a protocol timestamp can name; anything else is not a server's time.
+    static let plausible = Date(millisecondsSince1970: 100_000_000)..<Date(millisecondsSince1970: 1_000_000_000_000_000)
+    /// The two local clocks drifting apart by this much means that one of them was set or stood still.
+    static let largestDrift: TimeInterval = 2
+
+    fileprivate struct Estimate {
+        /// Where both clocks stood when the answer arrived.
+        var reading: Reading
+        /// The server's date at that instant.
+        var serverDate: Date
+        var roundTrip: Duration
+    }
+
+    private var estimate: Estimate?
+    private var isDistrusted = false
+
+    /// The server's date at a reading: the wall clock's until a measurement says otherwise.
+    ///
+    /// Once measured it follows the monotonic clock, so a wall clock that is set afterwards changes nothing.
+    func serverDate(at reading: Reading) -> Date {
+        guard let estimate = self.estimate else { return reading.wall }
+        return estimate.serverDate + estimate.reading.elapsed(to: reading)
+    }
+
+    /// Whether another measurement is needed: none was made, or the local clocks no longer agree with each other.
+    ///
+    /// When they disagree, either the wall clock was set or the machine stood still without the monotonic clock
+    /// noticing; only the server can tell which.
+    func needsMeasurement(at reading: Reading) -> Bool {
+        guard let estimate = self.estimate, !self.isDistrusted else { return true }
+        return estimate.drift(to: reading) >= Self.largestDrift
+    }
+
+    /// Asks for another measurement, which then counts whatever its round trip.
+    mutating func distrust() {
+        self.isDistrusted = true
+    }
+
+    /// Takes the present idea of the server's time for a measurement of the poorest kind, when none is to be had.
+    mutating func assume(at reading: Reading) {
+        let date = self.serverDate(at: reading)
+        self.estimate = Estimate(reading: reading, serverDate: date, roundTrip: Self.longestRoundTrip)
+        self.isDistrusted = false
+    }
+
+    /// Takes in the time that the server stated in an answer.
+    ///
+    /// It is assumed to be of the middle of the round trip. The estimate with the shortest round trip is kept, unless
+    /// the new one shows that it is off by more than both can be wrong.
+    mutating func measure(serverDate stated: Date, sent: Reading, received: Reading) -> Outcome {
+        let roundTrip = received.monotonic - sent.monotonic
+        guard roundTrip >= .zero, roundTrip <= Self.longestRoundTrip, Self.plausible.contains(stated) else {
+            return .discarded
+        }
+
+        let measured = stated + roundTrip.seconds / 2
+        if let estimate = self.estimate, !self.needsMeasurement(at: received) {
+            let difference = abs(measured.timeIntervalSince(self.serverDate(at: received)))
+            let isBetter = roundTrip <= estimate.roundTrip
+            let uncertainty = max(Self.smallestOffset, (roundTrip.seconds + estimate.roundTrip.seconds) / 2)
+            guard isBetter || difference >= uncertainty else { return .kept }
+        }
+        let isOffset = abs(measured.timeIntervalSince(received.wall)) >= Self.smallestOffset
+        self.isDistrusted = false
+        self.estimate = Estimate(
+            reading: received,
+            serverDate: isOffset ? measured : received.wall,
+            roundTrip: roundTrip
+        )
+        return .adopted
+    }
+}
+
+extension TimeSynchronization.Reading {
+    /// Seconds on the monotonic clock.
+    fileprivate func elapsed(to later: Self) -> TimeInterval {
+        (later.monotonic - self.monotonic).seconds
+    }
+}
+
+extension TimeSynchronization.Estimate {
+    /// By how much the wall clock moved more, or less, than the monotonic one.
+    fileprivate func drift(to later: TimeSynchronization.Reading) -> TimeInterval {
+        abs(later.wall.timeIntervalSince(self.reading.wall) - self.reading.elapsed(to: later))
+    }
+}
+
+extension Duration {
+    /// As a floating-point number of seconds.
+    var seconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

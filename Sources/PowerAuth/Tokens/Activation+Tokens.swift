@@ -1,0 +1,165 @@
+internal import HTTPTransport
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// Tokens by name: created when needed, kept in the store, renewed once when the server refuses one.
+extension Activation {
+    /// The names of the tokens that the store holds for this activation, sorted.
+    public func tokenNames() async throws -> [String] {
+        try await self.storedRecord().tokens.keys.sorted()
+    }
+
+    /// Makes sure that a token of this name exists, creating it at the server when it does not.
+    ///
+    /// Tasks that ask for the same name at once share one creation, and the factors of the first of them.
+    public func requestToken(_ name: String, with authentication: Authentication = .possession) async throws {
+        _ = try await self.token(name, with: authentication)
+    }
+
+    /// Removes a token at the server and here. Does nothing when there is none of this name.
+    public func removeToken(_ name: String) async throws {
+        try self.checkNotRemoved()
+        guard let token = try await self.storedRecord().tokens[name] else { return }
+        let body = try Wire.encode(Wire.Request(requestObject: TokenRemoval(tokenId: token.id)))
+        let request = SignedRequest(
+            path: "/pa/v3/token/remove",
+            uriID: "/pa/token/remove",
+            keys: try await self.signingKeys(for: .possession),
+            body: { RequestBody(bytes: body) }
+        )
+        try await self.send(request) { _ in
+            try await self.forgetToken(name, token)
+        }
+    }
+
+    /// Forgets a token here; it stays valid at the server.
+    public func removeTokenLocally(_ name: String) async throws {
+        self.tokenCache[name] = nil
+        try await self.updateRecord { $0.tokens[name] = nil }
+    }
+
+    /// The `X-PowerAuth-Token` header of one request.
+    nonisolated func tokenHeader(_ token: ActivationRecord.Token) -> String {
+        TokenHeader(
+            tokenID: token.id,
+            secret: token.secret,
+            nonce: self.server.randomness.bytes(16),
+            timestamp: self.server.time.milliseconds,
+            version: self.identity.version
+        ).value
+    }
+
+    /// Posts with a token, and once more with a new one when the server refuses it.
+    ///
+    /// - Parameter body: Makes the body anew for each attempt: an encrypted one may be used once.
+    func postWithToken(
+        _ name: String,
+        path: String,
+        headers: HTTPHeaders,
+        body: @Sendable () async throws -> RequestBody
+    ) async throws -> [UInt8] {
+        try self.checkNotRemoved()
+        let token = try await self.token(name, with: .possession)
+        try await self.server.synchronizeTime()  // after the token, whose creation may have told the time
+        do {
+            return try await self.post(path, headers: headers, body: try await body(), token: token)
+        } catch let error as MobileTokenError where error.code == .authenticationFailed {
+            // The server forgot the token, or our idea of its time is wrong.
+            self.server.time.distrust()
+            try await self.server.synchronizeTime()
+            let renewed = try await self.replaceToken(name, refused: token)
+            self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
+            return try await self.post(path, headers: headers, body: try await body(), token: renewed)
+        }
+    }
+
+    private func post(
+        _ path: String,
+        headers: HTTPHeaders,
+        body: RequestBody,
+        token: ActivationRecord.Token
+    ) async throws -> [UInt8] {
+        var headers = headers
+        headers[TokenHeader.name] = self.tokenHeader(token)
+        headers[EncryptionHeader.name] = body.encryptionHeader
+        let answer = try await self.server.post(path, headers: headers, body: body.bytes)
+        return try MobileTokenError.reading(path) { try body.open(answer) }
+    }
+}
+
+// MARK: - Finding, creating, replacing
+
+extension Activation {
+    private func token(_ name: String, with authentication: Authentication) async throws -> ActivationRecord.Token {
+        if let token = self.tokenCache[name] { return token }
+        let stored = try await self.storedRecord().tokens[name]
+        // Another task may have created one, or the activation been removed, while the store was read.
+        try self.checkNotRemoved()
+        if let token = self.tokenCache[name] ?? stored {
+            self.tokenCache[name] = token
+            return token
+        }
+        return try await self.createToken(name, with: authentication)
+    }
+
+    private func createToken(
+        _ name: String,
+        with authentication: Authentication
+    ) async throws -> ActivationRecord.Token {
+        let flight = self.tokenFlights[name] ?? SingleFlight()
+        self.tokenFlights[name] = flight
+        return try await flight.run { try await self.fetchToken(name, with: authentication) }
+    }
+
+    private func fetchToken(
+        _ name: String,
+        with authentication: Authentication
+    ) async throws -> ActivationRecord.Token {
+        // A creation that ended between the caller's look and this flight's start left its token here.
+        if let token = self.tokenCache[name] { return token }
+        let path = "/pa/v3/token/create"
+        let request = SignedRequest(
+            path: path,
+            uriID: "/pa/token/create",
+            keys: try await self.signingKeys(for: authentication),
+            body: { try await self.encryptionKeys.encrypt(Array("{}".utf8), for: .tokenCreate) }
+        )
+        return try await self.send(request) { answer in
+            let created = try Wire.decode(CreatedToken.self, from: answer, of: path)
+            guard let secret = Base64.decodeSecret(created.tokenSecret) else {
+                throw MobileTokenError.invalidResponse("The answer of \(path) holds no token secret")
+            }
+            let token = ActivationRecord.Token(id: created.tokenId, secret: secret)
+            // Kept even when nobody waits any more: the server has it now, and the next request can use it.
+            try await self.updateRecord { $0.tokens[name] = token }
+            await self.remember(token, as: name)
+            return token
+        }
+    }
+
+    private func replaceToken(_ name: String, refused: ActivationRecord.Token) async throws -> ActivationRecord.Token {
+        // Another task, or another process by way of the store, may have replaced it already.
+        if let token = self.tokenCache[name], token != refused { return token }
+        try await self.forgetToken(name, refused)
+        return try await self.token(name, with: .possession)
+    }
+
+    /// Forgets a token unless another one has taken its name.
+    private func forgetToken(_ name: String, _ token: ActivationRecord.Token) async throws {
+        if self.tokenCache[name] == token { self.tokenCache[name] = nil }
+        try await self.updateRecord { record in
+            if record.tokens[name] == token { record.tokens[name] = nil }
+        }
+    }
+
+    private func remember(_ token: ActivationRecord.Token, as name: String) {
+        guard self.isPresent else { return }
+        self.tokenCache[name] = token
+    }
+
+    private struct TokenRemoval: Encodable { let tokenId: String }
+    private struct CreatedToken: Decodable {
+        let tokenId: String
+        let tokenSecret: String
+    }
+}

@@ -1,0 +1,135 @@
+public import Foundation
+
+/// A JSON number with the digits it was written with.
+///
+/// `2199.40` stays `2199.40`: what people approve is shown as the server sent it, and no amount passes through a binary
+/// floating-point number. Equality compares the text, so `1.0` and `1` differ; compare ``decimal`` for the value.
+public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
+    /// The number as JSON text, such as `-12.50` or `1e3`.
+    public let literal: String
+
+    /// Takes a text that is exactly one JSON number; anything else is nil.
+    public init?(literal: String) {
+        let bytes = Array(literal.utf8)
+        guard Self.endOfLiteral(in: bytes, from: 0) == bytes.count else { return nil }
+        self.literal = literal
+    }
+
+    /// An integer.
+    public init(_ value: some BinaryInteger) {
+        self.literal = String(value)
+    }
+
+    /// A decimal, which must not be NaN.
+    public init?(_ value: Decimal) {
+        self.init(literal: value.description)
+    }
+
+    /// The shortest text that gives this floating-point number again; infinities and NaN are nil.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        self.init(literal: value.description)
+    }
+
+    init(scanned literal: String) {
+        self.literal = literal
+    }
+
+    /// The literal.
+    public var description: String { self.literal }
+}
+
+extension JSONNumber {
+    /// The value with every digit, or nil when a `Decimal` cannot hold it exactly (it has 38 digits).
+    public var decimal: Decimal? {
+        guard let parts = self.parts() else { return nil }
+        if let small = UInt64(parts.digits) {
+            return Self.decimal(Decimal(small), parts)
+        }
+        guard parts.digits.count <= 38, let significand = Decimal(string: parts.digits) else { return nil }
+        return Self.decimal(significand, parts)
+    }
+
+    /// The value, when it is a whole number that fits. `5.0` and `5e2` are whole numbers.
+    public var int64: Int64? {
+        // A plain integer is its own text.
+        if let value = Int64(self.literal) { return value }
+        guard let parts = self.parts(), (0...18).contains(parts.exponent) else { return nil }
+        return Int64((parts.isNegative ? "-" : "") + parts.digits + String(repeating: "0", count: parts.exponent))
+    }
+
+    /// The nearest floating-point number. Not for amounts.
+    public var double: Double { Double(self.literal) ?? .nan }
+
+    fileprivate struct Parts {
+        var isNegative: Bool
+        /// Without zeros on either side; zero is `0`.
+        var digits: String
+        var exponent: Int
+    }
+
+    /// The number as `digits × 10^exponent`, or nil when the exponent is beyond all use.
+    private func parts() -> Parts? {
+        var digits: [UInt8] = []
+        var exponent = 0
+        var isFraction = false
+        var rest = self.literal.utf8[...]
+        let isNegative = rest.first == UInt8(ascii: "-")
+        if isNegative { rest.removeFirst() }
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "."): isFraction = true
+            case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                guard let written = Int(Substring(rest)), abs(written) <= 1_000_000 else {
+                    return digits.allSatisfy { $0 == UInt8(ascii: "0") } ? Parts.zero : nil
+                }
+                exponent += written
+                rest = rest[rest.endIndex...]
+            default:
+                digits.append(byte)
+                if isFraction { exponent -= 1 }
+            }
+        }
+        while digits.last == UInt8(ascii: "0") {
+            digits.removeLast()
+            exponent += 1
+        }
+        let significant = digits.drop { $0 == UInt8(ascii: "0") }
+        if significant.isEmpty { return Parts.zero }
+        return Parts(isNegative: isNegative, digits: String(decoding: significant, as: UTF8.self), exponent: exponent)
+    }
+
+    private static func decimal(_ significand: Decimal, _ parts: Parts) -> Decimal? {
+        guard (-128...127).contains(parts.exponent) else { return nil }
+        return Decimal(sign: parts.isNegative ? .minus : .plus, exponent: parts.exponent, significand: significand)
+    }
+
+    /// Where the number that begins at `start` ends, or nil when there is none.
+    package static func endOfLiteral(in bytes: [UInt8], from start: Int) -> Int? {
+        var position = start
+        func digits() -> Bool {
+            let first = position
+            while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] { position += 1 }
+            return position > first
+        }
+        func skip(_ characters: UInt8...) -> Bool {
+            guard position < bytes.count, characters.contains(bytes[position]) else { return false }
+            position += 1
+            return true
+        }
+        _ = skip(UInt8(ascii: "-"))
+        let isZero = position < bytes.count && bytes[position] == UInt8(ascii: "0")
+        let firstDigit = position
+        guard digits(), !isZero || position == firstDigit + 1 else { return nil }
+        if skip(UInt8(ascii: ".")), !digits() { return nil }
+        if skip(UInt8(ascii: "e"), UInt8(ascii: "E")) {
+            _ = skip(UInt8(ascii: "+"), UInt8(ascii: "-"))
+            if !digits() { return nil }
+        }
+        return position
+    }
+}
+
+extension JSONNumber.Parts {
+    fileprivate static let zero = Self(isNegative: false, digits: "0", exponent: 0)
+}

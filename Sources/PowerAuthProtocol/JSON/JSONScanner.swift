@@ -1,0 +1,189 @@
+/// Checks a JSON text byte by byte and writes its index. It uses no recursion, so a nesting bomb meets only the limit.
+struct JSONScanner {
+    private let bytes: [UInt8]
+    private let limits: JSONLimits
+    private var position = 0
+    private var nodes: [JSONNode] = []
+    /// The indices of the arrays and objects that are not closed yet.
+    private var open: [Int] = []
+
+    init(bytes: [UInt8], limits: JSONLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
+
+    mutating func scan() throws(JSONError) -> [JSONNode] {
+        guard self.bytes.count <= self.limits.maximumByteCount else {
+            throw JSONError(.tooLarge, at: self.limits.maximumByteCount)
+        }
+        self.nodes.reserveCapacity(self.bytes.count / 12 + 1)
+        self.skipWhitespace()
+        try self.scanValue()
+        while let container = self.open.last {
+            try self.scanNextPart(of: container)
+        }
+        self.skipWhitespace()
+        guard self.position == self.bytes.count else { throw self.unexpected() }
+        return self.nodes
+    }
+
+    /// Reads one element or member of the innermost open array or object, or closes it.
+    private mutating func scanNextPart(of container: Int) throws(JSONError) {
+        let isObject = self.nodes[container].kind == .object
+        self.skipWhitespace()
+        if self.peek() == UInt8(ascii: isObject ? "}" : "]") {
+            self.position += 1
+            self.nodes[container].end = UInt32(self.position)
+            self.nodes[container].next = UInt32(self.nodes.count)
+            self.open.removeLast()
+            return
+        }
+        let isFirst = self.nodes.count == container + 1
+        if !isFirst {
+            try self.consume(UInt8(ascii: ","))
+            self.skipWhitespace()
+        }
+        if isObject {
+            try self.scanString()
+            self.skipWhitespace()
+            try self.consume(UInt8(ascii: ":"))
+            self.skipWhitespace()
+        }
+        try self.scanValue()
+    }
+
+    private mutating func scanValue() throws(JSONError) {
+        guard let first = self.peek() else { throw self.unexpected() }
+        switch first {
+        case UInt8(ascii: "\""): try self.scanString()
+        case UInt8(ascii: "{"): try self.openContainer(.object)
+        case UInt8(ascii: "["): try self.openContainer(.array)
+        case UInt8(ascii: "t"): try self.scanWord("true", .true)
+        case UInt8(ascii: "f"): try self.scanWord("false", .false)
+        case UInt8(ascii: "n"): try self.scanWord("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try self.scanNumber()
+        default: throw self.unexpected()
+        }
+    }
+
+    private mutating func openContainer(_ kind: JSONNode.Kind) throws(JSONError) {
+        guard self.open.count < self.limits.maximumDepth else { throw JSONError(.tooDeep, at: self.position) }
+        self.open.append(self.nodes.count)
+        self.append(kind, from: self.position, to: self.position)
+        self.position += 1
+    }
+
+    private mutating func scanWord(_ word: StaticString, _ kind: JSONNode.Kind) throws(JSONError) {
+        let start = self.position
+        for character in word.description.utf8 { try self.consume(character) }
+        self.append(kind, from: start, to: self.position)
+    }
+
+    private mutating func scanNumber() throws(JSONError) {
+        let start = self.position
+        guard let end = JSONNumber.endOfLiteral(in: self.bytes, from: start) else {
+            throw JSONError(.invalidNumber, at: start)
+        }
+        self.position = end
+        self.append(.number, from: start, to: end)
+    }
+
+    private mutating func scanString() throws(JSONError) {
+        try self.consume(UInt8(ascii: "\""))
+        let start = self.position
+        var isEscaped = false
+        while self.position < self.bytes.count {
+            let byte = self.bytes[self.position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                self.append(.string, from: start, to: self.position, isEscaped: isEscaped)
+                self.position += 1
+                return
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                try self.skipEscape()
+            case 0x20..<0x80:
+                self.position += 1
+            case 0x80...:
+                guard let length = UTF8Sequence.length(in: self.bytes, at: self.position) else {
+                    throw JSONError(.invalidUTF8, at: self.position)
+                }
+                self.position += length
+            default:
+                throw JSONError(.controlCharacter, at: self.position)
+            }
+        }
+        throw JSONError(.unexpectedEnd, at: self.position)
+    }
+
+    /// Whether the halves of a surrogate pair belong together is left to the reader of the string: the text around an
+    /// unreadable string is still good JSON.
+    private mutating func skipEscape() throws(JSONError) {
+        let start = self.position
+        self.position += 1
+        switch self.peek() {
+        case UInt8(ascii: "u"):
+            guard JSONString.hexadecimal(in: self.bytes, at: self.position + 1) != nil else {
+                throw JSONError(.invalidEscape, at: start)
+            }
+            self.position += 5
+        case let character? where JSONString.unescaped(character) != nil:
+            self.position += 1
+        default:
+            throw JSONError(.invalidEscape, at: start)
+        }
+    }
+
+    private mutating func append(_ kind: JSONNode.Kind, from start: Int, to end: Int, isEscaped: Bool = false) {
+        // 32 bits suffice: the byte limit is below them, and there are fewer values than bytes.
+        let next = UInt32(self.nodes.count + 1)
+        self.nodes.append(
+            JSONNode(kind: kind, isEscaped: isEscaped, start: UInt32(start), end: UInt32(end), next: next)
+        )
+    }
+
+    private mutating func skipWhitespace() {
+        while self.position < self.bytes.count {
+            switch self.bytes[self.position] {
+            case 0x20, 0x0A, 0x0D, 0x09: self.position += 1
+            default: return
+            }
+        }
+    }
+
+    private func peek() -> UInt8? {
+        self.position < self.bytes.count ? self.bytes[self.position] : nil
+    }
+
+    private mutating func consume(_ character: UInt8) throws(JSONError) {
+        guard self.peek() == character else { throw self.unexpected() }
+        self.position += 1
+    }
+
+    private func unexpected() -> JSONError {
+        JSONError(self.position < self.bytes.count ? .unexpectedCharacter : .unexpectedEnd, at: self.position)
+    }
+}
+
+/// Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+package enum UTF8Sequence {
+    /// The length of the character that begins at `offset`, which must be inside the bytes; nil if it is none.
+    package static func length(in bytes: [UInt8], at offset: Int) -> Int? {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch bytes[offset] {
+        case 0x00...0x7F: return 1
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: return nil
+        }
+        guard offset + length <= bytes.count, second ~= bytes[offset + 1] else { return nil }
+        for next in bytes[(offset + 2)..<(offset + length)] where next & 0xC0 != 0x80 { return nil }
+        return length
+    }
+}

@@ -1,0 +1,87 @@
+/// The escapes of JSON strings, both ways.
+enum JSONString {
+    /// What the character after a backslash stands for; nil for `u` and for what is no escape.
+    static func unescaped(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): character
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: nil
+        }
+    }
+
+    /// The four hexadecimal digits at `offset`.
+    static func hexadecimal(in bytes: [UInt8], at offset: Int) -> UInt16? {
+        guard offset + 4 <= bytes.count else { return nil }
+        var value: UInt16 = 0
+        for byte in bytes[offset..<(offset + 4)] {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt16(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt16(byte - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt16(byte - UInt8(ascii: "A") + 10)
+            default: return nil
+            }
+        }
+        return value
+    }
+
+    /// The text of a scanned string that has escapes; nil when it has half a surrogate pair.
+    static func unescaped(_ range: Range<Int>, of bytes: [UInt8]) -> String? {
+        var text: [UInt8] = []
+        text.reserveCapacity(range.count)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let byte = bytes[position]
+            guard byte == UInt8(ascii: "\\") else {
+                text.append(byte)
+                position += 1
+                continue
+            }
+            if let character = self.unescaped(bytes[position + 1]) {
+                text.append(character)
+                position += 2
+            } else {
+                guard let (scalar, length) = self.escapedScalar(in: bytes, at: position) else { return nil }
+                text.append(contentsOf: String(scalar).utf8)
+                position += length
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A character written as `\uXXXX`, or as two of them, with the length of its escape.
+    private static func escapedScalar(in bytes: [UInt8], at offset: Int) -> (Unicode.Scalar, length: Int)? {
+        guard let first = self.hexadecimal(in: bytes, at: offset + 2) else { return nil }
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        guard UTF16.isLeadSurrogate(first), offset + 12 <= bytes.count, bytes[offset + 6] == UInt8(ascii: "\\"),
+            bytes[offset + 7] == UInt8(ascii: "u"), let second = self.hexadecimal(in: bytes, at: offset + 8),
+            UTF16.isTrailSurrogate(second)
+        else { return nil }
+        let value = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+        return Unicode.Scalar(value).map { ($0, 12) }
+    }
+
+    /// Appends a string with its quotes. Only what must be escaped is.
+    static func append(_ string: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x08: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
+            case 0x09: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+            case 0x0A: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case 0x0C: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
+            case 0x0D: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+            case 0x00..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                bytes += "\\u00".utf8
+                bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

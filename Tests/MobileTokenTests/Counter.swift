@@ -1,0 +1,10 @@
+import Synchronization
+
+/// Counts from any number of tasks.
+final class Counter: Sendable {
+    private let count = Mutex(0)
+
+    var value: Int { self.count.withLock { $0 } }
+
+    func increment() { self.count.withLock { $0 += 1 } }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import MobileToken
+import MobileTokenTesting
+import PowerAuth
+import PowerAuthProtocol
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct OperationListTests {
+    @Test func readsAListWithTheServersTime() throws {
+        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, ServerJSON.operation]))
+        #expect(list.operations.count == 2)
+        #expect(list.currentTimestamp?.timeIntervalSince1970 == 1_676_032_242)
+        #expect(list.issues.isEmpty)
+    }
+
+    @Test func oneBrokenOperationOfAHundredCostsOnlyItself() throws {
+        var operations = (0..<100).map { ServerJSON.operation.with("id", .string("\($0)")) }
+        operations[41] = operations[41].with("formData", "title", nil)
+        let list = try OperationList(parsing: ServerJSON.list(operations))
+        #expect(list.operations.map(\.id) == (0..<100).filter { $0 != 41 }.map { "\($0)" })
+        #expect(list.issues.map(\.path) == ["responseObject[41].formData.title"])
+        #expect(list.issues.map(\.reason) == [.missing])
+    }
+
+    @Test(arguments: [nil, "operation", 5, true, [], [:]] as [JSONValue])
+    func whatIsNoOperationIsAnIssueWithItsJSON(value: JSONValue) throws {
+        let list = try OperationList(parsing: ServerJSON.list([value, ServerJSON.operation]))
+        #expect(list.operations.count == 1)
+        #expect(list.issues.count == 1)
+        #expect(list.issues.first?.path.hasPrefix("responseObject[0]") == true)
+    }
+
+    @Test func issuesInsideOperationsNameTheirPlaceInTheAnswer() throws {
+        let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
+        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken]))
+        #expect(list.operations.count == 2)
+        #expect(list.issues.map(\.path) == ["responseObject[1].formData.attributes[0].note"])
+        #expect(list.operations[1].issues == list.issues)
+    }
+
+    @Test(arguments: [nil, .null, 1_676_032_242_000, "2023-02-10T12:30:42", "now", [:]] as [JSONValue?])
+    func anUnreadableTimeIsNil(timestamp: JSONValue?) throws {
+        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation], timestamp: timestamp))
+        #expect(list.currentTimestamp == nil)
+        #expect(list.operations.count == 1)
+        #expect(list.issues.isEmpty == (timestamp == nil || timestamp == .null))
+    }
+
+    @Test(arguments: [
+        "", "null", "[]", "{}", #"{"status":"OK"}"#, #"{"status":"OK","responseObject":{"empty":true}}"#,
+        #"{"status":"OK","responseObject":null}"#, #"{"status":"OK","responseObject":"list"}"#,
+        #"{"responseObject":[]}"#, #"{"status":"ok","responseObject":[]}"#, #"{"status":"ERROR","responseObject":[]}"#,
+        #"{"status":"O\u212A","responseObject":[]}"#, #"{"status":"OK","status":"ERROR","responseObject":[]}"#,
+        #"{"status":"OK","responseObject":[],"responseObject":[]}"#, #"{"status":"OK","responseObject":[]"#, "<html>",
+    ])
+    func whatIsNoListIsAnInvalidResponse(answer: String) {
+        let error = #expect(throws: MobileTokenError.self) { try OperationList(parsing: [UInt8](answer)) }
+        #expect(error?.code.description == "invalidResponse")
+    }
+
+    @Test func invalidUTF8IsAnInvalidResponse() {
+        var answer = ServerJSON.list([ServerJSON.operation])
+        answer[answer.count / 2] = 0xFF
+        #expect(throws: MobileTokenError.self) { try OperationList(parsing: answer) }
+    }
+
+    @Test func readsTenThousandOperations() throws {
+        let operations = (0..<10_000).map { ServerJSON.operation.with("id", .string("\($0)")) }
+        let list = try OperationList(parsing: ServerJSON.list(operations))
+        #expect(list.operations.count == 10_000)
+        #expect(list.operations.last?.id == "9999")
+    }
+
+    @Test func reportsTenThousandBrokenOperations() throws {
+        let list = try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 10_000)))
+        #expect(list.operations.isEmpty)
+        #expect(list.issues.count == 10_000)
+        #expect(list.issues.last?.path == "responseObject[9999]")
+    }
+
+    @Test func withstandsBombs() throws {
+        let megabyte = String(repeating: "x", count: 1_000_000)
+        let long = ServerJSON.operation.with("formData", "message", .string(megabyte))
+        #expect(try OperationList(parsing: ServerJSON.list([long])).operations.first?.formData.message == megabyte)
+        let bomb = #"{"status":"OK","responseObject":"# + String(repeating: "[", count: 1_000_000)
+        #expect(throws: MobileTokenError.self) { try OperationList(parsing: [UInt8](bomb)) }
+        let huge = #"{"status":"OK","responseObject":[1e999999999999999999999999,-0,1E400]}"#
+        #expect(try OperationList(parsing: [UInt8](huge)).issues.count == 3)
+    }
+
+    @Test func oneOperationIsReadFromItsAnswer() throws {
+        #expect(try UserOperation(answer: ServerJSON.object(ServerJSON.operation)).name == "authorize_payment")
+        for object: JSONValue in [nil, [], [:], "text"] {
+            let error = #expect(throws: MobileTokenError.self) { try UserOperation(answer: ServerJSON.object(object)) }
+            #expect(error?.code.description == "invalidResponse")
+        }
+    }
+
+    @Test func errorsNameThePlaceAndNotTheContent() {
+        let json = ServerJSON.object(ServerJSON.operation.with("operationCreated", "secret-looking"))
+        let error = #expect(throws: MobileTokenError.self) { try UserOperation(answer: json) }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("responseObject.operationCreated"))
+        #expect(!text.contains("secret-looking"))
+    }
+
+    // MARK: Fuzzing
+
+    @Test func mutationsOfAGoodListGiveAListOrAnError() {
+        var random = SeededGenerator.announced()
+        let good = ServerJSON.list([
+            ServerJSON.operation(
+                ui: [
+                    "preApprovalScreens": [["type": "INFO", "heading": "H", "message": "M", "elements": []]],
+                    "postApprovalScreen": ["type": "GENERIC", "heading": "H", "message": "M"],
+                ]
+            ),
+            ServerJSON.operation(attributes: [
+                "type": "AMOUNT", "id": "1", "label": "L", "amount": 1.5, "currency": "CZK",
+            ]),
+        ])
+        var accepted = 0
+        for _ in 0..<1_500 {
+            var answer = good
+            for _ in 0...Int.random(in: 0...2, using: &random) {
+                let index = Int.random(in: 0..<answer.count, using: &random)
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: answer[index] ^= 1 << UInt8.random(in: 0...7, using: &random)
+                case 1: answer.remove(at: index)
+                default: answer.insert(UInt8.random(in: 0...255, using: &random), at: index)
+                }
+            }
+            guard let list = try? OperationList(parsing: answer) else { continue }
+            accepted += 1
+            // Whatever was taken has all that a decision needs, and everything else is accounted for.
+            #expect(list.operations.allSatisfy { !$0.id.isEmpty })
+            #expect(list.operations.count + list.issues.count >= 2)
+        }
+        #expect(accepted > 0)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import MobileToken
+import PowerAuthProtocol
+import Testing
+
+@Suite struct RequestBodyTests {
+    private func text(_ body: [UInt8]) -> String { String(decoding: body, as: UTF8.self) }
+
+    @Test func anAuthorizationSendsTheDataExactlyAsTheyCame() throws {
+        let data = "A1*A100CZK*é\u{301}\"\\/\u{1F600}\t"
+        let body = RequestBody.authorize(LocalOperation(id: "1", data: data), sent: Date(timeIntervalSince1970: 0))
+        #expect(self.text(body) == #"{"requestObject":{"id":"1","data":"A1*A100CZK*é"# + "\u{301}" + #"\"\\/😀\t"}}"#)
+        let sent = try #require(try JSONValue(parsing: body)["requestObject"]?["data"]?.string)
+        #expect(Array(sent.utf8) == Array(data.utf8))
+    }
+
+    @Test func anAuthorizationCarriesTheProximityCheckAndData() throws {
+        let operation = LocalOperation(
+            id: "1",
+            data: "A1",
+            proximityCheck: ProximityCheck(
+                totp: "12345678",
+                source: .qrCode,
+                received: Date(timeIntervalSince1970: 1_530_542_593.9)
+            ),
+            mobileTokenData: ["screens": [["id": "s1", "ms": 1200]]]
+        )
+        let body = RequestBody.authorize(operation, sent: Date(timeIntervalSince1970: 1_530_542_600))
+        #expect(
+            try JSONValue(parsing: body) == [
+                "requestObject": [
+                    "id": "1", "data": "A1",
+                    "proximityCheck": [
+                        "otp": "12345678", "type": "QR_CODE", "timestampReceived": "2018-07-02T14:43:13+0000",
+                        "timestampSent": "2018-07-02T14:43:20+0000",
+                    ],
+                    "mobileTokenData": ["screens": [["id": "s1", "ms": 1200]]],
+                ]
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        (RejectionReason.unknown, "UNKNOWN"), (.incorrectData, "INCORRECT_DATA"),
+        (.unexpectedOperation, "UNEXPECTED_OPERATION"), (.preApproval, "PREAPPROVAL"),
+        ("POSSIBLE_FRAUD", "POSSIBLE_FRAUD"),
+    ])
+    func rejectionsSendTheirReason(reason: RejectionReason, text: String) {
+        let operation = LocalOperation(id: "1", data: "A1")
+        let body = RequestBody.reject(operation, reason: reason)
+        #expect(self.text(body) == #"{"requestObject":{"id":"1","reason":"\#(text)"}}"#)
+        var told = operation
+        told.mobileTokenData = ["a": 1]
+        #expect(
+            self.text(RequestBody.reject(told, reason: reason))
+                == #"{"requestObject":{"id":"1","reason":"\#(text)","mobileTokenData":{"a":1}}}"#
+        )
+    }
+
+    @Test func theOtherRequestsAreEnvelopesToo() {
+        #expect(self.text(RequestBody.empty) == "{}")
+        #expect(self.text(RequestBody.id("a\"b")) == #"{"requestObject":{"id":"a\"b"}}"#)
+        #expect(
+            self.text(RequestBody.inboxPage(0, size: 100, onlyUnread: false))
+                == #"{"requestObject":{"page":0,"size":100,"onlyUnread":false}}"#
+        )
+        #expect(
+            self.text(RequestBody.pushRegistration(platform: "apns", token: "5FBC"))
+                == #"{"requestObject":{"platform":"apns","token":"5FBC"}}"#
+        )
+    }
+
+    @Test func localOperationsAreCodable() throws {
+        let operation = LocalOperation(
+            id: "1",
+            data: "A1",
+            proximityCheck: ProximityCheck(totp: "1", source: .deepLink, received: Date(timeIntervalSince1970: 5)),
+            mobileTokenData: ["a": [1, nil]]
+        )
+        #expect(try JSONDecoder().decode(LocalOperation.self, from: JSONEncoder().encode(operation)) == operation)
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import MobileToken
+import Testing
+
+@Suite struct OperationListStateTests {
+    private let now = UserOperation.sampleDate
+
+    private func state(_ ids: String...) -> OperationListState {
+        var state = OperationListState()
+        let fetch = state.fetchBegan()
+        _ = state.fetched(ids.map { .sample($0) }, by: fetch, at: self.now)
+        return state
+    }
+
+    @Test func aFetchedListIsComparedWithTheOneBefore() throws {
+        var state = OperationListState()
+        let before = [UserOperation.sample("a"), .sample("b"), .sample("c", expiresIn: 10), .sample("d")]
+        let possibleFirst = state.fetched(before, by: state.fetchBegan(), at: self.now)
+        let first = try #require(possibleFirst)
+        #expect(first.addedIDs == ["a", "b", "c", "d"])
+
+        let after = [UserOperation.sample("e"), .sample("a"), .sample("d", name: "login"), .sample("f")]
+        let possibleSecond = state.fetched(after, by: state.fetchBegan(), at: self.now + 11)
+        let second = try #require(possibleSecond)
+        #expect(second.operations == after)
+        #expect(second.addedIDs == ["e", "f"])
+        #expect(second.updated == [.init(old: .sample("d"), new: .sample("d", name: "login"))])
+        #expect(
+            second.removed == [
+                .init(operation: .sample("b"), reason: .disappeared),
+                .init(operation: .sample("c", expiresIn: 10), reason: .expired),
+            ]
+        )
+        #expect(second.source == .fetch)
+    }
+
+    @Test func anEqualOrMerelyReorderedListIsNoChange() {
+        var state = self.state("a", "b", "c")
+        #expect(state.fetched(state.operations, by: state.fetchBegan(), at: self.now) == nil)
+        #expect(state.fetched(state.operations.reversed(), by: state.fetchBegan(), at: self.now) == nil)
+        #expect(state.operations.map(\.id) == ["c", "b", "a"])
+    }
+
+    @Test func randomListsAreComparedAsByDefinition() {
+        for _ in 0..<60 {
+            let before = (0..<40).filter { _ in Bool.random() }.shuffled().map { UserOperation.sample("\($0)") }
+            var after = (0..<40).filter { _ in Bool.random() }.map {
+                UserOperation.sample("\($0)", name: Int.random(in: 0..<5) == 0 ? "login" : "payment")
+            }
+            if Bool.random() { after.shuffle() }
+            let difference = OperationListDifference(from: before, to: after)
+            let old = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0) })
+            let new = Dictionary(uniqueKeysWithValues: after.map { ($0.id, $0) })
+            #expect(difference.added == after.filter { old[$0.id] == nil })
+            #expect(difference.removed == before.filter { new[$0.id] == nil })
+            let updates = after.filter { old[$0.id] != nil && old[$0.id] != $0 }
+            #expect(Set(difference.updated.map(\.new)) == Set(updates))
+            #expect(difference.updated.allSatisfy { old[$0.new.id] == $0.old })
+        }
+    }
+
+    @Test(arguments: [
+        (OperationListChange.RemovalReason.authorized, OperationListChange.Source.authorization),
+        (.rejected, .rejection),
+    ])
+    func aDecisionRemovesTheOperationForItsOwnReason(
+        reason: OperationListChange.RemovalReason,
+        source: OperationListChange.Source
+    ) throws {
+        var state = self.state("a", "b")
+        state.decisionBegan("a")
+        let possibleChange = state.decided("a", reason, source: source)
+        let change = try #require(possibleChange)
+        #expect(change.removed == [.init(operation: .sample("a"), reason: reason)])
+        #expect(change.source == source)
+        #expect(change.operationIDs == ["b"])
+    }
+
+    @Test func aListOnItsWayDuringADecisionDoesNotBringTheOperationBack() {
+        var state = self.state("a", "b")
+        let fetch = state.fetchBegan()
+        state.decisionBegan("a")
+        _ = state.decided("a", .authorized, source: .authorization)
+        #expect(state.fetched([.sample("a"), .sample("b")], by: fetch, at: self.now) == nil)
+        #expect(state.operations.map(\.id) == ["b"])
+        // The next list is newer than the decision, so it is believed.
+        #expect(state.fetched([.sample("a")], by: state.fetchBegan(), at: self.now)?.addedIDs == ["a"])
+    }
+
+    @Test func aListThatAlreadyShowsTheDecisionLeavesTheReasonToTheDecision() throws {
+        var state = self.state("a", "b")
+        state.decisionBegan("a")
+        #expect(state.fetched([.sample("b")], by: state.fetchBegan(), at: self.now) == nil)
+        #expect(state.operations.map(\.id) == ["a", "b"])
+        let possibleChange = state.decided("a", .authorized, source: .authorization)
+        let change = try #require(possibleChange)
+        #expect(change.removed.map(\.reason) == [.authorized])
+    }
+
+    @Test func anOperationMissingWhileItsDecisionFailsLeavesThen() throws {
+        var state = self.state("a", "b")
+        state.decisionBegan("a")
+        state.decisionBegan("a")
+        _ = state.fetched([.sample("b")], by: state.fetchBegan(), at: self.now)
+        #expect(state.decisionFailed("a", at: self.now) == nil)  // another one is still under way
+        let possibleChange = state.decisionFailed("a", at: self.now)
+        let change = try #require(possibleChange)
+        #expect(change.removed.map(\.reason) == [.disappeared])
+    }
+
+    @Test func aDecisionThatFailsLeavesTheOperationListed() {
+        var state = self.state("a", "b")
+        state.decisionBegan("a")
+        #expect(state.decisionFailed("a", at: self.now) == nil)
+        #expect(state.operations.map(\.id) == ["a", "b"])
+    }
+
+    @Test func aClaimedOperationIsAddedOrUpdatedAndSurvivesAnOlderList() {
+        var state = self.state("a")
+        let fetch = state.fetchBegan()
+        #expect(state.claimed(.sample("b"))?.addedIDs == ["b"])
+        #expect(state.claimed(.sample("b")) == nil)
+        #expect(state.claimed(.sample("a", name: "login"))?.updatedIDs == ["a"])
+        _ = state.fetched([.sample("a")], by: fetch, at: self.now)
+        #expect(state.operations.map(\.id) == ["a", "b"])
+        #expect(state.fetched([.sample("a")], by: state.fetchBegan(), at: self.now)?.removedIDs == ["b"])
+    }
+
+    @Test func anAnswerOfASupersededFetchIsIgnored() {
+        var state = self.state("a")
+        let old = state.fetchBegan()
+        let new = state.fetchBegan()
+        #expect(state.fetched([.sample("x")], by: old, at: self.now) == nil)
+        #expect(state.fetched([.sample("a"), .sample("b")], by: new, at: self.now)?.addedIDs == ["b"])
+        #expect(state.fetched([], by: new, at: self.now) == nil)  // each answers once
+        #expect(state.operations.map(\.id) == ["a", "b"])
+    }
+}

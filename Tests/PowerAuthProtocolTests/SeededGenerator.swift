@@ -1,0 +1,82 @@
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// Random input that can be had again: a failure prints its seed, and `POWERAUTH_TEST_SEED` sets it.
+struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
+    let seed: UInt64
+    private var state: UInt64
+
+    init() {
+        let chosen = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
+        self.seed = chosen ?? UInt64.random(in: 0...UInt64.max)
+        self.state = self.seed
+    }
+
+    var description: String { "POWERAUTH_TEST_SEED=\(self.seed)" }
+
+    mutating func next() -> UInt64 {  // SplitMix64
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+
+    mutating func bytes(upTo count: Int) -> [UInt8] { self.bytes(Int.random(in: 0...count, using: &self)) }
+
+    mutating func secret(_ count: Int) -> SecretBytes { SecretBytes(copying: self.bytes(count)) }
+
+    mutating func privateKey() throws -> P256PrivateKey {
+        var scalar = self.bytes(32)
+        scalar[0] &= 0x7F  // below the order of the curve
+        scalar[31] |= 1
+        return try P256PrivateKey(scalar: SecretBytes(copying: scalar))
+    }
+
+    mutating func uuid() -> String {
+        var bytes = self.bytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = bytes.map { String(format: "%02x", $0) }.joined()
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text += "-" }
+            text.append(digit)
+        }
+        return text
+    }
+
+    mutating func applicationSecret() throws -> ApplicationSecret {
+        try Required.value(ApplicationSecret(bytes: self.secret(16)))
+    }
+
+    mutating func element<Element>(of elements: [Element]) throws -> Element {
+        try Required.value(elements.randomElement(using: &self))
+    }
+}
+
+/// `#require` for helpers that are no tests.
+enum Required {
+    struct Missing: Error {}
+
+    static func value<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw Missing() }
+        return value
+    }
+}
+
+extension [UInt8] {
+    /// Every array that differs from this one in one bit.
+    var withOneBitFlipped: [[UInt8]] {
+        self.indices.flatMap { index in
+            (0..<8).map { bit in
+                var changed = self
+                changed[index] ^= 1 << UInt8(bit)
+                return changed
+            }
+        }
+    }
+}

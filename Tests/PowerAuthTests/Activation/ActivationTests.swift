@@ -1,0 +1,27 @@
+import Foundation
+import PowerAuth
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ActivationTests {
+    @Test(arguments: ProtocolVersion.allCases) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
+        async throws
+    {
+        let fixture = try Fixture { $0.version = version }
+        let activation = try await fixture.activate()
+        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.approve("b")
+        try await activation.poll()
+        let status = try await activation.status()
+        #expect(status.state == .active)
+        #expect(status.counter.result == .inSync)
+        #expect(status.counter.distance == 0)
+        #expect(status.counter.window == 20)
+        #expect(status.remainingAttempts == 5)
+        #expect(status.customObject?["note"]?.string == "x")
+        #expect(fixture.server.state.withLock { $0.accepted } == ["a", "b"])
+        #expect(fixture.server.requestCount("/keystore/create") == (version == .v3_3 ? 2 : 0))
+    }
+}

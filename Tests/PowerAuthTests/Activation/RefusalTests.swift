@@ -1,0 +1,142 @@
+import Foundation
+import HTTPTransport
+import PowerAuth
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+/// Wrong passwords, and activations that the server will not have.
+@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+    private func error(_ body: () async throws -> Void) async -> MobileTokenError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? MobileTokenError
+        }
+    }
+
+    @Test func aWrongPasswordTellsTheRemainingAttemptsAndTheFifthBlocks() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        for remaining in [4, 3, 2, 1] {
+            let error = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+            #expect(error?.code == .authenticationFailed)
+            #expect(error?.remainingAttempts == remaining)
+            #expect(error?.httpStatus == 401)
+        }
+        let fifth = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        #expect(fifth?.code == .activationBlocked)
+        #expect(fifth?.remainingAttempts == 0)
+        #expect(fixture.server.state.value.accepted.isEmpty)
+        #expect(try await activation.status().state == .blocked)
+    }
+
+    @Test func oneWrongPasswordBurnsOneAttempt() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        _ = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        #expect(fixture.server.activation(activation.activationID)?.failedAttempts == 1)
+        #expect(fixture.server.requestCount("/api/signed") == 1)
+        try await activation.approve("y", with: .possession(password: Fixture.password))
+        #expect(fixture.server.activation(activation.activationID)?.failedAttempts == 0)
+    }
+
+    @Test func aBlockedActivationMayBeAskedForEverWithoutLosingItsCounter() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        fixture.server.change(activation.activationID) { $0.state = .blocked }
+        for _ in 0..<40 {
+            #expect(await self.error { try await activation.approve("x") }?.code == .activationBlocked)
+        }
+        fixture.server.change(activation.activationID) { $0.state = .active }
+        try await activation.approve("y")
+        #expect(fixture.server.state.value.accepted == ["y"])
+    }
+
+    @Test func anActivationThatIsNotCommittedYetSaysSo() async throws {
+        let fixture = try Fixture(server: VerifyingServer(commitsAtOnce: false))
+        let activation = try await fixture.activate()
+        #expect(await self.error { try await activation.approve("x") }?.code == .activationPending)
+        #expect(await self.error { try await activation.poll() }?.code == .activationPending)
+        fixture.server.change(activation.activationID) { $0.state = .active }
+        try await activation.approve("x")
+        try await activation.poll()
+    }
+
+    @Test func anActivationThatTheServerRemovedSaysSo() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        fixture.server.change(activation.activationID) { $0.state = .removed }
+        #expect(await self.error { try await activation.approve("x") }?.code == .activationRemoved)
+        #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
+    }
+
+    @Test func aRefusalWhoseReasonCannotBeAskedForIsReportedAsItCame() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        fixture.server.setFate { $0.url.hasSuffix("/activation/status") ? .requestLost : .delivered }
+        let error = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        #expect(error?.code == .authenticationFailed)
+        #expect(error?.remainingAttempts == nil)
+    }
+
+    @Test func aPasswordThatIsTooShortIsRefusedBeforeAnythingIsSent() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let before = fixture.server.state.value.requests.count
+        #expect(await self.error { try await activation.approve("x", with: .possession(password: "123")) }?.code == .invalidAuthentication)
+        #expect(fixture.server.state.value.requests.count == before)
+    }
+
+    @Test(arguments: [500, 502, 503]) func anAnswerOfAServerInTroubleLeavesTheCounterUsable(status: Int) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let trouble = HTTPResponse(status: status, headers: ["Retry-After": "7"], body: Array("<html>".utf8))
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answered(trouble) : .delivered }
+        for _ in 0..<30 {
+            let error = await self.error { try await activation.approve("x") }
+            #expect(error?.code == .httpStatus)
+            #expect(error?.httpStatus == status)
+            #expect(error?.retryAfter == .seconds(7))
+        }
+        fixture.server.setFate { _ in .delivered }
+        try await activation.approve("y")
+        #expect(fixture.server.state.value.accepted == ["y"])
+    }
+
+    @Test func aPageOfAProxyIsNoProofThatTheServerSawTheSignature() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let page = HTTPResponse(status: 200, body: Array("<html>Log in to the airport</html>".utf8))
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answered(page) : .delivered }
+        for _ in 0..<30 { try await activation.approve("x") }
+        fixture.server.setFate { _ in .delivered }
+        try await activation.approve("y")
+        #expect(fixture.server.state.value.accepted == ["y"])
+    }
+
+    @Test(arguments: [
+        (HTTPTransportError.Code.connectionFailed, MobileTokenError.Code.noConnection),
+        (.connectionLost, .connectionLost), (.timeout, .timeout), (.tlsFailed, .tlsFailed),
+        (.invalidResponse, .invalidResponse), (.responseTooLarge, .invalidResponse),
+    ])
+    func whatTheTransportThrowsHasAName(thrown: HTTPTransportError.Code, code: MobileTokenError.Code) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        fixture.server.setFate { _ in throw HTTPTransportError(thrown) }
+        #expect(await self.error { try await activation.approve("x") }?.code == code)
+    }
+
+    @Test func aRemovedActivationIsUnknownHere() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.remove(with: .possession(password: Fixture.password))
+        #expect(fixture.server.activation(activation.activationID)?.state == .removed)
+        #expect(try await fixture.client.activationIDs() == [])
+        #expect(await self.error { try await activation.approve("x") }?.code == .activationNotStored)
+        #expect(await self.error { try await activation.poll() }?.code == .unknownActivation)
+        #expect(await self.error { _ = try await fixture.client.activation(id: activation.activationID) }?.code == .unknownActivation)
+    }
+}

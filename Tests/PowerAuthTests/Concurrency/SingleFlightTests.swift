@@ -1,0 +1,136 @@
+import Testing
+
+@testable import PowerAuth
+
+/// Lets a test decide when work goes on. A cancelled waiter leaves at once.
+private final class Door: Sendable {
+    private let stream: AsyncStream<Void>
+    private let opener: AsyncStream<Void>.Continuation
+    let visitors = Shared(0)
+
+    init() { (self.stream, self.opener) = AsyncStream.makeStream() }
+
+    func open() { self.opener.yield() }
+
+    func pass() async throws {
+        self.visitors.update { $0 += 1 }
+        for await _ in self.stream { return }
+        throw CancellationError()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct SingleFlightTests {
+    private let flight = SingleFlight<Int>()
+    private let door = Door()
+
+    private func untilVisited(_ count: Int) async {
+        while self.door.visitors.value < count { await Task.yield() }
+    }
+
+    @Test func aHundredCallersShareOneRun() async throws {
+        let joined = Shared(0)
+        let values = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    joined.update { $0 += 1 }
+                    return try await self.flight.run {
+                        try await self.door.pass()
+                        return 7
+                    }
+                }
+            }
+            while joined.value < 100 || self.flight.waiterCount < 100 { await Task.yield() }
+            self.door.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(values == Array(repeating: 7, count: 100))
+        #expect(self.door.visitors.value == 1)
+    }
+
+    @Test func oneCancelledWaiterLeavesTheOthersTheirResult() async throws {
+        let work: @Sendable () async throws -> Int = {
+            try await self.door.pass()
+            return 1
+        }
+        let impatient = Task { try await self.flight.run(work) }
+        let patient = Task { try await self.flight.run(work) }
+        while self.flight.waiterCount < 2 { await Task.yield() }
+        await self.untilVisited(1)
+        impatient.cancel()
+        await #expect(throws: CancellationError.self) { try await impatient.value }
+        self.door.open()
+        #expect(try await patient.value == 1)
+    }
+
+    @Test func theWorkIsCancelledWithItsLastWaiterAndStartsAnewAfterwards() async throws {
+        let wasCancelled = Shared(false)
+        let only = Task {
+            try await self.flight.run {
+                do {
+                    try await self.door.pass()
+                } catch {
+                    wasCancelled.set(true)
+                    throw error
+                }
+                return 1
+            }
+        }
+        await self.untilVisited(1)
+        only.cancel()
+        await #expect(throws: CancellationError.self) { try await only.value }
+        while !wasCancelled.value { await Task.yield() }
+        #expect(try await self.flight.run { 2 } == 2)
+    }
+
+    @Test func aFailureReachesEveryWaiterAndIsNotKept() async throws {
+        struct Failure: Error {}
+        await #expect(throws: Failure.self) { _ = try await self.flight.run { throw Failure() } }
+        #expect(try await self.flight.run { 3 } == 3)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ErrandTests {
+    @Test func theWorkGoesOnWhenItsCallerIsCancelled() async throws {
+        let door = Door()
+        let finished = Shared(false)
+        let caller = Task {
+            try await Errand.run { _ in
+                try await door.pass()
+                finished.set(true)
+            }
+        }
+        while door.visitors.value < 1 { await Task.yield() }
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        #expect(!finished.value)
+        door.open()
+        while !finished.value { await Task.yield() }
+    }
+
+    @Test func theWorkIsToldThatNobodyWaits() async throws {
+        let door = Door()
+        let refused = Shared(false)
+        let caller = Task {
+            try await Errand.run { audience in
+                try audience.checkIsWaiting()
+                try await door.pass()
+                do {
+                    try audience.checkIsWaiting()
+                } catch {
+                    refused.set(true)
+                }
+            }
+        }
+        while door.visitors.value < 1 { await Task.yield() }
+        caller.cancel()
+        _ = await caller.result
+        door.open()
+        while !refused.value { await Task.yield() }
+    }
+
+    @Test func resultsAndFailuresComeBack() async throws {
+        struct Failure: Error {}
+        #expect(try await Errand.run { _ in 5 } == 5)
+        await #expect(throws: Failure.self) { try await Errand.run { _ in throw Failure() } }
+    }
+}

@@ -1,0 +1,250 @@
+import HTTPTransport
+@testable import PowerAuth
+import PowerAuthProtocol
+import Testing
+
+/// Client and server counters apart, and how they meet again.
+@Suite(.timeLimit(.minutes(1))) struct CounterTests {
+    private func moveServer(_ fixture: Fixture, _ activation: Activation, by steps: Int) {
+        fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
+    }
+
+    private func moveClient(_ store: any ActivationStore, _ activation: Activation, by steps: Int) async throws {
+        try await store.update(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
+    }
+
+    @Test(arguments: [1, 2, 19]) func aServerAheadIsFollowedForPossessionToo(steps: Int) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        self.moveServer(fixture, activation, by: steps)
+        try await activation.approve("a")
+        #expect(fixture.server.state.value.accepted == ["a"])
+        #expect(fixture.server.requestCount("/activation/status") == 1)
+    }
+
+    @Test func aRequestRefusedAfterItsSignatureWasAcceptedIsNotSentAgain() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        await #expect(throws: MobileTokenError.self) {
+            _ = try await activation.post(
+                "/api/refused",
+                body: Array("{}".utf8),
+                authentication: .signature(uriID: "/refused", .possession(password: Fixture.password)),
+                acceptLanguage: "en"
+            )
+        }
+        #expect(fixture.server.requestCount("/api/refused") == 1)
+    }
+
+    @Test(arguments: [1, 19]) func aServerAheadWithinTheWindowIsFollowedAndTheRequestSentOnceMore(steps: Int) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        self.moveServer(fixture, activation, by: steps)
+        try await activation.approve("a", with: .possession(password: Fixture.password))
+        #expect(fixture.server.state.value.accepted == ["a"])
+        #expect(fixture.server.requestCount("/api/signed") == 2)
+        #expect(try await activation.status().counter.distance == 0)
+    }
+
+    @Test(arguments: [1, 18, 19]) func theStatusMovesTheClientForward(steps: Int) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        self.moveServer(fixture, activation, by: steps)
+        let found = try await activation.status().counter
+        #expect(found.result == .movedForward(steps))
+        #expect(found.distance == -steps)
+        #expect(try await activation.status().counter.result == .inSync)
+        try await activation.approve("a")
+        #expect(fixture.server.requestCount("/api/signed") == 1)
+    }
+
+    @Test func aServerAheadByTheWholeWindowIsADeadlock() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        self.moveServer(fixture, activation, by: 20)
+        #expect(try await activation.status().counter.result == .deadlock)
+        self.moveServer(fixture, activation, by: 1)  // for a signature takes a step towards the server
+        do {
+            try await activation.approve("a")
+            Issue.record("signed in a deadlock")
+        } catch let error as MobileTokenError {
+            // The server cannot be ahead of a store that was never restored: the state was rolled back.
+            #expect(error.code == .stateRolledBack)
+        }
+    }
+
+    @Test func aClientAheadByHalfTheWindowIsLeftAlone() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        try await self.moveClient(store, activation, by: 10)
+        let found = try await activation.status().counter
+        #expect(found.result == .inSync)
+        #expect(found.distance == 10)
+        #expect(fixture.server.requestCount("/signature/validate") == 0)
+    }
+
+    @Test(arguments: [11, 19]) func aClientFurtherAheadMakesASignatureThatLetsTheServerCatchUp(steps: Int) async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        try await self.moveClient(store, activation, by: steps)
+        let found = try await activation.status().counter
+        #expect(found.result == .signatureRecommended)
+        #expect(found.distance == steps)
+        #expect(fixture.server.requestCount("/signature/validate") == 1)
+        #expect(try await activation.status().counter.distance == 0)
+    }
+
+    @Test func atTheEdgeOfTheWindowTheLastSignatureCannotHelp() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        try await self.moveClient(store, activation, by: 20)
+        do {
+            _ = try await activation.status()
+            Issue.record("reported as usable")
+        } catch let error as MobileTokenError {
+            #expect(error.code == .deadlock)
+        }
+    }
+
+    @Test func aClientBeyondTheWindowIsInDeadlock() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        try await self.moveClient(store, activation, by: 21)
+        #expect(try await activation.status().counter.result == .deadlock)
+        do {
+            try await activation.approve("a")
+            Issue.record("signed in a deadlock")
+        } catch let error as MobileTokenError {
+            #expect(error.code == .deadlock)
+        }
+    }
+
+    @Test func lostRequestsNeverLeadIntoADeadlock() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let lost = Shared(true)
+        fixture.server.setFate { request in
+            request.url.hasSuffix("/api/signed") && lost.value ? .requestLost : .delivered
+        }
+        for _ in 0..<100 {
+            await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
+        }
+        lost.set(false)
+        try await activation.approve("y")
+        #expect(fixture.server.state.value.accepted == ["y"])
+        // Every tenth loss or so cost one signature that let the server catch up, and none was wasted otherwise.
+        #expect((5...15).contains(fixture.server.requestCount("/signature/validate")))
+    }
+
+    @Test func noCounterValueIsSpentWhileTheServerIsGone() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        fixture.server.setFate { _ in .requestLost }
+        for _ in 0..<100 {
+            await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
+        }
+        #expect(try await store.record(of: activation.activationID)?.history.moves == 1)
+    }
+
+    @Test func aNewProcessAsksForTheStatusBeforeItsFirstSignatureAndThenNoMore() async throws {
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer()
+        let first = try Fixture(server: server, store: store)
+        let id = try await first.activate().activationID
+        try await first.client.activation(id: id).approve("a")
+        #expect(server.requestCount("/activation/status") == 0)
+
+        let second = try Fixture(server: server, store: store)
+        let activation = try await second.client.activation(id: id)
+        try await activation.approve("b")
+        try await activation.approve("c")
+        #expect(server.requestCount("/activation/status") == 1)
+        #expect(server.state.value.accepted == ["a", "b", "c"])
+    }
+
+    @Test func twoClientsOnOneStoreTakeTurns() async throws {
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer()
+        let one = try Fixture(server: server, store: store)
+        let other = try Fixture(server: server, store: store)
+        let id = try await one.activate().activationID
+        let both = [try await one.client.activation(id: id), try await other.client.activation(id: id)]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 { group.addTask { try await both[number % 2].approve("\(number)") } }
+            try await group.waitForAll()
+        }
+        #expect(Set(server.state.value.accepted).count == 60)
+        #expect(server.state.value.mostSigning == 1)
+    }
+
+    @Test func aHundredSignaturesAtOnceAreServedOneAfterTheOtherAndAllAreValid() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        fixture.server.setFate { _ in
+            for _ in 0..<5 { await Task.yield() }
+            return .delivered
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                group.addTask { try await activation.approve("\(number)", with: .possession(knowledge: factor)) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(fixture.server.state.value.accepted).count == 100)
+        #expect(fixture.server.state.value.mostSigning == 1)
+        #expect(fixture.server.requestCount("/api/signed") == 100)
+        #expect(fixture.server.requestCount("/activation/status") == 0)
+    }
+
+    @Test func signaturesAreServedInTheOrderTheyWereAskedFor() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let hold = Shared(true)
+        fixture.server.setFate { _ in
+            await until { !hold.value }
+            return .delivered
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await activation.approve("\(number)") }
+                await until { activation.gate.isBusy && activation.gate.waitingCount == number }
+            }
+            hold.set(false)
+            try await group.waitForAll()
+        }
+        #expect(fixture.server.state.value.accepted == (0..<20).map(String.init))
+    }
+
+    @Test func theObserverSeesTheDistanceAndTheRetry() async throws {
+        final class Observer: MobileTokenObserver {
+            let seen = Shared<[String]>([])
+            func requestStarted(path: String) { self.seen.update { $0.append("start \(path)") } }
+            func requestFinished(path: String, status: Int?, duration: Duration) {
+                self.seen.update { $0.append("end \(path) \(status ?? 0)") }
+            }
+            func requestRetried(path: String, reason: RetryReason) { self.seen.update { $0.append("retry \(reason)") } }
+            func counterCompared(activationID: String, distance: Int, window: Int) {
+                self.seen.update { $0.append("distance \(distance) of \(window)") }
+            }
+        }
+        let observer = Observer()
+        let fixture = try Fixture { $0.observer = observer }
+        let activation = try await fixture.activate()
+        self.moveServer(fixture, activation, by: 3)
+        observer.seen.set([])
+        try await activation.approve("a")
+        #expect(
+            observer.seen.value == [
+                "start /api/signed", "end /api/signed 401",
+                "start /pa/v3/activation/status", "end /pa/v3/activation/status 200", "distance -2 of 20",
+                "retry counterMoved", "start /api/signed", "end /api/signed 200",
+            ]
+        )
+    }
+}

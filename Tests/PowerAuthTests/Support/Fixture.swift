@@ -1,0 +1,54 @@
+import Foundation
+import HTTPTransport
+import PowerAuth
+import PowerAuthProtocol
+
+/// A client at a verifying server, and what most tests do with it.
+struct Fixture {
+    static let password = "1234-pass"
+
+    let server: VerifyingServer
+    let client: PowerAuthClient
+
+    init(
+        server: VerifyingServer? = nil,
+        store: any ActivationStore = InMemoryActivationStore(),
+        transport: (any HTTPTransport)? = nil,
+        _ configure: (inout PowerAuthConfiguration) -> Void = { _ in }
+    ) throws {
+        self.server = try server ?? VerifyingServer()
+        var configuration = try PowerAuthConfiguration(
+            baseURL: VerifyingServer.baseURL,
+            sdkConfiguration: self.server.configuration,
+            transport: transport ?? self.server,
+            store: store
+        )
+        configure(&configuration)
+        self.client = PowerAuthClient(configuration)
+    }
+
+    func activate() async throws -> Activation {
+        try await self.client.activate(code: try self.server.makeCode(), name: "bot", password: Self.password)
+    }
+}
+
+extension Activation {
+    /// A signed request that the server counts under `id`.
+    func approve(_ id: String, with authentication: Authentication = .possession) async throws {
+        _ = try await self.post(
+            "/api/signed",
+            body: Array(#"{"requestObject":{"id":"\#(id)"}}"#.utf8),
+            authentication: .signature(uriID: "/signed", authentication),
+            acceptLanguage: "en"
+        )
+    }
+
+    func poll() async throws {
+        _ = try await self.post(
+            "/api/token",
+            body: Array("{}".utf8),
+            authentication: .universalToken,
+            acceptLanguage: "en"
+        )
+    }
+}

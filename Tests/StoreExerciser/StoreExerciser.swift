@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import MobileTokenTesting
+import PowerAuth
+
+/// A process that works on an activation store, so that the tests can have several of them, and kill them.
+///
+/// Arguments are `name=value`. The last line of the output is the outcome: `done`, or the code of an error.
+@main
+struct StoreExerciser {
+    let settings: [String: String]
+
+    static func main() async {
+        let pairs = CommandLine.arguments.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        let exerciser = Self(
+            settings: Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { $1 })
+        )
+        do {
+            exerciser.restrictItself()
+            try await exerciser.work()
+            Self.say("done")
+        } catch let error as MobileTokenError {
+            Self.say("\(error)")
+            Self.say("\(error.code)")
+            exit(1)
+        } catch {
+            Self.say("\(error)")
+            exit(2)
+        }
+    }
+
+    /// Writes a line at once: `print` would keep it in a buffer, and lose it when the process is killed.
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(3) }
+    }
+
+    private func number(_ name: String) -> Int? { self.settings[name].flatMap { Int($0) } }
+
+    private func restrictItself() {
+        if let mask = self.settings["umask"].flatMap({ mode_t($0, radix: 8) }) { umask(mask) }
+        if let limit = self.number("file-size-limit") {
+            signal(SIGXFSZ, SIG_IGN)
+            var limits = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+        }
+        if let user = self.number("user") { setuid(uid_t(user)) }
+        if let microseconds = self.number("die-after") {
+            Thread.detachNewThread {
+                usleep(UInt32(microseconds))
+                kill(getpid(), SIGKILL)
+            }
+        }
+    }
+
+    private func work() async throws {
+        let store = SQLiteActivationStore(path: self.settings["store"] ?? "")
+        try await store.open()
+        switch self.settings["action"] {
+        case "insert":
+            try await store.insert(ActivationStoreConformance.record("a"))
+            try await store.update("a") { $0.takeMove() }
+        case "hold":
+            let lease = try await store.acquireSigningLease(of: "a")
+            Self.say("held")
+            while true { pause() }
+            await lease.release()
+        case "take":
+            try await self.takeCounters(from: store)
+        default:
+            break
+        }
+    }
+
+    /// Takes counter values, and writes each to the journal once it is taken, as a request would be sent.
+    private func takeCounters(from store: SQLiteActivationStore) async throws {
+        let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        for _ in 0..<(self.number("count") ?? .max) {
+            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: "a")
+            let move = try await store.update("a") { $0.takeMove() }
+            let line = Array("\(move)\n".utf8)
+            guard write(journal, line, line.count) == line.count else { exit(3) }
+            await lease?.release()
+        }
+    }
+}
