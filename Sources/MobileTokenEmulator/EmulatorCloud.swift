@@ -96,7 +96,11 @@ extension Emulator {
 
         /// Cancels an operation that waits for a decision.
         public func cancelOperation(_ id: String, reason: String? = nil) async throws(EmulatorError) {
-            _ = try await self.call("DELETE", "/v2/operations/\(id)", query: reason.map { [("statusReason", $0)] } ?? [])
+            _ = try await self.call(
+                "DELETE",
+                "/v2/operations/\(id)",
+                query: reason.map { [("statusReason", $0)] } ?? []
+            )
         }
 
         /// The content of the QR code that approves an operation without a network, and the nonce to verify its code with.

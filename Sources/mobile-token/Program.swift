@@ -6,10 +6,11 @@ enum Program {
     static let commands: [Command] =
         ActivationCommands.all + OperationCommands.all + InboxCommands.all + EmulatorCommands.all + [Demo.command]
 
-    static let commonOptions: [Command.Option] = Session.options + [
-        Command.Option("json", nil, "write results as JSON"),
-        Command.Option("help", nil, "show this help"),
-    ]
+    static let commonOptions: [Command.Option] =
+        Session.options + [
+            Command.Option("json", nil, "write results as JSON"),
+            Command.Option("help", nil, "show this help"),
+        ]
 
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())

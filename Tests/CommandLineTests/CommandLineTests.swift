@@ -22,8 +22,13 @@ import Testing
     private func activate(_ emulator: Emulator, _ home: CommandLineHome) async throws -> String {
         let registration = try await emulator.cloud.register(userID: "alice")
         let outcome = try await Program.run(
-            "activate", registration.activationQRCode, "--url", emulator.baseURL,
-            "--sdk-configuration", emulator.sdkConfiguration, "--password-stdin",
+            "activate",
+            registration.activationQRCode,
+            "--url",
+            emulator.baseURL,
+            "--sdk-configuration",
+            emulator.sdkConfiguration,
+            "--password-stdin",
             home: home.url,
             input: "1234\n"
         )
@@ -51,7 +56,13 @@ import Testing
             let listed = try #require(try JSONValue(parsing: list.output).array)
             #expect(Set(listed.compactMap { $0["id"]?.string }) == [payment.id, login.id])
 
-            let approve = try await Program.run("approve", payment.id, "--password-stdin", home: home.url, input: "1234\n")
+            let approve = try await Program.run(
+                "approve",
+                payment.id,
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
             #expect(approve.exitCode == 0, "\(approve.errors)")
             #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
 
@@ -63,8 +74,16 @@ import Testing
             #expect(claim.exitCode == 0, "\(claim.errors)")
             #expect(try await emulator.cloud.operation(free.id).userID == "alice")
 
-            let history = try await Program.run("history", "--json", "--password-stdin", home: home.url, input: "1234\n")
-            let statuses = try #require(try JSONValue(parsing: history.output).array).compactMap { $0["status"]?.string }
+            let history = try await Program.run(
+                "history",
+                "--json",
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            let statuses = try #require(try JSONValue(parsing: history.output).array).compactMap {
+                $0["status"]?.string
+            }
             #expect(statuses.contains("APPROVED") && statuses.contains("REJECTED"))
 
             let status = try await Program.run("status", "--json", home: home.url)
@@ -100,7 +119,10 @@ import Testing
             try Data(qr.content.utf8).write(to: file)
 
             let outcome = try await Program.run(
-                "offline", "--file", file.path, "--password-stdin",
+                "offline",
+                "--file",
+                file.path,
+                "--password-stdin",
                 home: home.url,
                 input: "1234\n"
             )
@@ -124,7 +146,12 @@ import Testing
     @Test func messagesAreShownAndMarked() async throws {
         try await self.withServer { emulator, home in
             _ = try await self.activate(emulator, home)
-            let id = try await emulator.cloud.createMessage(userID: "alice", subject: "Hello", summary: "s", body: "World")
+            let id = try await emulator.cloud.createMessage(
+                userID: "alice",
+                subject: "Hello",
+                summary: "s",
+                body: "World"
+            )
             let list = try await Program.run("inbox", "list", "--json", home: home.url)
             let messages = try #require(try JSONValue(parsing: list.output).array)
             #expect(messages.map { $0["read"]?.bool } == [false])
@@ -141,7 +168,13 @@ import Testing
             _ = try await self.activate(emulator, home)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
 
-            let wrong = try await Program.run("approve", operation.id, "--password-stdin", home: home.url, input: "4321\n")
+            let wrong = try await Program.run(
+                "approve",
+                operation.id,
+                "--password-stdin",
+                home: home.url,
+                input: "4321\n"
+            )
             #expect(wrong.exitCode == 1)
             #expect(wrong.errors.contains("4 attempts left"))
             #expect(!wrong.errors.contains("4321"))
@@ -155,13 +188,17 @@ import Testing
         try await self.withServer { emulator, home in
             _ = try await self.activate(emulator, home)
             let refused = try await Program.run(
-                "password", "change", "--password-stdin",
+                "password",
+                "change",
+                "--password-stdin",
                 home: home.url,
                 input: "9999\n5678\n"
             )
             #expect(refused.exitCode == 1)
             let changed = try await Program.run(
-                "password", "change", "--password-stdin",
+                "password",
+                "change",
+                "--password-stdin",
                 home: home.url,
                 input: "1234\n5678\n"
             )
@@ -201,7 +238,9 @@ import Testing
         #expect(page.exitCode == 0)
         let commands = page.output.split(separator: "\n").drop { $0 != "Commands:" }.dropFirst()
             .prefix { $0.hasPrefix("  ") }
-            .map { $0.split(separator: "  ", omittingEmptySubsequences: true)[0].split(separator: " ").map(String.init) }
+            .map {
+                $0.split(separator: "  ", omittingEmptySubsequences: true)[0].split(separator: " ").map(String.init)
+            }
         #expect(commands.count >= 18)
         for command in commands {
             let help = await (try Program(command + ["--help"], home: home.url)).outcome()

@@ -48,7 +48,14 @@ import Testing
             && test "$MOBILE_TOKEN_CLOUD_USER" = bank && test -n "$MOBILE_TOKEN_CLOUD_PASSWORD" && exit 7
             """
         let outcome = try await Program.run(
-            "emulator", "exec", "--user", "bank", "--", "sh", "-c", script,
+            "emulator",
+            "exec",
+            "--user",
+            "bank",
+            "--",
+            "sh",
+            "-c",
+            script,
             home: home.url
         )
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
@@ -59,12 +66,26 @@ import Testing
         defer { home.remove() }
         let file = home.url.appending(path: "state.json")
         let first = try await Program.run(
-            "emulator", "exec", "--export-on-exit", file.path, "--", "sh", "-c", "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
+            "emulator",
+            "exec",
+            "--export-on-exit",
+            file.path,
+            "--",
+            "sh",
+            "-c",
+            "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
             home: home.url
         )
         #expect(first.exitCode == 0, "\(first.errors)")
         let second = try await Program.run(
-            "emulator", "exec", "--seed", file.path, "--", "sh", "-c", "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
+            "emulator",
+            "exec",
+            "--seed",
+            file.path,
+            "--",
+            "sh",
+            "-c",
+            "echo $MOBILE_TOKEN_SDK_CONFIGURATION",
             home: home.url
         )
         #expect(second.output == first.output && !second.output.isEmpty)

@@ -72,7 +72,9 @@ struct Invocation: Sendable {
 
     /// An operand that the command declares as needed.
     func required(_ index: Int) throws -> String {
-        guard let operand = self.operand(index) else { throw UsageError(message: "a word is missing", command: self.command) }
+        guard let operand = self.operand(index) else {
+            throw UsageError(message: "a word is missing", command: self.command)
+        }
         return operand
     }
 

@@ -81,7 +81,8 @@ enum ActivationCommands {
     }
 
     static let changePassword = Command(
-        "password", "change",
+        "password",
+        "change",
         summary: "Change the activation's password.",
         discussion: """
             The present password is proven to the server first, so that a slip cannot lock the activation. With

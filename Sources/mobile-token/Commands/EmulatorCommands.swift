@@ -37,7 +37,8 @@ enum EmulatorCommands {
     }
 
     static let execute = Command(
-        "emulator", "exec",
+        "emulator",
+        "exec",
         summary: "Run a command beside a development server, and end with its exit status.",
         discussion: """
             The command finds the server in MOBILE_TOKEN_URL, MOBILE_TOKEN_SDK_CONFIGURATION, MOBILE_TOKEN_CLOUD_URL,

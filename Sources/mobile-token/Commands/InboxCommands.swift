@@ -8,7 +8,8 @@ enum InboxCommands {
     private static let id = Command.Operand("ID", "the message's identifier, as 'inbox list' shows it")
 
     static let list = Command(
-        "inbox", "list",
+        "inbox",
+        "list",
         summary: "Show the messages of the inbox.",
         options: [.init("unread", nil, "unread messages only")]
     ) { invocation in
@@ -47,7 +48,8 @@ enum InboxCommands {
     }
 
     static let registerPush = Command(
-        "push", "register",
+        "push",
+        "register",
         summary: "Register a device token for push messages.",
         operands: [.init("TOKEN", "the token of the push provider")],
         options: [.init("platform", "NAME", "apns, fcm or hms (default: fcm)")]

@@ -136,7 +136,10 @@ enum OperationCommands {
         switch (invocation.operand(0), invocation["file"]) {
         case ("-", nil):
             guard !invocation.has("password-stdin") else {
-                throw UsageError(message: "only one of the two can come from standard input", command: invocation.command)
+                throw UsageError(
+                    message: "only one of the two can come from standard input",
+                    command: invocation.command
+                )
             }
             return String(decoding: FileHandle.standardInput.readData(ofLength: limit), as: UTF8.self)
         case (let text?, nil): return text

@@ -51,7 +51,12 @@ extension [UserOperation] {
         guard !self.isEmpty else { return "No operations." }
         var table = TextTable(header: "ID", "STATUS", "EXPIRES", "TITLE")
         for operation in self {
-            table.add(operation.id, operation.status.rawValue, operation.expires.formatted(.iso8601), operation.formData.title)
+            table.add(
+                operation.id,
+                operation.status.rawValue,
+                operation.expires.formatted(.iso8601),
+                operation.formData.title
+            )
         }
         return table.text
     }

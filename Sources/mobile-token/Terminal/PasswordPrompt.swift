@@ -65,7 +65,9 @@ struct PasswordSource: Sendable {
         }
         defer { close(terminal) }
         var shown = termios()
-        guard tcgetattr(terminal, &shown) == 0 else { throw UsageError(message: "the terminal cannot hide what is typed") }
+        guard tcgetattr(terminal, &shown) == 0 else {
+            throw UsageError(message: "the terminal cannot hide what is typed")
+        }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
         // With ISIG off, an interrupt arrives as a byte: the echo is on again before the process ends.
