@@ -9,6 +9,8 @@ extension Emulator {
     public struct Cloud: Sendable {
         let core: EmulatorCore
 
+        // Every call throws an ``EmulatorError``: `notFound`, or `refused` with what the server said.
+
         /// A device that may activate.
         public struct Registration: Sendable, Hashable, Identifiable {
             /// The registration's identifier, which is that of the activation.
@@ -166,12 +168,12 @@ extension Emulator {
             )
             let response = await self.core.relay(request)
             guard case .bytes(let bytes) = response.body else {
-                throw EmulatorError(.conflict, "A fault took the answer to \(method) \(path)")
+                throw EmulatorError(.refused, "A fault took the answer to \(method) \(path)")
             }
             let answer = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
                 let message = answer?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
-                throw EmulatorError(response.status == 404 ? .notFound : .conflict, message)
+                throw EmulatorError(response.status == 404 ? .notFound : .refused, message)
             }
             return answer ?? .null
         }
@@ -193,7 +195,7 @@ extension Emulator.Cloud.Operation {
 
 extension JSONValue {
     fileprivate func text(_ name: String) throws(EmulatorError) -> String {
-        guard let text = self[name]?.string else { throw EmulatorError(.conflict, "The answer has no \(name)") }
+        guard let text = self[name]?.string else { throw EmulatorError(.refused, "The answer has no \(name)") }
         return text
     }
 }
