@@ -7,22 +7,7 @@ import Testing
 
 @testable import PowerAuth
 
-/// A small generator whose runs can be repeated from their seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
-/// Client and server go on agreeing whatever the network loses or repeats.
+/// A small generator@@/// Client and server go on agreeing whatever the network loses or repeats.
 ///
 /// `AGREEMENT_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
 @Suite(.timeLimit(.minutes(10))) struct AgreementTests {
