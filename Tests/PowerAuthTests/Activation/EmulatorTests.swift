@@ -59,7 +59,8 @@ import Testing
 
     private let password = SecretBytes(utf8: Fixture.password)
 
-    @Test(arguments: ProtocolVersion.allCases) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws {
+    @Test(arguments: ProtocolVersion.allCases) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws
+    {
         try await self.withClient(version: version) { emulator, client, activation in
             let factors = Authentication.possession(password: self.password)
             #expect(try await activation.status().state == .active)
