@@ -70,6 +70,14 @@ extension OperationsService {
     /// Does nothing while nobody polls.
     public nonisolated func pollNow() { self.poller.poke() }
 
+    /// Takes a push message as a hint: when it is about an operation, polls early, as ``pollNow()`` does.
+    public nonisolated func handle(_ push: PushPayload) {
+        switch push {
+        case .operationCreated, .operationFinished: self.pollNow()
+        case .inboxMessageReceived: break
+        }
+    }
+
     /// How many callers poll or stand by.
     package nonisolated var pollingCallerCount: Int { self.poller.runnerCount }
 

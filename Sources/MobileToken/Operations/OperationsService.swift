@@ -44,7 +44,7 @@ public actor OperationsService {
     private nonisolated let listFlight = SingleFlight<OperationList>()
     nonisolated let runPlan: Poller.Plan
 
-    var list = OperationListState()
+    package internal(set) var list = OperationListState()
     /// What the server last said, to recognise that it says the same again.
     private var lastList: ServerList?
     private var refreshing: Task<Void, Never>?

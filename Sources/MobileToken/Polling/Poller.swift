@@ -143,10 +143,9 @@ package final class Poller: Sendable {
     }
 
     private func waitForChange(until deadline: Duration) async {
-        // The timer is a child task: leaving this scope cancels it.
-        async let timer: Void = self.raiseChanged(at: deadline)
+        // The timer is a child task that nobody awaits: leaving this scope cancels it.
+        async let _ = self.raiseChanged(at: deadline)
         _ = await self.changed.wait()
-        await timer
     }
 
     private func raiseChanged(at deadline: Duration) async {
@@ -178,7 +177,10 @@ package final class Poller: Sendable {
 
     private func change(_ body: (inout sending State, Duration) -> Void) {
         let now = self.clock.now
-        self.state.withLock { body(&$0, now) }
-        self.changed.raise()
+        let isRunning = self.state.withLock { state in
+            body(&state, now)
+            return state.schedule != nil
+        }
+        if isRunning { self.changed.raise() }
     }
 }

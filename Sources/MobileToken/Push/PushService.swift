@@ -30,8 +30,11 @@ public actor PushService {
     public var isRegistering: Bool { self.pending != nil }
 
     private let channel: any AuthenticatedChannel
-    private let flight = SingleFlight<Void>()
+    private nonisolated let flight = SingleFlight<Void>()
     private var pending: (registration: Registration, callers: Int)?
+
+    /// How many callers share the registration under way.
+    package nonisolated var waiterCount: Int { self.flight.waiterCount }
 
     /// Creates the service of an activation. Nothing is sent yet.
     public init(activation: Activation) {

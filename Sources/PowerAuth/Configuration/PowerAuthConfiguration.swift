@@ -6,8 +6,10 @@ public import PowerAuthProtocol
 ///
 /// Mistakes in the URL, the keys or the configuration string are reported here, by name, and not at the first request.
 public struct PowerAuthConfiguration: Sendable {
-    /// The address below which `/pa/v3/…` and `/api/…` are found, without a slash at its end.
+    /// The address below which `/api/…` is found, without a slash at its end.
     public let baseURL: String
+    /// The address below which `/pa/v3/…` is found: ``baseURL``, unless a server keeps the two apart.
+    public let powerAuthURL: String
     /// The application's key and secret, and the server's master public key.
     public let sdkConfiguration: SDKConfiguration
 
@@ -35,11 +37,13 @@ public struct PowerAuthConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - baseURL: An absolute `http` or `https` URL without user, query or fragment.
+    ///   - powerAuthURL: Where `/pa/v3/…` is, if not below `baseURL`.
     ///   - sdkConfiguration: The text that the server's administrator hands out.
     ///   - userAgent: Replaces the SDK's own name and version; printable ASCII.
     /// - Throws: ``MobileTokenError/Code/invalidConfiguration``, with the name of what is wrong in the message.
     public init(
         baseURL: String,
+        powerAuthURL: String? = nil,
         sdkConfiguration: String,
         transport: any HTTPTransport,
         store: any ActivationStore,
@@ -53,6 +57,7 @@ public struct PowerAuthConfiguration: Sendable {
         }
         try self.init(
             baseURL: baseURL,
+            powerAuthURL: powerAuthURL,
             sdkConfiguration: parsed,
             transport: transport,
             store: store,
@@ -65,21 +70,26 @@ public struct PowerAuthConfiguration: Sendable {
     /// - Throws: ``MobileTokenError/Code/invalidConfiguration``, with the name of what is wrong in the message.
     public init(
         baseURL: String,
+        powerAuthURL: String? = nil,
         sdkConfiguration: SDKConfiguration,
         transport: any HTTPTransport,
         store: any ActivationStore,
         userAgent: String? = nil
     ) throws(MobileTokenError) {
-        self.baseURL = try Self.validated(baseURL: baseURL)
+        self.baseURL = try Self.validated(baseURL, "baseURL")
+        self.powerAuthURL =
+            try powerAuthURL.map { url throws(MobileTokenError) in
+                try Self.validated(url, "powerAuthURL")
+            } ?? self.baseURL
         self.sdkConfiguration = sdkConfiguration
         self.transport = transport
         self.store = store
         self.userAgent = try Self.validated(userAgent: userAgent ?? Self.defaultUserAgent)
     }
 
-    private static func validated(baseURL: String) throws(MobileTokenError) -> String {
+    private static func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
         func mistake(_ what: String) -> MobileTokenError {
-            MobileTokenError(.invalidConfiguration, "baseURL: \(what)")
+            MobileTokenError(.invalidConfiguration, "\(name): \(what)")
         }
         guard baseURL.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: baseURL) else {
             throw mistake("not a URL")

@@ -23,7 +23,7 @@ final class ServerConnection: Sendable {
     func post(_ path: String, headers: HTTPHeaders = [:], body: [UInt8]) async throws -> [UInt8] {
         var request = HTTPRequest(
             .post,
-            url: self.configuration.baseURL + path,
+            url: self.url(of: path),
             headers: headers,
             body: body,
             timeout: self.configuration.timeout
@@ -33,6 +33,10 @@ final class ServerConnection: Sendable {
         request.headers.add(name: "User-Agent", value: self.configuration.userAgent)
         let response = try await self.send(request, path: path)
         return try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+    }
+
+    private func url(of path: String) -> String {
+        (path.hasPrefix("/pa/") ? self.configuration.powerAuthURL : self.configuration.baseURL) + path
     }
 
     /// Posts `{"requestObject": …}` and decodes `responseObject`.

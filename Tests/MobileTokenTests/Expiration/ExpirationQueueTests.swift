@@ -69,7 +69,7 @@ import Testing
 
     @Test func manyDeadlinesComeOutInOrder() {
         var queue = ExpirationQueue()
-        let operations = (0..<2_000).map { UserOperation.sample("\($0)", expiresIn: Double($0) * 7) }
+        let operations = (0..<400).map { UserOperation.sample("\($0)", expiresIn: Double($0) * 7) }
         queue.add(operations.shuffled())
         queue.add(operations.shuffled())
         queue.remove(
@@ -82,7 +82,7 @@ import Testing
             case .report(let expired): reported += expired
             case .sleep(let deadline): now = deadline
             case .wait:
-                #expect(reported.count == 1_000)
+                #expect(reported.count == 200)
                 #expect(reported == reported.sorted { $0.expires < $1.expires })
                 return
             }
@@ -91,7 +91,7 @@ import Testing
 
     @Test func watchingAndForgettingDoesNotPileUpDeadlines() {
         var queue = ExpirationQueue()
-        for round in 0..<10_000 { queue.add([.sample("a", expiresIn: Double(round))]) }
+        for round in 0..<1_000 { queue.add([.sample("a", expiresIn: Double(round))]) }
         #expect(queue.count == 1)
         #expect(queue.deadlineCount < 100)
     }

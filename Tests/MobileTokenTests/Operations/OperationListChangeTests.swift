@@ -49,7 +49,7 @@ import Testing
 
     /// Whatever happens in between, a merged change leads from the list last seen to the list as it is.
     @Test func mergedChangesEqualTheDirectDifference() {
-        for _ in 0..<200 {
+        for _ in 0..<60 {
             var lists: [[UserOperation]] = []
             for _ in 0..<6 {
                 lists.append(

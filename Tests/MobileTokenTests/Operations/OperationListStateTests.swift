@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func randomListsAreComparedAsByDefinition() {
-        for _ in 0..<300 {
+        for _ in 0..<60 {
             let before = (0..<40).filter { _ in Bool.random() }.shuffled().map { UserOperation.sample("\($0)") }
             var after = (0..<40).filter { _ in Bool.random() }.map {
                 UserOperation.sample("\($0)", name: Int.random(in: 0..<5) == 0 ? "login" : "payment")

@@ -1,0 +1,66 @@
+public import PowerAuth
+import PowerAuthCrypto
+
+extension OperationsService {
+    /// Checks that the server signed an offline operation, so that it may be shown.
+    ///
+    /// - Throws: `offlineFailed` when it is signed by somebody else, or for another activation.
+    public nonisolated func verify(_ operation: UnverifiedOfflineOperation) throws -> OfflineOperation {
+        do {
+            return try operation.verified { key, signature, message in
+                self.channel.isSignedByServer(
+                    message,
+                    signature: signature,
+                    key: key == .master ? .master : .activation,
+                    format: .der
+                )
+            }
+        } catch {
+            throw MobileTokenError(
+                .offlineFailed,
+                "The offline operation is not signed by the server",
+                underlying: error
+            )
+        }
+    }
+
+    /// Authorizes an operation from a QR code without a network: the person types the code returned where it is asked for.
+    ///
+    /// Checks first that the server signed the operation. Moves the activation's counter like any signature.
+    ///
+    /// - Parameters:
+    ///   - uriId: What the server expects to be signed as the request's identifier.
+    ///   - authentication: Two factors; the biometry key only when the operation allows it.
+    /// - Returns: Two groups of eight digits, such as `12345678-12345678`.
+    /// - Throws: `MobileTokenError`: `offlineFailed`, or `factorsNotAllowed` before anything is signed.
+    public func authorize(
+        offline operation: UnverifiedOfflineOperation,
+        uriId: String = "/operation/authorize/offline",
+        with authentication: Authentication
+    ) async throws -> String {
+        let operation = try self.verify(operation)
+        switch AllowedSignatureType.Variant(authentication) {
+        case .possession:
+            throw MobileTokenError(.factorsNotAllowed, "An offline operation asks for two factors")
+        case .possessionBiometry where !operation.flags.isBiometryAllowed:
+            throw MobileTokenError(.factorsNotAllowed, "The operation may not be authorized with the biometry key")
+        case .possessionKnowledge, .possessionBiometry:
+            return try await self.channel.offlineSignature(
+                data: operation.dataToSign,
+                nonce: operation.nonceBytes(),
+                uriID: uriId,
+                componentLength: 8,
+                with: authentication
+            )
+        }
+    }
+}
+
+extension OfflineOperation {
+    fileprivate func nonceBytes() throws(MobileTokenError) -> [UInt8] {
+        guard let bytes = Base64.decode(self.nonce) else {
+            throw MobileTokenError(.offlineFailed, "The nonce is not Base64")  // it was checked when it was read
+        }
+        return bytes
+    }
+}

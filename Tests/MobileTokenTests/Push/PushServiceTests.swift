@@ -1,0 +1,91 @@
+import MobileToken
+import MobileTokenTesting
+import PowerAuth
+import PowerAuthProtocol
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PushServiceTests {
+    private let channel = ScriptedChannel()
+
+    private func until(_ condition: () async -> Bool) async {
+        while await !condition() { await Task.yield() }
+    }
+
+    @Test(arguments: [PushService.Platform.apns, .fcm, .hms])
+    func aRegistrationIsSentAndRemembered(platform: PushService.Platform) async throws {
+        let push = PushService(channel: self.channel)
+        #expect(await push.registration == nil)
+        async let registered: Void = push.register(token: "t0ken", for: platform)
+        let request = await self.channel.nextRequest()
+        #expect(request.path == "/api/push/device/register/token")
+        #expect(request.json == ["requestObject": ["platform": .string(platform.description), "token": "t0ken"]])
+        #expect(await push.isRegistering)
+        request.answer(SampleAnswer.ok)
+        try await registered
+        #expect(await push.registration?.token == "t0ken")
+        #expect(await push.registration?.platform == platform)
+        #expect(await !push.isRegistering)
+    }
+
+    @Test func concurrentCallsAreOneAndAnotherTokenHasToWait() async throws {
+        let push = PushService(channel: self.channel)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await push.register(token: "one", for: .fcm) } }
+            await self.until { push.waiterCount == 20 }
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await push.register(token: "two", for: .fcm)
+            }
+            #expect(error?.code == .pushAlreadyRegistering)
+            await self.channel.nextRequest().answer(SampleAnswer.ok)
+            try await group.waitForAll()
+        }
+        #expect(self.channel.requestCount == 1)
+        self.channel.setRule { _ in SampleAnswer.ok }
+        try await push.register(token: "two", for: .fcm)
+        #expect(await push.registration?.token == "two")
+    }
+
+    @Test func aRefusalIsNamedAndNotRemembered() async {
+        let push = PushService(channel: self.channel)
+        self.channel.setRule { _ in
+            throw MobileTokenError(.serverError, "no", httpStatus: 400, serverCode: "PUSH_REGISTRATION_FAILED")
+        }
+        let error = await #expect(throws: MobileTokenError.self) { try await push.register(token: "t", for: .apns) }
+        #expect(error?.code == .pushRegistrationFailed)
+        #expect(await push.registration == nil)
+        #expect(await !push.isRegistering)
+    }
+
+    @Test func cancellingEveryCallerTakesTheRequestOffTheWire() async throws {
+        let push = PushService(channel: self.channel)
+        let callers = (0..<2).map { _ in Task { try await push.register(token: "t", for: .apns) } }
+        await self.until { push.waiterCount == 2 }
+        _ = await self.channel.nextRequest()
+        for caller in callers {
+            caller.cancel()
+            await #expect(throws: CancellationError.self) { try await caller.value }
+        }
+        await self.channel.waitForCancelled(1)
+        #expect(await !push.isRegistering)
+        self.channel.setRule { _ in SampleAnswer.ok }
+        try await push.register(token: "other", for: .apns)
+    }
+
+    @Test func aPushMessageAboutAnOperationPollsEarly() async {
+        let clock = ManualClock()
+        var configuration = OperationsService.Configuration()
+        configuration.clock = clock
+        configuration.random = { 0.5 }
+        let service = OperationsService(channel: self.channel, configuration: configuration)
+        await service.startPolling(every: .seconds(60))
+        await self.channel.nextRequest().answer(SampleAnswer.list())
+        #expect(await clock.nextSleep() == .seconds(60))
+        service.handle(.inboxMessageReceived(id: "1"))
+        service.handle(.operationCreated(id: "a", name: "login", content: nil))
+        #expect(await clock.nextSleep() == .seconds(5))
+        clock.advance(by: .seconds(5))
+        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
+        #expect(await clock.nextSleep() == .seconds(60))
+        await service.stopPolling()
+    }
+}
