@@ -34,7 +34,8 @@ let package = Package(
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
             name: "MobileTokenEmulator",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"],
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",

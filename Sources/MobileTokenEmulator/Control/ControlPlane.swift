@@ -67,6 +67,9 @@ struct ControlPlane: Sendable {
             try allow(["GET", "DELETE"], method)
             if method == "DELETE" { try await self.core.administer(.remove(activationID: path[1])) }
             return .json(try await self.activation(path[1]))
+        case ("operations", 2):
+            try allow(["GET"], method)
+            return .json(try await self.operation(path[1]))
         case ("activations", 1), ("operations", 1), ("templates", 1):
             try allow(["GET"], method)
             return try await self.list(path[0], request)
@@ -176,6 +179,13 @@ struct ControlPlane: Sendable {
             throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such activation")
         }
         return activation
+    }
+
+    private func operation(_ id: String) async throws(ControlRefusal) -> Emulator.OperationSummary {
+        guard let operation = await self.core.operations.first(where: { $0.id == id }) else {
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such operation")
+        }
+        return operation
     }
 
     // MARK: Lists

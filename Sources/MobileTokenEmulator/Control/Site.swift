@@ -12,6 +12,9 @@ struct Site: Sendable {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }
             return await ControlPlane(core: self.core, address: self.address).respond(to: request, path: path[1...])
+        case "console":
+            if let refusal = self.access.refusal(of: request) { return refusal }
+            return ConsolePage.respond(to: request, path: path.dropFirst())
         default:
             return await self.core.respond(to: request)
         }
