@@ -89,6 +89,14 @@ let package = Package(
             name: "MobileTokenEmulatorTests",
             dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
         ),
+        // The SDK against the emulator, over real sockets.
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "PowerAuth",
+                "PowerAuthProtocol",
+            ]
+        ),
         .testTarget(name: "CommandLineTests", dependencies: ["MobileTokenEmulator", "HTTPTransport"]),
     ],
     swiftLanguageModes: [.v6]
