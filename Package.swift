@@ -26,12 +26,16 @@ let package = Package(
             name: "PowerAuth",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
         ),
-        .target(name: "MobileToken", dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]),
+        .target(
+            name: "MobileToken",
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+        ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
             name: "MobileTokenEmulator",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"],
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
@@ -43,11 +47,14 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
-                "COpenSSL", "CCurl",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+                "MobileTokenEmulator",
+                "COpenSSL", "CCurl", "CAllocations",
             ],
-            path: "Benchmarks"
+            path: "Benchmarks",
+            exclude: ["CAllocations"]
         ),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
@@ -64,6 +71,7 @@ let package = Package(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
+                "MobileTokenEmulator",
                 "StoreExerciser",
             ]
         ),
@@ -80,6 +88,14 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+        ),
+        // The SDK against the emulator, over real sockets.
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "PowerAuth",
+                "PowerAuthProtocol",
+            ]
         ),
         .testTarget(name: "CommandLineTests", dependencies: ["MobileTokenEmulator", "HTTPTransport"]),
     ],

@@ -1,1 +1,22 @@
-print("no cases yet")
+import Foundation
+
+if CommandLine.arguments.dropFirst().first == StaticServer.subcommand {
+    try StaticServer(answer: CommandLine.arguments.dropFirst(2).first).run()
+}
+
+do {
+    let options = try Options(CommandLine.arguments.dropFirst())
+    if options.isHelp {
+        print(Options.help)
+    } else if options.isList {
+        for benchmark in allBenchmarks { print("\(benchmark.name): \(benchmark.summary)") }
+    } else {
+        try await Runner(options: options).run()
+    }
+} catch let mistake as Options.Mistake {
+    FileHandle.standardError.write(Data("\(mistake)\n\n\(Options.help)\n".utf8))
+    exit(2)
+} catch is Runner.NothingToMeasure {
+    FileHandle.standardError.write(Data("no case has such a name\n".utf8))
+    exit(1)
+}

@@ -43,7 +43,7 @@ public final class CurlTransport: HTTPTransport {
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let transfer = try Transfer(request, defaultTimeout: self.configuration.timeout)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { self.engine.start(transfer, resuming: $0) }
+            try await withUnsafeThrowingContinuation { self.engine.start(transfer, resuming: $0) }
         } onCancel: {
             self.engine.cancel(transfer)
         }

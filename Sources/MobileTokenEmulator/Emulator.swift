@@ -1,1 +1,160 @@
-internal import PowerAuthProtocol
+public import Foundation
+internal import Synchronization
+
+/// A strict PowerAuth backend for development and tests, in this process.
+///
+/// It serves the standard `/pa/v3` endpoints, the Mobile Token API and the `/v2` API on a real socket, and refuses what
+/// the real servers refuse. It stops when it is told to, or when nobody holds it any more.
+///
+/// ```swift
+/// let emulator = try await Emulator.start()
+/// print(emulator.baseURL, emulator.sdkConfiguration)
+/// …
+/// await emulator.stop()
+/// ```
+public final class Emulator: Sendable {
+    let core: EmulatorCore
+    private let service: Task<Void, Never>
+    private let address: ServerAddress
+
+    private init(core: EmulatorCore, server: HTTPServer) {
+        let address = ServerAddress(server)
+        let site = Site(core: core, address: address)
+        self.core = core
+        self.address = address
+        self.service = Task {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await core.keepTime() }
+                group.addTask { await server.run { await site.respond(to: $0) } }
+            }
+            core.events.finish()
+        }
+    }
+
+    deinit { self.service.cancel() }
+
+    /// Starts a server; when this returns, it accepts connections.
+    ///
+    /// - Throws: ``EmulatorError`` when the port is taken, the configuration does not decode, or the data file cannot be
+    ///   used.
+    public static func start(configuration: Configuration = Configuration()) async throws(EmulatorError) -> Emulator {
+        var configuration = configuration
+        if configuration.cloudPassword == nil {
+            // Not from the sequence that the backend uses, so that both start it at the same point.
+            var randomness = Randomness(seed: configuration.seed.map { ~$0 })
+            configuration.cloudPassword = randomness.identifier()
+        }
+        let core = try EmulatorCore(configuration: configuration)
+        if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
+        return Emulator(core: core, server: try HTTPServer(host: configuration.host, port: configuration.port))
+    }
+
+    /// Ends every connection and closes the socket; returns when that is done. A data file stays.
+    public func stop() async {
+        self.service.cancel()
+        await self.service.value
+    }
+
+    // MARK: What clients need
+
+    /// Where clients find it: `http://127.0.0.1:49152/enrollment-server`.
+    public var baseURL: String { self.address.origin + "/enrollment-server" }
+
+    /// Where its `/v2` API is, and with `/console/` added, its page: `http://127.0.0.1:49152`.
+    public var cloudURL: String { self.address.origin }
+
+    /// The port it listens on.
+    public var port: UInt16 { self.address.port }
+
+    /// The string that configures a client.
+    public var sdkConfiguration: String { self.core.application.sdkConfiguration }
+
+    /// The application's identifier, `appId` in the `/v2` API.
+    public var applicationID: String { self.core.application.id }
+
+    /// Base64 of the application's key.
+    public var applicationKey: String { self.core.application.key }
+
+    /// Base64 of the application's secret.
+    public var applicationSecret: String { self.core.application.secret }
+
+    /// Base64 of the public key that signs activation codes.
+    public var masterServerPublicKey: String { self.core.application.masterServerPublicKey }
+
+    /// The user of the `/v2` API's Basic authentication.
+    public var cloudUser: String { self.core.configuration.cloudUser }
+
+    /// The password of the `/v2` API's Basic authentication.
+    public var cloudPassword: String { self.core.configuration.cloudPassword ?? "" }
+
+    // MARK: State
+
+    /// Back to the state at the start, or that of the last import; the clock runs with the machine's, there are no
+    /// faults, and the journal is empty. The application's keys stay.
+    ///
+    /// - Throws: ``EmulatorError`` when the data file cannot be written.
+    public func reset() async throws(EmulatorError) { try await self.core.reset() }
+
+    /// The whole state as one JSON document, the application's keys included.
+    public func exported() async throws -> Data { Data(try await self.core.exported()) }
+
+    /// Replaces the state by an exported one, also for the next reset.
+    ///
+    /// - Throws: ``EmulatorError`` when it does not decode; the state is then as it was.
+    public func importState(_ document: Data) async throws(EmulatorError) {
+        try await self.core.importState(Array(document))
+    }
+
+    /// All activations, newest first.
+    public func activations() async -> [ActivationSummary] { await self.core.activations }
+
+    /// All operations, newest first.
+    public func operations() async -> [OperationSummary] { await self.core.operations }
+
+    /// What an operation can be made from, by name.
+    public func templates() async -> [TemplateSummary] { await self.core.templates }
+
+    // MARK: Administration
+
+    /// Blocks an active activation.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
+    public func blockActivation(_ id: String) async throws(EmulatorError) {
+        try await self.core.administer(.block(activationID: id))
+    }
+
+    /// Unblocks a blocked activation.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
+    public func unblockActivation(_ id: String) async throws(EmulatorError) {
+        try await self.core.administer(.unblock(activationID: id))
+    }
+
+    /// Removes an activation for good.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
+    public func removeActivation(_ id: String) async throws(EmulatorError) {
+        try await self.core.administer(.remove(activationID: id))
+    }
+
+    /// Moves the server's counter of an activation ahead, so that the client is behind by so many signatures.
+    ///
+    /// To rehearse a client that is ahead, let some of its signed requests end in a fault that resets them `before`.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
+    public func advanceCounter(ofActivation id: String, by steps: UInt64) async throws(EmulatorError) {
+        try await self.core.administer(.advanceCounter(activationID: id, by: steps))
+    }
+
+    // MARK: Watching
+
+    /// The requests that were answered, oldest first: those after the entry numbered `id`, as far as they are kept.
+    ///
+    /// The last 10 000 are kept, or fewer when they are large.
+    public func journal(since id: UInt64 = 0) async -> [JournalEntry] {
+        await self.core.journal(since: id, limit: .max).entries
+    }
+
+    /// Everything that changes from now on.
+    public func events() -> Events { Events(stream: self.core.events.subscribe()) }
+}

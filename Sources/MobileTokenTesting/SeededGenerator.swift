@@ -1,19 +1,17 @@
 internal import Foundation
 
-/// SplitMix64: a failure is repeated by setting `FUZZ_SEED` to the seed that was printed.
+/// Random input that can be had again: the seed is printed, and `POWERAUTH_TEST_SEED` sets it.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    package init(seed: UInt64) { self.state = seed }
-
-    /// A new seed each time, printed.
-    package static func announced(_ test: String = #function) -> Self {
-        let given = ProcessInfo.processInfo.environment["FUZZ_SEED"].flatMap { UInt64($0) }
-        let seed = given ?? UInt64.random(in: 0 ... .max)
-        print("\(test): FUZZ_SEED=\(seed)")
-        return Self(seed: seed)
+    /// Prints the seed beside the name of the test.
+    package init(test: String = #function) {
+        let given = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
+        self.state = given ?? UInt64.random(in: 0 ... .max)
+        print("\(test): POWERAUTH_TEST_SEED=\(self.state)")
     }
 
+    /// SplitMix64.
     package mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = self.state

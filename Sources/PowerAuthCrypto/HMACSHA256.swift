@@ -7,21 +7,23 @@ package enum HMACSHA256 {
 
     /// The tag of a message.
     package static func authenticate(_ message: [UInt8], key: SecretBytes) -> [UInt8] {
-        Self.authenticate([message], key: key)
+        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { tag, count in
+            key.withUnsafeBytes { key in
+                message.withUnsafeBytes { Self.authenticate($0, key: key, into: UnsafeMutableRawBufferPointer(tag)) }
+            }
+            count = Self.byteCount
+        }
     }
 
     /// The tag of a message that comes in parts.
     package static func authenticate(_ parts: [[UInt8]], key: SecretBytes) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { tag, count in
             key.withUnsafeBytes { key in
-                let context = ThreadContexts.current.mac
-                require(EVP_MAC_init(context, key.address, key.count, nil), "EVP_MAC_init")
-                for part in parts {
-                    require(EVP_MAC_update(context, part, part.count), "EVP_MAC_update")
+                Self.authenticate(key: key, into: UnsafeMutableRawBufferPointer(tag)) { message in
+                    for part in parts { part.withUnsafeBytes { message.update($0) } }
                 }
-                require(EVP_MAC_final(context, tag.baseAddress, &count, Self.byteCount), "EVP_MAC_final")
             }
-            precondition(count == Self.byteCount)
+            count = Self.byteCount
         }
     }
 

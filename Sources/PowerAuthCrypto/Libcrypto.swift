@@ -15,7 +15,6 @@ enum Algorithm {
     nonisolated(unsafe) static let aes128CBC = require(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil), "EVP_CIPHER_fetch")
     nonisolated(unsafe) static let aes256GCM = require(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil), "EVP_CIPHER_fetch")
     nonisolated(unsafe) static let pbkdf2 = require(EVP_KDF_fetch(nil, "PBKDF2", nil), "EVP_KDF_fetch")
-    nonisolated(unsafe) static let x963 = require(EVP_KDF_fetch(nil, "X963KDF", nil), "EVP_KDF_fetch")
     // As above; a group is only ever read.
     nonisolated(unsafe) static let p256 = require(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), "EC_GROUP")
 }

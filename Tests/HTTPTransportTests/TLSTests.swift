@@ -168,5 +168,5 @@ final class TLSServer: Sendable {
         self.url = "https://127.0.0.1:\(port)/"
     }
 
-    deinit { self.process.terminate() }
+    deinit { kill(self.process.processIdentifier, SIGKILL) }  // it may have inherited a mask that blocks SIGTERM
 }

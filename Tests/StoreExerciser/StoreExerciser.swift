@@ -35,6 +35,8 @@ struct StoreExerciser {
         guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(3) }
     }
 
+    private var activationID: String { self.settings["activation"] ?? "a" }
+
     private func number(_ name: String) -> Int? { self.settings[name].flatMap { Int($0) } }
 
     private func restrictItself() {
@@ -45,11 +47,15 @@ struct StoreExerciser {
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
         }
         if let user = self.number("user") { setuid(uid_t(user)) }
-        if let microseconds = self.number("die-after") {
-            Thread.detachNewThread {
-                usleep(UInt32(microseconds))
-                kill(getpid(), SIGKILL)
-            }
+        if self.settings["die-after-moves"] == nil { self.startDying() }
+    }
+
+    /// Lets the process be killed so many microseconds from now, whatever it is doing then.
+    private func startDying() {
+        guard let microseconds = self.number("die-after") else { return }
+        Thread.detachNewThread {
+            usleep(UInt32(microseconds))
+            kill(getpid(), SIGKILL)
         }
     }
 
@@ -58,15 +64,17 @@ struct StoreExerciser {
         try await store.open()
         switch self.settings["action"] {
         case "insert":
-            try await store.insert(ActivationStoreConformance.record("a"))
-            try await store.update("a") { $0.takeMove() }
+            try await store.insert(ActivationStoreConformance.record(self.activationID))
+            try await store.update(self.activationID) { $0.takeMove() }
         case "hold":
-            let lease = try await store.acquireSigningLease(of: "a")
+            let lease = try await store.acquireSigningLease(of: self.activationID)
             Self.say("held")
             while true { pause() }
             await lease.release()
         case "take":
             try await self.takeCounters(from: store)
+            // Without tidying up, as a process that crashed.
+            if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
         default:
             break
         }
@@ -75,9 +83,10 @@ struct StoreExerciser {
     /// Takes counter values, and writes each to the journal once it is taken, as a request would be sent.
     private func takeCounters(from store: SQLiteActivationStore) async throws {
         let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-        for _ in 0..<(self.number("count") ?? .max) {
-            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: "a")
-            let move = try await store.update("a") { $0.takeMove() }
+        for taken in 0..<(self.number("count") ?? .max) {
+            if taken == self.number("die-after-moves") { self.startDying() }
+            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: self.activationID)
+            let move = try await store.update(self.activationID) { $0.takeMove() }
             let line = Array("\(move)\n".utf8)
             guard write(journal, line, line.count) == line.count else { exit(3) }
             await lease?.release()

@@ -2,7 +2,8 @@ import Synchronization
 
 /// One call of `send`: its request, and whoever waits for the answer.
 final class Transfer: Sendable {
-    typealias Continuation = CheckedContinuation<HTTPResponse, any Error>
+    /// Unchecked, since ``TransferState`` hands each one out exactly once.
+    typealias Continuation = UnsafeContinuation<HTTPResponse, any Error>
 
     let request: HTTPRequest
     let origin: String

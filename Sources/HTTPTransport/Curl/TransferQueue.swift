@@ -6,6 +6,20 @@ struct TransferQueue<Element> {
     private struct Host {
         var running = 0
         var waiting = FIFO<Element>()
+
+        /// Returns whether nothing waited before.
+        mutating func append(_ element: Element) -> Bool {
+            defer { self.waiting.append(element) }
+            return self.waiting.isEmpty
+        }
+
+        mutating func next(limit: Int) -> (element: Element?, hasMore: Bool) {
+            guard self.running < limit, let element = self.waiting.popFirst() else {
+                return (nil, !self.waiting.isEmpty)
+            }
+            self.running += 1
+            return (element, !self.waiting.isEmpty)
+        }
     }
 
     private let limitPerHost: Int
@@ -26,8 +40,8 @@ struct TransferQueue<Element> {
 
     /// Lets `element` wait for its turn.
     mutating func append(_ element: Element, host: String) {
-        if self.hosts[host, default: Host()].waiting.isEmpty { self.turns.append(host) }
-        self.hosts[host, default: Host()].waiting.append(element)
+        let isFirst = self.hosts[host, default: Host()].append(element)
+        if isFirst { self.turns.append(host) }
         self.waiting += 1
     }
 
@@ -36,14 +50,9 @@ struct TransferQueue<Element> {
         guard self.running < self.limitInTotal else { return nil }
         for _ in 0..<self.turns.count {
             guard let host = self.turns.popFirst() else { return nil }
-            if self.hosts[host, default: Host()].running == self.limitPerHost {
-                self.turns.append(host)
-                continue
-            }
-            let element = self.hosts[host, default: Host()].waiting.popFirst()
-            if self.hosts[host, default: Host()].waiting.isEmpty == false { self.turns.append(host) }
+            let (element, hasMore) = self.hosts[host, default: Host()].next(limit: self.limitPerHost)
+            if hasMore { self.turns.append(host) }
             guard let element else { continue }
-            self.hosts[host, default: Host()].running += 1
             self.running += 1
             self.waiting -= 1
             return element

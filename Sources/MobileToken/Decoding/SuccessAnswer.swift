@@ -35,6 +35,6 @@ struct SuccessAnswer {
 
 extension MobileTokenError {
     static func unreadableAnswer(_ message: String, underlying: (any Error)? = nil) -> Self {
-        Self(Code("invalidResponse"), message, underlying: underlying)
+        Self(.invalidResponse, message, underlying: underlying)
     }
 }

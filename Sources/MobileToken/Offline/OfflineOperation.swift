@@ -25,6 +25,8 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// Whether the code has lines that this version does not know.
     public var isNewerFormat: Bool { !self.additionalLines.isEmpty }
 
+    /// The nonce's 16 bytes.
+    package let nonceBytes: [UInt8]
     /// What an offline signature covers, `operationId&operationData[&totp]`, made of the bytes received.
     package let dataToSign: [UInt8]
 

@@ -1,6 +1,9 @@
 /// Keeps activations, so that no counter value is ever used twice and nothing is lost in a crash.
 ///
 /// Every method is durable when it returns: what it wrote survives `kill -9` and power loss.
+///
+/// ``SQLiteActivationStore`` is the default. A store of your own keeps what ``Sealing`` makes of a record, and shows with
+/// `ActivationStoreConformance` of `MobileTokenTesting` that it does all that is asked here.
 public protocol ActivationStore: Sendable {
     /// The identifiers of all activations held, oldest first.
     func activationIDs() async throws -> [String]

@@ -57,4 +57,9 @@ final class SigningQueue: Sendable {
         }
         next?.turn.resume()
     }
+
+    /// How many wait behind the holder.
+    func waiterCount(of activationID: String) -> Int {
+        self.state.withLock { $0.waiters[activationID]?.count ?? 0 }
+    }
 }

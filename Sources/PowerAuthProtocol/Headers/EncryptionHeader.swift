@@ -40,7 +40,10 @@ package struct EncryptionHeader: Sendable, Equatable {
 
     /// The value of the header.
     package var value: String {
-        let activation = self.activationID.map { ", activation_id=\"\($0)\"" } ?? ""
-        return "PowerAuth application_key=\"\(self.applicationKey)\"\(activation), version=\"\(self.version.rawValue)\""
+        var text = HeaderText()
+        text.add("application_key", self.applicationKey)
+        if let activationID = self.activationID { text.add("activation_id", activationID) }
+        text.add("version", self.version.rawValue)
+        return text.value
     }
 }

@@ -47,21 +47,13 @@ package struct SignatureHeader: Sendable, Equatable {
 
     /// The value of the header.
     package var value: String {
-        var text = ""
-        text.reserveCapacity(320)
-        text += "PowerAuth pa_activation_id=\""
-        text += self.activationID
-        text += "\", pa_application_key=\""
-        text += self.applicationKey
-        text += "\", pa_nonce=\""
-        text += Base64.encode(self.nonce)
-        text += "\", pa_signature_type=\""
-        text += self.type.rawValue
-        text += "\", pa_signature=\""
-        text += Base64.encode(self.signature)
-        text += "\", pa_version=\""
-        text += self.version.rawValue
-        text += "\""
-        return text
+        var text = HeaderText()
+        text.add("pa_activation_id", self.activationID)
+        text.add("pa_application_key", self.applicationKey)
+        text.add("pa_nonce", self.nonce)
+        text.add("pa_signature_type", self.type.rawValue)
+        text.add("pa_signature", self.signature)
+        text.add("pa_version", self.version.rawValue)
+        return text.value
     }
 }

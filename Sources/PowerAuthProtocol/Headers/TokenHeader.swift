@@ -48,19 +48,12 @@ package struct TokenHeader: Sendable, Equatable {
 
     /// The value of the header.
     package var value: String {
-        var text = ""
-        text.reserveCapacity(240)
-        text += "PowerAuth token_id=\""
-        text += self.tokenID
-        text += "\", token_digest=\""
-        text += Base64.encode(self.digest)
-        text += "\", nonce=\""
-        text += Base64.encode(self.nonce)
-        text += "\", timestamp=\""
-        text += String(self.timestamp)
-        text += "\", version=\""
-        text += self.version.rawValue
-        text += "\""
-        return text
+        var text = HeaderText()
+        text.add("token_id", self.tokenID)
+        text.add("token_digest", self.digest)
+        text.add("nonce", self.nonce)
+        text.add("timestamp", String(self.timestamp))
+        text.add("version", self.version.rawValue)
+        return text.value
     }
 }

@@ -33,7 +33,7 @@ final class ScriptedServer: Sendable {
             var index = 0
             while true {
                 let descriptor = accept(self.listener, nil, nil)
-                guard descriptor >= 0 else { return }
+                guard descriptor >= 0 else { break }
                 let number = index
                 index += 1
                 self.record(.accepted(connection: number))
@@ -43,13 +43,14 @@ final class ScriptedServer: Sendable {
                     connection.close()
                 }
             }
+            // Closed here and not in `stop()`: the number must not be given away while this thread may still use it.
+            close(self.listener)
         }
     }
 
     /// Ends the listener; connections end with their scripts.
     func stop() {
         shutdown(self.listener, Int32(SHUT_RDWR))
-        close(self.listener)
     }
 
     var url: String { "http://127.0.0.1:\(self.port)/pa/v3/operation" }

@@ -284,7 +284,8 @@ import Testing
 
     @Test func daysAreOrderedAndPrinted() throws {
         guard case .date(let day) = try self.read(Self.text(data: "A1*D20240229")).operationData.fields.first else {
-            return #expect(Bool(false), "no date")
+            Issue.record("no date")
+            return
         }
         #expect("\(day)" == "2024-02-29")
         #expect(try day < #require(OfflineOperationData.Day(year: 2024, month: 3, day: 1)))
@@ -333,7 +334,7 @@ import Testing
     // MARK: Any text
 
     @Test func anyTextGivesAnOperationOrAnError() {
-        var random = SeededGenerator.announced()
+        var random = SeededGenerator()
         let good = Array(Self.text(data: #"A1*A1.5CZK*IAB,CD*D20180425*T\*"#, more: ["1", "2"]).utf8)
         var accepted = 0
         for _ in 0..<5_000 {

@@ -1,5 +1,4 @@
 import Foundation
-import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
@@ -9,7 +8,8 @@ import Testing
         Array(#"{}[]",:\/.+-0123456789eEtrufalsn "#.utf8) + [0x00, 0x80, 0xC3, 0xA9, 0xED, 0xFF]
 
     @Test func anyBytesGiveAValueOrAnError() {
-        var random = SeededGenerator.announced()
+        var random = SeededGenerator()
+        print("\(#function): \(random)")
         for _ in 0..<15_000 {
             let count = Int.random(in: 0...24, using: &random)
             let isRaw = Bool.random(using: &random)
@@ -21,7 +21,8 @@ import Testing
     }
 
     @Test func mutationsOfAGoodTextGiveAValueOrAnError() {
-        var random = SeededGenerator.announced()
+        var random = SeededGenerator()
+        print("\(#function): \(random)")
         let text = #"{"a":[1,-2.50e+3,true,null,"é\u00e9\ud83d\ude00\n"],"b":{"c":{},"d":[]},"a":"again"}"#
         for _ in 0..<15_000 {
             var bytes = Array(text.utf8)

@@ -86,7 +86,10 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         let before = fixture.server.state.value.requests.count
-        #expect(await self.error { try await activation.approve("x", with: .possession(password: "123")) }?.code == .invalidAuthentication)
+        #expect(
+            await self.error { try await activation.approve("x", with: .possession(password: "123")) }?.code
+                == .invalidAuthentication
+        )
         #expect(fixture.server.state.value.requests.count == before)
     }
 
@@ -137,6 +140,9 @@ import Testing
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .activationNotStored)
         #expect(await self.error { try await activation.poll() }?.code == .unknownActivation)
-        #expect(await self.error { _ = try await fixture.client.activation(id: activation.activationID) }?.code == .unknownActivation)
+        #expect(
+            await self.error { _ = try await fixture.client.activation(id: activation.activationID) }?.code
+                == .unknownActivation
+        )
     }
 }

@@ -36,7 +36,9 @@ import Testing
         #expect(fixture.server.requestCount("/api/refused") == 1)
     }
 
-    @Test(arguments: [1, 19]) func aServerAheadWithinTheWindowIsFollowedAndTheRequestSentOnceMore(steps: Int) async throws {
+    @Test(arguments: [1, 19]) func aServerAheadWithinTheWindowIsFollowedAndTheRequestSentOnceMore(steps: Int)
+        async throws
+    {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         self.moveServer(fixture, activation, by: steps)
@@ -84,7 +86,8 @@ import Testing
         #expect(fixture.server.requestCount("/signature/validate") == 0)
     }
 
-    @Test(arguments: [11, 19]) func aClientFurtherAheadMakesASignatureThatLetsTheServerCatchUp(steps: Int) async throws {
+    @Test(arguments: [11, 19]) func aClientFurtherAheadMakesASignatureThatLetsTheServerCatchUp(steps: Int) async throws
+    {
         let store = InMemoryActivationStore()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()

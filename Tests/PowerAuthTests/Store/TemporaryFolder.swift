@@ -1,5 +1,7 @@
+import CSQLite
 import Foundation
 import Glibc
+import Testing
 
 /// A folder of mode 0700 that goes with its owner.
 final class TemporaryFolder: Sendable {
@@ -30,4 +32,12 @@ func mode(of path: String) -> mode_t? {
 /// descriptor drops SQLite's locks.
 func contents(of path: String) -> [UInt8] {
     FileManager.default.contents(atPath: path).map { Array($0) } ?? []
+}
+
+/// Runs SQL on a store's database, past all its rules.
+func spoil(_ sql: String, at path: String) throws {
+    var handle: OpaquePointer?
+    try #require(sqlite3_open(path, &handle) == SQLITE_OK)
+    defer { sqlite3_close(handle) }
+    try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
 }

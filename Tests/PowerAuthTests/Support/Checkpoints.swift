@@ -87,7 +87,9 @@ struct CheckpointStore: ActivationStore {
         try await self.passing { try await self.base.record(of: activationID) }
     }
 
-    func insert(_ record: ActivationRecord) async throws { try await self.passing { try await self.base.insert(record) } }
+    func insert(_ record: ActivationRecord) async throws {
+        try await self.passing { try await self.base.insert(record) }
+    }
 
     @discardableResult
     func update<Result: Sendable>(
@@ -97,7 +99,9 @@ struct CheckpointStore: ActivationStore {
         try await self.passing { try await self.base.update(activationID, change) }
     }
 
-    func remove(_ activationID: String) async throws { try await self.passing { try await self.base.remove(activationID) } }
+    func remove(_ activationID: String) async throws {
+        try await self.passing { try await self.base.remove(activationID) }
+    }
 
     func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
         try await self.passing { try await self.base.acquireSigningLease(of: activationID) }

@@ -24,6 +24,11 @@ final class VerifyingServer: HTTPTransport {
         case answered(HTTPResponse)
     }
 
+    /// In a struct, because a bare closure in a generic box grows a thunk each time it is read.
+    private struct FateRule: Sendable {
+        let decide: @Sendable (HTTPRequest) async throws -> Fate
+    }
+
     struct Token {
         let activationID: String
         let secret: SecretBytes
@@ -62,7 +67,12 @@ final class VerifyingServer: HTTPTransport {
     let masterKey: P256PrivateKey
     let state = Mutex(State())
     private let now: @Sendable () -> Date
-    private let fate = Mutex<@Sendable (HTTPRequest) async throws -> Fate>({ _ in .delivered })
+    private struct RewriteRule: Sendable {
+        let rewrite: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse
+    }
+
+    private let rewrite = Mutex(RewriteRule { _, response in response })
+    private let fate = Mutex(FateRule { _ in .delivered })
     let commitsAtOnce: Bool
     let requiredOTP: String?
 
@@ -84,7 +94,12 @@ final class VerifyingServer: HTTPTransport {
 
     /// Decides the fate of every request from now on.
     func setFate(_ fate: @escaping @Sendable (HTTPRequest) async throws -> Fate) {
-        self.fate.withLock { $0 = fate }
+        self.fate.withLock { $0 = FateRule(decide: fate) }
+    }
+
+    /// Changes answers on their way from now on.
+    func setRewrite(_ rewrite: @escaping @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse) {
+        self.rewrite.withLock { $0 = RewriteRule(rewrite: rewrite) }
     }
 
     var milliseconds: Int64 { self.now().millisecondsSince1970 }
@@ -119,9 +134,9 @@ final class VerifyingServer: HTTPTransport {
         }
         defer { if isSigned { self.state.withLock { $0.signing -= 1 } } }
         let fate = self.fate.withLock { $0 }
-        switch try await fate(request) {
+        switch try await fate.decide(request) {
         case .delivered:
-            return self.answer(request)
+            return self.rewrite.withLock { $0 }.rewrite(request, self.answer(request))
         case .requestLost:
             throw HTTPTransportError(.connectionFailed)
         case .answerLost:

@@ -16,6 +16,7 @@ final class ActivationDatabase {
         try connection.repeatingWhileBusy { try connection.run("PRAGMA journal_mode = WAL") }
         // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
         try connection.run("PRAGMA synchronous = \(options.synchronous)")
+        try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
         if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
         try StoreSchema.migrate(connection)
         self.connection = connection
@@ -23,7 +24,12 @@ final class ActivationDatabase {
 
     /// What the store's key is recognised by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
-        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) { $0.blob(0) }
+        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) {
+            $0.blob(0)
+        }
+        // Without it any key would be taken for the right one, and a second one be used beside it.
+        guard try check != nil || self.activationIDs().isEmpty else { throw MobileTokenError.damaged(Self.keyCheck) }
+        return check
     }
 
     /// Runs `body` as one change of the store, of which all is kept or nothing.

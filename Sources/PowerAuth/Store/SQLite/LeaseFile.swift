@@ -37,23 +37,25 @@ final class LeaseFile: Sendable {
 
     /// Locks a part of a slot, or returns `false` when another process or store has it.
     func tryLock(_ part: Part, of slot: Int64) throws -> Bool {
-        if try self.setLock(F_WRLCK, part, of: slot) { return true }
-        guard errno == EAGAIN || errno == EACCES else { throw MobileTokenError.system("lock", "the lease file") }
+        guard self.setLock(F_WRLCK, part, of: slot) != 0 else { return true }
+        guard errno == EAGAIN || errno == EACCES else {
+            throw MobileTokenError.system("lock a byte of", "the lease file")
+        }
         return false
     }
 
     /// Unlocks a part of a slot.
     func unlock(_ part: Part, of slot: Int64) {
-        _ = try? self.setLock(F_UNLCK, part, of: slot)
+        _ = self.setLock(F_UNLCK, part, of: slot)
     }
 
-    private func setLock(_ type: Int32, _ part: Part, of slot: Int64) throws -> Bool {
+    private func setLock(_ type: Int32, _ part: Part, of slot: Int64) -> Int32 {
         var lock = flock()
         lock.l_type = Int16(type)
         lock.l_whence = Int16(SEEK_SET)
         lock.l_start = off_t(slot * Self.slotByteCount + part.rawValue)
         lock.l_len = 1
-        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock) == 0
+        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock)
     }
 
     /// The greatest count of moves that a slot's counter was known to have; 0 when nothing is known.

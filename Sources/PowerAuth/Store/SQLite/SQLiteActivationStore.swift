@@ -28,6 +28,8 @@ public actor SQLiteActivationStore: ActivationStore {
         package var vfs: String?
         package var synchronous = "FULL"
         package var maximumPageCount: Int?
+        /// After how many pages in the log it is moved into the database.
+        package var checkpointPages = 1_000
 
         package init() {}
     }

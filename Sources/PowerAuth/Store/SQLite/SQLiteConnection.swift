@@ -21,7 +21,7 @@ final class SQLiteConnection {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let status = sqlite3_open_v2(path, &handle, flags, vfs)
         guard status == SQLITE_OK, let handle else {
-            let failure = SQLiteFailure(status, on: handle)
+            let failure = SQLiteFailure(status)
             sqlite3_close_v2(handle)
             throw failure
         }
@@ -83,11 +83,12 @@ final class SQLiteConnection {
             try self.check(Self.bind(value, to: statement, at: Int32(index + 1)))
         }
         var elements: [Element] = []
+        errno = 0  // so that a failure finds no older one's
         while true {
             switch sqlite3_step(statement) {
             case SQLITE_ROW: elements.append(read(Row(statement: statement)))
             case SQLITE_DONE: return elements
-            case let status: throw SQLiteFailure(status, on: self.handle)
+            case let status: throw SQLiteFailure(status)
             }
         }
     }
@@ -121,7 +122,7 @@ final class SQLiteConnection {
         if let statement = self.statements[sql] { return statement }
         var statement: OpaquePointer?
         try self.check(sqlite3_prepare_v3(self.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
-        guard let statement else { throw SQLiteFailure(SQLITE_MISUSE, on: nil) }
+        guard let statement else { throw SQLiteFailure(SQLITE_MISUSE) }
         self.statements[sql] = statement
         return statement
     }
@@ -141,7 +142,7 @@ final class SQLiteConnection {
     }
 
     private func check(_ status: Int32) throws(SQLiteFailure) {
-        guard status == SQLITE_OK else { throw SQLiteFailure(status, on: self.handle) }
+        guard status == SQLITE_OK else { throw SQLiteFailure(status) }
     }
 
     /// The row a query stands at. Copies what is read from it.

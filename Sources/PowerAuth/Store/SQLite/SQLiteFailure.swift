@@ -7,15 +7,18 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     let status: Int32
     let systemError: Int32
 
-    init(_ status: Int32, on handle: OpaquePointer?) {
+    /// Makes a failure of the call that has just returned; reads `errno`.
+    init(_ status: Int32) {
         self.status = status
-        self.systemError = handle.map(sqlite3_system_errno) ?? 0
+        // SQLite's own note of it, `sqlite3_system_errno`, is not kept when it is a commit that fails.
+        self.systemError = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(status & 0xFF) ? errno : 0
     }
 
-    /// SQLite's fixed text for the code: it quotes no statement and no value.
+    /// SQLite's and the system's fixed texts for the codes: they quote no statement and no value.
     var description: String {
         let text = sqlite3_errstr(self.status).map { String(cString: $0) } ?? "unknown error"
-        return "SQLite \(self.status): \(text)"
+        let cause = self.systemError == 0 ? "" : " (\(String(cString: strerror(self.systemError))))"
+        return "SQLite \(self.status): \(text)\(cause)"
     }
 
     /// What the failure means to the user of a store.

@@ -22,6 +22,11 @@ struct RecordFields {
         static let devicePrivateKey = "device-private-key"
         static let counter = "counter"
         static let tokenPrefix = "token:"
+
+        static let open: Set = [
+            name, createdAt, applicationKey, version, devicePublicKey, serverPublicKey, knowledgeSalt,
+        ]
+        static let secret: Set = [possessionKey, transportKey, knowledgeKey, biometryKey, devicePrivateKey, counter]
     }
 
     init() {}
@@ -44,8 +49,9 @@ struct RecordFields {
         for (name, token) in record.tokens { self.secret[Name.tokenPrefix + name] = Self.bytes(of: token) }
     }
 
-    /// The record, of which every value must be there and of its form.
+    /// The record, of which every value must be there and of its form, and no other.
     func record(activationID: String) throws -> ActivationRecord {
+        try self.checkNames()
         guard let version = ProtocolVersion(rawValue: try self.text(Name.version)) else {
             throw MobileTokenError.damaged(Name.version)
         }
@@ -72,6 +78,15 @@ struct RecordFields {
             isUnsettled: counter.isUnsettled,
             tokens: try self.tokens()
         )
+    }
+
+    /// A value that this version does not know would be lost with the next change.
+    private func checkNames() throws {
+        let unknown =
+            self.open.keys.first { !Name.open.contains($0) }
+            ?? self.secret.keys.first { !Name.secret.contains($0) && !$0.hasPrefix(Name.tokenPrefix) }
+        guard let unknown else { return }
+        throw MobileTokenError(.storeFromFuture, "This version does not know the stored value '\(unknown)'")
     }
 
     private func bytes(_ name: String) throws -> [UInt8] {

@@ -1,0 +1,59 @@
+/// What the command line asks for.
+struct Options {
+    enum Mistake: Error, CustomStringConvertible {
+        case missingValue(String)
+        case unknown(String)
+
+        var description: String {
+            switch self {
+            case .missingValue(let option): "\(option) needs a value"
+            case .unknown(let option): "unknown option \(option)"
+            }
+        }
+    }
+
+    static let help = """
+        Usage: Scripts/bench [options]
+
+          --filter TEXT     only the cases whose name contains TEXT; may be given more than once
+          --quick           five short samples instead of nine longer ones
+          --json FILE       write every sample to FILE
+          --plot FILE.svg   draw the cases
+          --list            name the cases, and measure nothing
+          --help            this text
+
+        "ratio" is ours divided by the baseline of the same run: times should be small, rates (/s) large.
+        "spread" is half the distance between the extreme samples. "CPU" and "allocations" are per operation, of this
+        process with all its threads.
+        """
+
+    var filters: [String] = []
+    var jsonFile: String?
+    var plotFile: String?
+    var isQuick = false
+    var isList = false
+    var isHelp = false
+
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        func value(of option: String) throws -> String {
+            guard let value = arguments.next() else { throw Mistake.missingValue(option) }
+            return value
+        }
+        while let argument = arguments.next() {
+            switch argument {
+            case "--filter": self.filters.append(try value(of: argument))
+            case "--json": self.jsonFile = try value(of: argument)
+            case "--plot": self.plotFile = try value(of: argument)
+            case "--quick": self.isQuick = true
+            case "--list": self.isList = true
+            case "--help", "-h": self.isHelp = true
+            default: throw Mistake.unknown(argument)
+            }
+        }
+    }
+
+    func includes(_ benchmark: Benchmark) -> Bool {
+        self.filters.isEmpty || self.filters.contains { benchmark.name.contains($0) }
+    }
+}

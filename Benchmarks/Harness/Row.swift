@@ -1,0 +1,94 @@
+/// What a result is shown in.
+enum Unit: String, Sendable, Codable {
+    case nanoseconds = "ns"
+    case microseconds = "µs"
+    case milliseconds = "ms"
+    case perSecond = "/s"
+    case bytes = "B"
+    case count = ""
+
+    /// The time of one operation in this unit.
+    func value(nanoseconds: Double) -> Double {
+        switch self {
+        case .microseconds: nanoseconds / 1e3
+        case .milliseconds: nanoseconds / 1e6
+        case .perSecond: 1e9 / nanoseconds
+        case .nanoseconds, .bytes, .count: nanoseconds
+        }
+    }
+}
+
+/// The median of some samples, and how far they lie apart.
+struct Figure: Sendable, Codable {
+    let samples: [Double]
+
+    init(samples: [Double]) { self.samples = samples.sorted() }
+
+    /// A figure that was measured once.
+    init(_ value: Double) { self.samples = [value] }
+
+    var median: Double { self.percentile(50) }
+
+    /// Half the distance between the extremes, as a part of the median.
+    var spread: Double {
+        guard let first = self.samples.first, let last = self.samples.last, self.median != 0 else { return 0 }
+        return (last - first) / 2 / self.median
+    }
+
+    /// The sample below which `percent` of them lie, interpolated.
+    func percentile(_ percent: Double) -> Double {
+        guard let last = self.samples.last else { return .nan }
+        let position = percent / 100 * Double(self.samples.count - 1)
+        let index = Int(position)
+        guard index + 1 < self.samples.count else { return last }
+        return self.samples[index] + (position - Double(index)) * (self.samples[index + 1] - self.samples[index])
+    }
+}
+
+/// What a case should reach.
+enum Goal: Sendable {
+    /// The median is no more than this, in the unit of the row.
+    case atMost(Double)
+    /// The median is no less than this many times a baseline's.
+    case atLeast(Double, timesBaseline: String)
+
+    func isMet(by row: Row) -> Bool? {
+        switch self {
+        case .atMost(let limit):
+            row.figure.median <= limit
+        case .atLeast(let factor, let name):
+            row.baselines.first { $0.name == name }.map { row.figure.median >= factor * $0.figure.median }
+        }
+    }
+
+    func text(in unit: Unit) -> String {
+        switch self {
+        case .atMost(let limit): "≤ \(limit.grouped) \(unit.rawValue)"
+        case .atLeast(let factor, let name): "≥ \(factor.formatted(decimals: 2)) × \(name)"
+        }
+    }
+}
+
+/// One line of the report.
+struct Row: Sendable {
+    struct Baseline: Sendable {
+        let name: String
+        let figure: Figure
+        /// Of this process, per operation, in nanoseconds: on a busy machine it says more than the time that passes.
+        var processorTime: Double?
+    }
+
+    let name: String
+    let unit: Unit
+    let figure: Figure
+    /// As for baselines.
+    var processorTime: Double?
+    var baselines: [Baseline] = []
+    /// Per operation, where they can be counted.
+    var allocations: Double?
+    var goals: [Goal] = []
+    /// How many of something the case had, for cases that are measured at several sizes.
+    var size: Int?
+
+    func ratio(to baseline: Baseline) -> Double { self.figure.median / baseline.figure.median }
+}

@@ -1,0 +1,60 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// Everything that a request may change, and everything that an exported document holds.
+struct BackendState: Sendable, Codable {
+    /// The application that clients are configured for.
+    var defaultApplicationID: String
+    var applications: [String: ServerApplication]
+    var activations = Registry<ServerActivation>()
+    /// Which activation waits for a code.
+    var offers: [String: String] = [:]
+    var tokens: [String: ServerToken] = [:]
+    var temporaryKeys: [String: ServerTemporaryKey] = [:]
+    var recoveryCodes: [String: RecoveryCode] = [:]
+    var operations = OperationLedger()
+    var inbox = Inbox()
+    /// The device of each activation that takes push messages.
+    var devices: [String: PushDevice] = [:]
+    var replays = ReplayCache()
+    var randomness: Randomness
+    /// Not later than the first unfinished activation's end; nil when there is none.
+    var nextActivationExpiration: Milliseconds? = 0
+    /// When it pays off to look for expired temporary keys.
+    var nextTemporaryKeySweep: Milliseconds = 0
+
+    /// All but the two times above, which follow from the rest.
+    private enum CodingKeys: CodingKey {
+        case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
+        case inbox, devices, replays, randomness
+    }
+
+    init(application: ServerApplication, randomness: Randomness) {
+        self.defaultApplicationID = application.id
+        self.applications = [application.id: application]
+        self.randomness = randomness
+    }
+}
+
+extension Randomness {
+    /// Random bytes that are kept secret.
+    mutating func secret(_ count: Int) -> SecretBytes {
+        SecretBytes(copying: self.bytes(count))
+    }
+
+    mutating func privateKey() throws(CryptoError) -> P256PrivateKey {
+        // All but one number in 2³² is a key; a sequence that never gives one is broken.
+        for _ in 0..<16 {
+            if let key = try? P256PrivateKey(scalar: self.secret(32)) { return key }
+        }
+        throw CryptoError(.invalidPrivateKey)
+    }
+}
+
+extension ServerApplication {
+    init(id: String, randomness: inout Randomness) throws(CryptoError) {
+        let key = Base64.encode(randomness.bytes(16))
+        guard let secret = ApplicationSecret(bytes: randomness.secret(16)) else { throw CryptoError(.invalidLength) }
+        self.init(id: id, key: key, secret: secret, masterKey: try randomness.privateKey())
+    }
+}

@@ -1,0 +1,37 @@
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func createMessage(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let request = try call.json()
+        let userID = try request.text("userId")
+        let (subject, summary) = (try request.text("subject"), try request.text("summary"))
+        let body = try request.text("body")
+        guard let format = InboxMessage.Format(rawValue: try request.optionalText("type") ?? "text") else {
+            throw .invalidRequest("'type' is neither text nor html")
+        }
+        let isSilent = try request.optionalBool("silent") ?? false
+        let message = InboxMessage(
+            id: self.state.randomness.identifier(),
+            userID: userID,
+            format: format,
+            subject: subject,
+            summary: summary,
+            body: body,
+            isSilent: isSilent,
+            created: call.now
+        )
+        self.state.inbox.insert(message)
+        call.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
+        return Answer(
+            body: [
+                "id": .string(message.id),
+                "subject": .string(message.subject),
+                "summary": .string(message.summary),
+                "body": .string(message.body),
+                "type": .string(message.format.rawValue),
+                "timestamp": .number(JSONNumber(message.created)),
+                "read": false,
+            ]
+        )
+    }
+}

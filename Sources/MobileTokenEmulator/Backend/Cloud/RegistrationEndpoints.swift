@@ -1,0 +1,192 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func createRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let request = try call.json()
+        let userID = try request.text("userId")
+        let flags = try request.texts("flags")
+        let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
+        guard let application = self.state.applications[applicationID] else {
+            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+        }
+        let otp = try Self.activationOTP(in: request)
+        let registration: ServerActivation
+        do {
+            registration = try self.addRegistration(
+                userID: userID,
+                flags: flags,
+                application: application,
+                otp: otp,
+                call.now
+            )
+        } catch {
+            throw .activation("the activation code cannot be signed")
+        }
+        call.activationID = registration.id
+        call.report(registration)
+        return Answer(body: .object(self.presented(registration)))
+    }
+
+    /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
+    private static func activationOTP(in request: JSONObject) throws(BackendRefusal) -> ActivationOTP? {
+        let value = try request.optionalText("activationOtp", or: "otp")
+        let validation = try request.optionalText("activationOtpValidation", or: "otpValidation")
+        let stage: ActivationOTP.Stage
+        switch validation {
+        case "ON_KEY_EXCHANGE": stage = .keyExchange
+        case "ON_COMMIT": stage = .commit
+        case nil where value != nil: stage = .commit
+        case nil, "NONE"?:
+            guard value == nil else { throw .invalidRequest("A code was given, and that none is checked") }
+            return nil
+        default: throw .invalidRequest("'activationOtpValidation' is none of NONE, ON_KEY_EXCHANGE and ON_COMMIT")
+        }
+        guard let value, !value.isEmpty else { throw .invalidRequest("'activationOtp' is missing") }
+        return ActivationOTP(value: value, stage: stage)
+    }
+
+    func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let userID = call.request.queryValue("userId")
+        let listed = self.state.activations.newestFirst.filter { userID == nil || $0.userID == userID }
+        return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
+    }
+
+    func registration(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        Answer(body: .object(self.presented(try self.addressedRegistration(&call))))
+    }
+
+    mutating func commitRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&call)
+        let request = try call.json()
+        let externalUserID = try request.optionalText("externalUserId")
+        let otp = try request.optionalText("activationOtp", or: "otp")
+        do {
+            try activation.commit(externalUserID: externalUserID, otp: otp)
+        } catch {
+            // A wrong code is counted, and the last one removes the activation.
+            self.keep(activation, &call)
+            throw BackendRefusal(
+                400,
+                "INVALID_ACTIVATION",
+                "The registration cannot be committed",
+                because: error.reason
+            )
+        }
+        self.activateRecoveryCodes(of: activation.id)
+        self.keep(activation, &call)
+        return self.changed(activation)
+    }
+
+    mutating func changeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&call)
+        let change = try call.json().text("change")
+        do {
+            switch change {
+            case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
+            case "UNBLOCK": try activation.unblock()
+            default: throw BackendRefusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
+            }
+        } catch let error as ActivationStateError {
+            throw BackendRefusal(
+                400,
+                "INVALID_ACTIVATION",
+                "The registration's state forbids it",
+                because: error.reason
+            )
+        } catch let refusal as BackendRefusal {
+            throw refusal
+        } catch {
+            throw .invalidRequest("The change was not made")
+        }
+        self.keep(activation, &call)
+        return self.changed(activation)
+    }
+
+    mutating func removeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.addressedRegistration(&call)
+        guard activation.status != .removed else {
+            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration is already removed")
+        }
+        self.remove(activation.id, &call)
+        return self.changed(self.state.activations[activation.id] ?? activation)
+    }
+
+    func registrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.addressedRegistration(&call)
+        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+    }
+
+    mutating func addRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&call)
+        for flag in try call.json().texts("flags") where !activation.flags.contains(flag) {
+            activation.flags.append(flag)
+        }
+        self.keep(activation, &call)
+        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+    }
+
+    mutating func removeRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&call)
+        // A DELETE may come without a body: then all go.
+        let removed = call.request.body.isEmpty ? activation.flags : try call.json().texts("flags")
+        activation.flags.removeAll(where: removed.contains)
+        self.keep(activation, &call)
+        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+    }
+
+    func addressedRegistration(_ call: inout Call) throws(BackendRefusal) -> ServerActivation {
+        guard let id = call.pathArguments.first, let activation = self.state.activations[id] else {
+            throw BackendRefusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+        }
+        call.activationID = id
+        return activation
+    }
+
+    private mutating func keep(_ activation: ServerActivation, _ call: inout Call) {
+        self.state.activations[activation.id] = activation
+        call.report(activation)
+    }
+
+    /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
+    private func changed(_ activation: ServerActivation) -> Answer {
+        Answer(
+            body: [
+                "status": "OK",
+                "registrationId": .string(activation.id),
+                "registrationStatus": .string(activation.status.rawValue),
+            ]
+        )
+    }
+
+    private func presented(_ activation: ServerActivation) -> JSONObject {
+        var object: JSONObject = [
+            "registrationId": .string(activation.id),
+            "registrationStatus": .string(activation.status.rawValue),
+            "status": .string(activation.status.rawValue),
+            "userId": .string(activation.userID),
+            "appId": .string(activation.applicationID),
+            "flags": Self.list(activation.flags),
+            "failedAttempts": .number(JSONNumber(activation.failedAttempts)),
+            "maxFailedAttempts": .number(JSONNumber(activation.maximumFailedAttempts)),
+            "timestampCreated": .number(JSONNumber(activation.created)),
+        ]
+        if activation.status == .created, let offer = activation.offer {
+            object["activationCode"] = .string(offer.code)
+            object["activationCodeSignature"] = .string(offer.signature)
+            object["activationQrCodeData"] = .string(offer.qrCode)
+            object["timestampExpires"] = .number(JSONNumber(offer.expires))
+        }
+        object["name"] = activation.name.map { .string($0) }
+        object["platform"] = activation.platform.map { .string($0) }
+        object["deviceInfo"] = activation.deviceInfo.map { .string($0) }
+        object["externalUserId"] = activation.externalUserID.map { .string($0) }
+        object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
+        object["blockedReason"] = activation.blockedReason.map { .string($0) }
+        return object
+    }
+
+    static func list(_ texts: [String]) -> JSONValue {
+        .array(texts.map { .string($0) })
+    }
+}

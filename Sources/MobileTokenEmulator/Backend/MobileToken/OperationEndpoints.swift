@@ -1,0 +1,211 @@
+internal import Foundation
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func listOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.authenticateToken(&call, dialect: .mobileToken)
+        return self.operationList(of: activation, call) { $0.status == .pending }
+    }
+
+    mutating func operationHistory(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let signature = try self.authenticateSignature(
+            &call,
+            uriID: "/operation/history",
+            allowing: .twoFactors,
+            dialect: .mobileToken
+        )
+        _ = try call.json()
+        return self.operationList(of: signature.activation, call) { _ in true }
+    }
+
+    private func operationList(
+        of activation: ServerActivation,
+        _ call: Call,
+        where isListed: (ServerOperation) -> Bool
+    ) -> Answer {
+        let language = call.request.header("Accept-Language")
+        var listed: [JSONValue] = []
+        for operation in self.state.operations.newestFirst(ofUser: activation.userID)
+        where operation.isVisible(to: activation) && isListed(operation) {
+            guard listed.count < self.limits.listLength else { break }
+            if let shown = self.presented(operation, acceptLanguage: language) { listed.append(shown) }
+        }
+        return self.timed(.array(listed), call)
+    }
+
+    mutating func operationDetail(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.authenticateToken(&call, dialect: .mobileToken)
+        let operation = try self.pendingOperation(try call.requestObject().text("id"), for: activation)
+        return try self.answer(showing: operation, call)
+    }
+
+    mutating func claimOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.authenticateToken(&call, dialect: .mobileToken)
+        var operation = try self.pendingOperation(try call.requestObject().text("id"), for: activation)
+        operation.userID = activation.userID
+        let answer = try self.answer(showing: operation, call)
+        if self.state.operations[operation.id]?.userID == nil {
+            self.state.operations.claim(operation.id, for: activation.userID)
+            call.report(operation)
+        }
+        return answer
+    }
+
+    mutating func authorizeOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let signature: AuthenticatedSignature
+        do {
+            signature = try self.authenticateSignature(
+                &call,
+                uriID: "/operation/authorize",
+                allowing: .onlineFactors,
+                dialect: .mobileToken
+            )
+        } catch {
+            throw self.countingFailure(of: error, &call)
+        }
+        let request = try call.requestObject()
+        let (id, data) = (try request.text("id"), try request.text("data"))
+        let code = try request.optionalObject("proximityCheck")
+        let proximityCode = try code?.text("otp")
+        let mobileTokenData = try request.optionalObject("mobileTokenData")
+        let activation = signature.activation
+        try self.refuseUnverifiedDevice(activation)
+        let operation = try self.decidableOperation(id, activation)
+        let approval = ServerOperation.Approval(
+            userID: activation.userID,
+            applicationID: activation.applicationID,
+            activationID: activation.id,
+            data: data,
+            factors: signature.type,
+            proximityCodeIsRight: operation.proximitySeed.map { seed in
+                self.isProximityCode(proximityCode, seed: seed, at: call.now)
+            },
+            mobileTokenData: mobileTokenData.map(JSONValue.object)
+        )
+        guard let objection = operation.objection(to: approval) else {
+            self.update(operation.id, &call) { $0.approve(approval, at: $1) }
+            return .ok
+        }
+        throw self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &call)
+    }
+
+    mutating func rejectOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let signature = try self.authenticateSignature(
+            &call,
+            uriID: "/operation/cancel",
+            allowing: [.possession],
+            dialect: .mobileToken
+        )
+        let request = try call.requestObject()
+        let (id, reason) = (try request.text("id"), try request.text("reason"))
+        let mobileTokenData = try request.optionalObject("mobileTokenData")
+        let activation = signature.activation
+        let operation = try self.decidableOperation(id, activation)
+        guard operation.userID == activation.userID, operation.isVisible(to: activation) else {
+            throw .operationFailed("the operation belongs to another user or to nobody yet")
+        }
+        self.update(operation.id, &call) { operation, now in
+            operation.reject(
+                by: activation.id,
+                reason: reason,
+                mobileTokenData: mobileTokenData.map(JSONValue.object),
+                at: now
+            )
+        }
+        return .ok
+    }
+}
+
+extension Backend {
+    /// Counts a failed authentication on the operation that the request names, if there is one to decide.
+    private mutating func countingFailure(of refusal: BackendRefusal, _ call: inout Call) -> BackendRefusal {
+        guard refusal.status == 401, let id = try? call.requestObject().text("id"),
+            self.state.operations[id]?.status == .pending
+        else { return refusal }
+        return self.countingFailure(of: refusal, ofOperation: id, &call)
+    }
+
+    /// The last failure that is allowed turns into what is told of a failed operation.
+    private mutating func countingFailure(
+        of refusal: BackendRefusal,
+        ofOperation id: String,
+        _ call: inout Call
+    ) -> BackendRefusal {
+        self.update(id, &call) { $0.countFailure(at: $1) }
+        guard self.state.operations[id]?.status == .failed else { return refusal }
+        let told = BackendRefusal.notPending(.failed)
+        return BackendRefusal(
+            told.status,
+            told.code,
+            told.message,
+            because: "\(refusal.reason); it was the last attempt of the operation"
+        )
+    }
+
+    mutating func update(
+        _ id: String,
+        _ call: inout Call,
+        _ change: (inout ServerOperation, Milliseconds) -> Void
+    ) {
+        let now = call.now
+        self.state.operations.update(id) { change(&$0, now) }
+        if let operation = self.state.operations[id] { call.report(operation) }
+    }
+
+    /// An operation of this identifier that can still be decided, whoever may do so.
+    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(BackendRefusal)
+        -> ServerOperation
+    {
+        guard let operation = self.state.operations[id] else {
+            throw .invalidRequest("There is no such operation")
+        }
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        if let flag = operation.activationFlag, !activation.flags.contains(flag) {
+            throw BackendRefusal(
+                400,
+                "OPERATION_REQUIRES_ACTIVATION_FLAG",
+                "The operation requires an activation flag",
+                because: "the activation does not have the flag \(flag)"
+            )
+        }
+        return operation
+    }
+
+    /// An operation that the activation may see and that is not finished.
+    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(BackendRefusal)
+        -> ServerOperation
+    {
+        guard let operation = self.state.operations[id], operation.isVisible(to: activation) else {
+            throw .invalidRequest("There is no such operation")
+        }
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        return operation
+    }
+
+    private func answer(showing operation: ServerOperation, _ call: Call) throws(BackendRefusal) -> Answer {
+        let language = call.request.header("Accept-Language")
+        guard let shown = self.presented(operation, acceptLanguage: language) else {
+            throw .invalidRequest("The operation's template is not known to this server")
+        }
+        return self.timed(shown, call)
+    }
+
+    /// An answer that tells the server's time, as the operations of the Mobile Token API do.
+    private func timed(_ object: JSONValue, _ call: Call) -> Answer {
+        Answer(
+            body: [
+                "status": "OK",
+                "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: call.now))),
+                "responseObject": object,
+            ]
+        )
+    }
+
+    /// Devices whose user is still being verified carry a flag and decide nothing.
+    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(BackendRefusal) {
+        let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
+        if let flag = flags.first(where: activation.flags.contains) {
+            throw .invalidActivation("the activation has the flag \(flag)")
+        }
+    }
+}

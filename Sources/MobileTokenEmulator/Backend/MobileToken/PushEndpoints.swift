@@ -1,0 +1,51 @@
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func registerDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
+        return try self.register(activation, &call)
+    }
+
+    /// The older form, with a signature in place of a token.
+    mutating func registerSignedDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let signature = try self.authenticateSignature(
+            &call,
+            uriID: "/push/device/register",
+            allowing: .onlineFactors,
+            dialect: .powerAuth
+        )
+        return try self.register(signature.activation, &call)
+    }
+
+    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(BackendRefusal) -> Answer
+    {
+        let request = try call.requestObject()
+        let (platform, token) = (try request.text("platform"), try request.text("token"))
+        let environment = try request.optionalText("environment")
+        // `ios` and `android` are what older clients say.
+        guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
+            throw .invalidRequest("'platform' is none of apns, fcm and hms")
+        }
+        try self.refuseUnverifiedDevice(activation)
+        guard token.utf8.count <= Self.longestPushToken else {
+            throw BackendRefusal(
+                400,
+                "PUSH_REGISTRATION_FAILED",
+                "Push registration failed",
+                because: "the token is longer than \(Self.longestPushToken) bytes"
+            )
+        }
+        self.state.devices[activation.id] = PushDevice(
+            activationID: activation.id,
+            platform: platform,
+            token: token,
+            environment: environment,
+            registered: call.now
+        )
+        call.events.append(BackendEvent(subject: .device, id: activation.id, status: "REGISTERED"))
+        return .ok
+    }
+
+    /// What the push server stores.
+    private static var longestPushToken: Int { 255 }
+}

@@ -1,0 +1,78 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func createToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let (signature, envelope) = try self.authenticateEncrypted(
+            &call,
+            path: .tokenCreate,
+            uriID: "/pa/token/create",
+            allowing: .onlineFactors
+        )
+        _ = try envelope.json()
+        let token = ServerToken(
+            id: self.state.randomness.identifier(),
+            secret: ExportableSecret(self.state.randomness.secret(16)),
+            activationID: signature.activation.id,
+            factors: signature.type,
+            created: call.now
+        )
+        let answer: JSONValue = [
+            "tokenId": .string(token.id),
+            "tokenSecret": .string(Base64.encode(token.secret.secret)),
+        ]
+        let sealed = try self.seal(answer, in: envelope, at: call.now)
+        self.state.tokens[token.id] = token
+        return Answer(body: sealed)
+    }
+
+    /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
+    /// lost.
+    mutating func removeToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let signature = try self.authenticateSignature(&call, uriID: "/pa/token/remove", allowing: .onlineFactors)
+        let id = try call.requestObject().text("tokenId")
+        if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
+        return .object(["tokenId": .string(id)])
+    }
+
+    mutating func unlockVault(_ call: inout Call) throws(BackendRefusal) -> Answer {
+        let (signature, envelope) = try self.authenticateEncrypted(
+            &call,
+            path: .vaultUnlock,
+            uriID: "/pa/vault/unlock",
+            allowing: .vaultFactors
+        )
+        if let reason = try envelope.json().optionalText("reason") {
+            guard Self.isVaultReason(reason) else {
+                throw BackendRefusal(
+                    400,
+                    "ERR_SECURE_VAULT",
+                    "POWER_AUTH_SECURE_VAULT_INVALID",
+                    because: "the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short"
+                )
+            }
+        }
+        guard let keys = signature.activation.device?.keys,
+            let wrapped = try? Vault.encrypt(vaultKey: keys.vault, transportKey: keys.transport)
+        else {
+            throw BackendRefusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
+        }
+        let answer: JSONValue = [
+            "activationId": .string(signature.activation.id),
+            "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
+        ]
+        return Answer(body: try self.seal(answer, in: envelope, at: call.now))
+    }
+
+    private static func isVaultReason(_ reason: String) -> Bool {
+        (3...255).contains(reason.utf8.count)
+            && reason.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

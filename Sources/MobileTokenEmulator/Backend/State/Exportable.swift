@@ -1,0 +1,47 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// A secret that goes into the exported state. Only a development server may have this type.
+struct ExportableSecret: Sendable, Equatable, Codable {
+    var secret: SecretBytes
+
+    init(_ secret: SecretBytes) {
+        self.secret = secret
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let secret = Base64.decodeSecret(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not Base64")
+        }
+        self.secret = secret
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Base64.encode(self.secret))
+    }
+}
+
+/// JSON inside the exported state, as a text: through a coder, numbers would lose digits and members their order.
+struct ExportableJSON: Sendable, Hashable, Codable {
+    var value: JSONValue
+
+    init(_ value: JSONValue) {
+        self.value = value
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+            self.value = try JSONValue(parsing: try container.decode(String.self))
+        } catch let error as JSONError {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: error.description)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(String(decoding: self.value.serialized(), as: UTF8.self))
+    }
+}

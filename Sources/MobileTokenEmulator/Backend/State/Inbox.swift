@@ -1,0 +1,51 @@
+/// A message in a user's inbox.
+struct InboxMessage: Sendable, Codable, Equatable {
+    enum Format: String, Sendable, Codable {
+        case text, html
+    }
+
+    let id: String
+    let userID: String
+    let format: Format
+    let subject: String
+    let summary: String
+    let body: String
+    /// Whether no push message goes out for it.
+    let isSilent: Bool
+    let created: Milliseconds
+    var isRead = false
+}
+
+/// The messages of all users.
+struct Inbox: Sendable, Codable, Equatable {
+    private var messages: [String: InboxMessage] = [:]
+    private var identifiersByUser: [String: [String]] = [:]
+
+    mutating func insert(_ message: InboxMessage) {
+        self.messages[message.id] = message
+        self.identifiersByUser[message.userID, default: []].append(message.id)
+    }
+
+    /// A user's messages, newest first.
+    func newestFirst(ofUser userID: String) -> some Sequence<InboxMessage> {
+        (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.messages[$0] }
+    }
+
+    /// A message, when it is the user's.
+    func message(_ id: String, ofUser userID: String) -> InboxMessage? {
+        self.messages[id].flatMap { $0.userID == userID ? $0 : nil }
+    }
+
+    mutating func markRead(_ id: String) {
+        self.messages[id]?.isRead = true
+    }
+}
+
+/// A device that takes push messages.
+struct PushDevice: Sendable, Codable, Equatable {
+    let activationID: String
+    let platform: String
+    let token: String
+    let environment: String?
+    let registered: Milliseconds
+}

@@ -1,0 +1,84 @@
+/// All operations, found by identifier, by user, and by what has become due.
+struct OperationLedger: Sendable, Codable, Equatable {
+    private var operations: [String: ServerOperation] = [:]
+    /// Identifiers in the order of creation.
+    private(set) var identifiers: [String] = []
+    /// The same of each user; an operation joins its user's when it is claimed.
+    private var identifiersByUser: [String: [String]] = [:]
+    /// Those that may still expire; the finished ones are many more.
+    private var pending: Set<String> = []
+    /// Not later than the first pending operation's expiration; nil when none is pending.
+    private(set) var nextExpiration: Milliseconds?
+
+    subscript(id: String) -> ServerOperation? {
+        self.operations[id]
+    }
+
+    /// Every operation, newest first.
+    var newestFirst: some Sequence<ServerOperation> {
+        self.identifiers.reversed().lazy.compactMap { self.operations[$0] }
+    }
+
+    /// The operations of one user, newest first.
+    func newestFirst(ofUser userID: String) -> some Sequence<ServerOperation> {
+        (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.operations[$0] }
+    }
+
+    mutating func insert(_ operation: ServerOperation) {
+        self.operations[operation.id] = operation
+        self.identifiers.append(operation.id)
+        if let userID = operation.userID { self.identifiersByUser[userID, default: []].append(operation.id) }
+        guard operation.status == .pending else { return }
+        self.pending.insert(operation.id)
+        self.nextExpiration = min(self.nextExpiration ?? operation.expires, operation.expires)
+    }
+
+    /// Changes an operation; its identifier and user stay.
+    mutating func update(_ id: String, _ change: (inout ServerOperation) -> Void) {
+        guard var operation = self.operations.removeValue(forKey: id) else { return }
+        change(&operation)
+        self.operations[id] = operation
+        if operation.status != .pending { self.pending.remove(id) }
+    }
+
+    mutating func claim(_ id: String, for userID: String) {
+        guard self.operations[id]?.userID == nil else { return }
+        self.operations[id]?.userID = userID
+        self.identifiersByUser[userID, default: []].append(id)
+    }
+
+    /// Expires what is due, and returns it in the order of expiration.
+    mutating func expire(at now: Milliseconds) -> [ServerOperation] {
+        guard let next = self.nextExpiration, next <= now else { return [] }
+        var expired: [ServerOperation] = []
+        self.nextExpiration = nil
+        for operation in self.pending.compactMap({ self.operations[$0] }) {
+            guard operation.expires <= now else {
+                self.nextExpiration = min(self.nextExpiration ?? operation.expires, operation.expires)
+                continue
+            }
+            self.update(operation.id) { $0.expire(at: operation.expires) }
+            if let changed = self.operations[operation.id] { expired.append(changed) }
+        }
+        return expired.sorted { ($0.expires, $0.id) < ($1.expires, $1.id) }
+    }
+}
+
+extension OperationLedger {
+    private enum CodingKeys: CodingKey { case operations, claims }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        for operation in try container.decode([ServerOperation].self, forKey: .operations) {
+            self.insert(operation)
+        }
+        // In the order of the claims, not of the operations.
+        self.identifiersByUser = try container.decode([String: [String]].self, forKey: .claims)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(self.identifiers.compactMap { self.operations[$0] }, forKey: .operations)
+        try container.encode(self.identifiersByUser, forKey: .claims)
+    }
+}

@@ -1,0 +1,31 @@
+/// What was accepted once and must not be accepted again, for as long as its timestamp would let it pass.
+struct ReplayCache: Sendable, Codable, Equatable {
+    /// Beyond this, the entries that expire first make room. Nobody sends as much within a window but to fill memory.
+    static let capacity = 100_000
+
+    private var expirations: [String: Milliseconds] = [:]
+    /// Entries are dropped in one sweep; this is when the next one pays off.
+    private var nextSweep: Milliseconds = 0
+
+    private enum CodingKeys: CodingKey { case expirations }
+
+    func contains(_ value: String, at now: Milliseconds) -> Bool {
+        self.expirations[value].map { $0 >= now } ?? false
+    }
+
+    mutating func insert(_ value: String, until expiration: Milliseconds, at now: Milliseconds) {
+        if self.expirations.count >= Self.capacity || now >= self.nextSweep { self.sweep(at: now) }
+        self.expirations[value] = expiration
+    }
+
+    private mutating func sweep(at now: Milliseconds) {
+        self.expirations = self.expirations.filter { $0.value >= now }
+        if self.expirations.count >= Self.capacity {
+            let kept = self.expirations.sorted { $0.value > $1.value }.prefix(Self.capacity / 2)
+            self.expirations = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+        }
+        self.nextSweep = now + 60_000
+    }
+
+    var count: Int { self.expirations.count }
+}

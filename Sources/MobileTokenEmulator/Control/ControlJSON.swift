@@ -1,0 +1,29 @@
+internal import Foundation
+
+/// The JSON of the control plane: dates in ISO 8601 with milliseconds, members in a fixed order.
+enum ControlJSON {
+    private static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(Self.dates))
+        }
+        return Array(try encoder.encode(value))
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            for style in [Self.dates, Date.ISO8601FormatStyle()] {
+                if let date = try? style.parse(text) { return date }
+            }
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "Not an ISO 8601 date")
+        }
+        return try decoder.decode(type, from: Data(bytes))
+    }
+}

@@ -1,0 +1,330 @@
+internal import Foundation
+
+/// The control plane, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
+struct ControlPlane: Sendable {
+    let core: EmulatorCore
+    let address: ServerAddress
+
+    /// - Parameter path: The segments after `_emulator`.
+    func respond(to request: ReceivedRequest, path: ArraySlice<String>) async -> ServerResponse {
+        do {
+            return try await self.answer(request, path: Array(path))
+        } catch let refusal as ControlRefusal {
+            return refusal.response
+        } catch let error as EmulatorError {
+            return error.response
+        } catch {
+            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+        }
+    }
+
+    private func answer(_ request: ReceivedRequest, path: [String]) async throws -> ServerResponse {
+        let method = request.method == "HEAD" ? "GET" : request.method
+        switch (path.first, path.count) {
+        case ("reset", 1):
+            try allow(["POST"], method)
+            try await self.core.reset()
+            return .done
+        case ("clock", 1):
+            try allow(["GET", "PUT"], method)
+            if method == "PUT" { try await self.setClock(request.decoded()) }
+            return .json(ClockState(now: await self.core.now, mode: await self.core.timeMode))
+        case ("faults", 1):
+            try allow(["GET", "PUT", "POST", "DELETE"], method)
+            switch method {
+            case "PUT": await self.core.setFaults(try request.decoded(FaultRules.self).rules)
+            case "POST": await self.core.addFault(try request.decoded())
+            case "DELETE": await self.core.setFaults([])
+            default: break
+            }
+            return .json(FaultRules(rules: await self.core.faultRules))
+        case ("journal", 1):
+            try allow(["GET"], method)
+            return try await self.journal(request)
+        case ("events", 1):
+            try allow(["GET"], request.method)
+            return .events(self.core.events)
+        case ("export", 1):
+            try allow(["GET"], method)
+            let document = try await self.core.exported()
+            return ServerResponse(
+                status: 200,
+                headers: [("Content-Type", "application/json")],
+                body: .bytes(document)
+            )
+        case ("import", 1):
+            try allow(["POST"], method)
+            try request.requireJSON()
+            try await self.core.importState(request.body)
+            return .done
+        case ("configuration", 1):
+            try allow(["GET"], method)
+            return .json(ServerConfiguration(self.core, self.address))
+        case ("activations", 3):
+            try allow(["POST"], method)
+            return try await self.administer(path[1], path[2], request)
+        case ("activations", 2):
+            try allow(["GET", "DELETE"], method)
+            if method == "DELETE" { try await self.core.administer(.remove(activationID: path[1])) }
+            return .json(try await self.activation(path[1]))
+        case ("operations", 2):
+            try allow(["GET"], method)
+            return .json(try await self.operation(path[1]))
+        case ("activations", 1), ("operations", 1), ("templates", 1):
+            try allow(["GET"], method)
+            return try await self.list(path[0], request)
+        case ("qr", 1):
+            try allow(["GET"], method)
+            return try QRCode.response(to: request)
+        case ("cloud", 2...):
+            var relayed = request
+            relayed.path = "/v2/" + path.dropFirst().joined(separator: "/")
+            return await self.core.relay(relayed)
+        default:
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
+        }
+    }
+
+    private func allow(_ methods: [String], _ method: String) throws(ControlRefusal) {
+        guard !methods.contains(method) else { return }
+        var refusal = ControlRefusal(405, "METHOD_NOT_ALLOWED", "Allowed here: \(methods.joined(separator: ", "))")
+        refusal.headers = [("Allow", methods.joined(separator: ", "))]
+        throw refusal
+    }
+
+    // MARK: Clock
+
+    private struct ClockState: Encodable {
+        var now: Date
+        var mode: VirtualTime.Mode
+    }
+
+    private struct ClockChange: Decodable {
+        private enum CodingKeys: String, CodingKey, CaseIterable { case now, mode, advance }
+
+        var now: Date?
+        var mode: VirtualTime.Mode?
+        /// In seconds.
+        var advance: Double?
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseMembers(except: CodingKeys.self)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            self.now = try container.decodeIfPresent(Date.self, forKey: .now)
+            self.mode = try container.decodeIfPresent(VirtualTime.Mode.self, forKey: .mode)
+            self.advance = try container.decodeIfPresent(Double.self, forKey: .advance)
+        }
+    }
+
+    private func setClock(_ change: ClockChange) async {
+        await self.core.changeTime { time in
+            switch change.mode ?? time.mode {
+            case .manual: time.stand(at: change.now ?? time.now())
+            case .real where change.now != nil || time.mode == .manual: time.run(from: change.now)
+            case .real: break
+            }
+            if let seconds = change.advance { time.advance(bySeconds: seconds) }
+        }
+    }
+
+    // MARK: Faults
+
+    private struct FaultRules: Codable {
+        var rules: [FaultRule]
+    }
+
+    // MARK: Journal
+
+    private struct JournalPage: Encodable {
+        var entries: [Emulator.JournalEntry]
+        /// The number of the newest entry there is, for the next `since`.
+        var last: UInt64
+    }
+
+    private func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
+        let limit = try request.number("limit", in: 1...10_000) ?? 1000
+        let page =
+            if let before = try request.number("before", in: 0...Int.max) {
+                await self.core.journal(before: UInt64(before), limit: limit)
+            } else {
+                await self.core.journal(
+                    since: UInt64(try request.number("since", in: 0...Int.max) ?? 0),
+                    limit: limit
+                )
+            }
+        return .json(JournalPage(entries: page.entries, last: page.lastID))
+    }
+
+    // MARK: Activations
+
+    private struct CounterChange: Decodable {
+        /// How many steps the counter moves ahead.
+        var advance: UInt64
+    }
+
+    private func administer(_ id: String, _ action: String, _ request: ReceivedRequest) async throws -> ServerResponse {
+        let change: AdministrativeChange =
+            switch action {
+            case "block": .block(activationID: id)
+            case "unblock": .unblock(activationID: id)
+            case "counter": .advanceCounter(activationID: id, by: try request.decoded(CounterChange.self).advance)
+            default: throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
+            }
+        try await self.core.administer(change)
+        return .json(try await self.activation(id))
+    }
+
+    private func activation(_ id: String) async throws(ControlRefusal) -> Emulator.ActivationSummary {
+        guard let activation = await self.core.activations.first(where: { $0.id == id }) else {
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such activation")
+        }
+        return activation
+    }
+
+    private func operation(_ id: String) async throws(ControlRefusal) -> Emulator.OperationSummary {
+        guard let operation = await self.core.operations.first(where: { $0.id == id }) else {
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such operation")
+        }
+        return operation
+    }
+
+    // MARK: Lists
+
+    private struct Page<Element: Encodable>: Encodable {
+        var items: [Element]
+        var total: Int
+
+        init(_ all: [Element], offset: Int, limit: Int) {
+            self.items = Array(all.dropFirst(offset).prefix(limit))
+            self.total = all.count
+        }
+    }
+
+    /// A page of what there is, newest first.
+    private func list(_ name: String, _ request: ReceivedRequest) async throws -> ServerResponse {
+        let offset = try request.number("offset", in: 0...Int.max) ?? 0
+        let limit = try request.number("limit", in: 1...1000) ?? 100
+        let status = request.queryValue("status")
+        switch name {
+        case "activations":
+            let all = await self.core.activations.filter { status == nil || $0.status == status }
+            return .json(Page(all, offset: offset, limit: limit))
+        case "operations":
+            let all = await self.core.operations.filter { status == nil || $0.status == status }
+            return .json(Page(all, offset: offset, limit: limit))
+        default:
+            return .json(Page(await self.core.templates, offset: offset, limit: limit))
+        }
+    }
+}
+
+/// Why the control plane does not do what it was asked for.
+struct ControlRefusal: Error {
+    var status: Int
+    var code: String
+    var message: String
+    var headers: [(name: String, value: String)] = []
+
+    init(_ status: Int, _ code: String, _ message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    var response: ServerResponse {
+        var response = ServerResponse.error(self.status, code: self.code, message: self.message)
+        response.headers += self.headers
+        return response
+    }
+}
+
+/// What a client is configured with.
+private struct ServerConfiguration: Encodable {
+    var baseURL: String
+    var sdkConfiguration: String
+    var applicationId: String
+    var applicationKey: String
+    var applicationSecret: String
+    var masterServerPublicKey: String
+    var cloudUser: String
+    var cloudPassword: String
+
+    init(_ core: EmulatorCore, _ address: ServerAddress) {
+        let application = core.application
+        self.baseURL = address.origin + "/enrollment-server"
+        self.sdkConfiguration = application.sdkConfiguration
+        self.applicationId = application.id
+        self.applicationKey = application.key
+        self.applicationSecret = application.secret
+        self.masterServerPublicKey = application.masterServerPublicKey
+        self.cloudUser = core.configuration.cloudUser
+        self.cloudPassword = core.configuration.cloudPassword ?? ""
+    }
+}
+
+extension EmulatorError {
+    fileprivate var response: ServerResponse {
+        switch self.code {
+        case .notFound: .error(404, code: "ERROR_NOT_FOUND", message: self.message)
+        case .conflict: .error(409, code: "INVALID_STATE", message: self.message)
+        case .invalidDocument: .error(400, code: "INVALID_REQUEST", message: self.message)
+        default: .error(500, code: "ERROR_GENERIC", message: self.message)
+        }
+    }
+}
+
+extension ServerResponse {
+    fileprivate static var done: ServerResponse {
+        ServerResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json")],
+            body: .bytes(Array(#"{"status":"OK"}"#.utf8))
+        )
+    }
+}
+
+extension ReceivedRequest {
+    /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
+    func requireJSON() throws(ControlRefusal) {
+        let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
+        guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
+            throw ControlRefusal(415, "INVALID_REQUEST", "The content type must be application/json")
+        }
+    }
+
+    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(ControlRefusal) -> Value {
+        try self.requireJSON()
+        do {
+            return try ControlJSON.decode(type, from: self.body)
+        } catch let error as DecodingError {
+            throw ControlRefusal(400, "INVALID_REQUEST", error.explanation)
+        } catch {
+            throw ControlRefusal(400, "INVALID_REQUEST", "The body is not what is expected here")
+        }
+    }
+
+    func number(_ name: String, in range: ClosedRange<Int>) throws(ControlRefusal) -> Int? {
+        guard let text = self.queryValue(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw ControlRefusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
+        }
+        return number
+    }
+}
+
+extension DecodingError {
+    /// What is wrong and where, for a person.
+    fileprivate var explanation: String {
+        let context: Context
+        let reason: String
+        switch self {
+        case .keyNotFound(let key, let found): (context, reason) = (found, "\(key.stringValue) is missing")
+        case .typeMismatch(_, let found): (context, reason) = (found, "wrong type")
+        case .valueNotFound(_, let found): (context, reason) = (found, "a value is missing")
+        case .dataCorrupted(let found): (context, reason) = (found, found.debugDescription)
+        @unknown default: return "The body is not what is expected here"
+        }
+        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        return path.isEmpty ? reason : "\(path): \(reason)"
+    }
+}

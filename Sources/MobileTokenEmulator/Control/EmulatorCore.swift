@@ -1,0 +1,310 @@
+internal import Foundation
+internal import Synchronization
+
+/// The development server's state and everything that may change it, one change at a time.
+actor EmulatorCore {
+    private var backend: Backend
+    /// What a reset goes back to.
+    private var initialBackend: Backend
+    private var time = VirtualTime()
+    private var faults = FaultInjector()
+    private var journal = Journal()
+    private var faultRandomness: Randomness
+    private var eventCount: UInt64 = 0
+    /// Counts changes of the state, for the data file.
+    private var version: UInt64 = 0
+    private let dataFile: DataFile?
+    let configuration: Emulator.Configuration
+    nonisolated let events = EventBroadcast()
+    private nonisolated let publishedApplication: Mutex<ApplicationDescription>
+
+    /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
+    ///
+    /// - Parameter configuration: With a password.
+    init(configuration: Emulator.Configuration) throws(EmulatorError) {
+        self.configuration = configuration
+        let dataFile: DataFile?
+        if let path = configuration.dataFile { dataFile = try DataFile(path: path) } else { dataFile = nil }
+        let backend: Backend
+        if let documents = try dataFile?.read() {
+            self.initialBackend = try Backend(document: documents.initial, configuration)
+            backend = try Backend(document: documents.current, configuration)
+        } else {
+            backend =
+                if let document = configuration.initialState {
+                    try Backend(document: Array(document), configuration)
+                } else {
+                    try Backend(empty: configuration)
+                }
+            self.initialBackend = backend
+        }
+        self.backend = backend
+        self.publishedApplication = Mutex(backend.defaultApplication)
+        self.dataFile = dataFile
+        self.faultRandomness = Randomness(seed: configuration.seed)
+    }
+
+    // MARK: Requests
+
+    /// Answers a request of the APIs, faults included.
+    func respond(to request: ReceivedRequest) async -> ServerResponse {
+        let fault = self.fault(for: request)
+        let effect = fault?.effect ?? FaultRule.Effect()
+        if let delay = effect.delay {
+            do { try await Task.sleep(for: .seconds(delay)) } catch { return ServerResponse(status: 503, body: .reset) }
+        }
+        let now = self.now
+        var reply: Reply
+        if effect.status != nil || effect.reset == .before {
+            reply = .replaced(by: effect)
+        } else {
+            reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
+            self.version += 1
+        }
+        let entry = self.journal.append(request, reply: reply, fault: fault?.name, at: now)
+        self.send(reply.events)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+        if let failure = await self.persist() { reply = failure }
+        return effect.spoil(reply)
+    }
+
+    private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
+        var activationID: String?
+        if self.faults.asksForActivation {
+            // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
+            var trial = self.backend
+            activationID = trial.reply(to: request, at: self.now).activationID
+        }
+        return self.faults.fault(
+            method: request.method,
+            path: request.path,
+            activationID: activationID,
+            using: &self.faultRandomness
+        )
+    }
+
+    /// Makes a request of the `/v2` API in the name of its user, for whoever may use the control plane.
+    func relay(_ request: ReceivedRequest) async -> ServerResponse {
+        var request = request
+        let credentials = "\(self.configuration.cloudUser):\(self.configuration.cloudPassword ?? "")"
+        request.headers.removeAll { $0.name.caseInsensitiveEquals("Authorization") }
+        request.headers.append(("Authorization", "Basic " + Data(credentials.utf8).base64EncodedString()))
+        return await self.respond(to: request)
+    }
+
+    // MARK: Journal
+
+    func journal(since id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(since: id, limit: limit), self.journal.lastID)
+    }
+
+    func journal(before id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(before: id, limit: limit), self.journal.lastID)
+    }
+
+    // MARK: Time
+
+    var now: Date { self.time.now() }
+    var timeMode: VirtualTime.Mode { self.time.mode }
+
+    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) {
+        change(&self.time)
+        self.send(.clock, status: self.time.mode.rawValue)
+        self.settle()
+    }
+
+    /// Does what has become due without a request.
+    func settle() {
+        guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
+        self.version += 1
+        self.send(self.backend.settle(at: self.now))
+    }
+
+    /// Lets operations expire in time for those who watch, until the task is cancelled. (Requests never depend on it.)
+    func keepTime() async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil { self.settle() }
+    }
+
+    // MARK: Faults
+
+    var faultRules: [FaultRule] { self.faults.rules }
+
+    func setFaults(_ rules: [FaultRule]) {
+        self.faults.rules = rules
+        self.send(.faults)
+    }
+
+    func addFault(_ rule: FaultRule) {
+        self.faults.append(rule)
+        self.send(.faults)
+    }
+
+    func removeFaults(named name: String) {
+        self.faults.remove(named: name)
+        self.send(.faults)
+    }
+
+    // MARK: State
+
+    /// The application that clients are configured for; an import may change it.
+    nonisolated var application: ApplicationDescription { self.publishedApplication.withLock { $0 } }
+    var activations: [Emulator.ActivationSummary] { self.backend.activations }
+    var operations: [Emulator.OperationSummary] { self.backend.operations }
+    var templates: [Emulator.TemplateSummary] { self.backend.templates }
+
+    /// Back to the state at the start, or that of the last import; the clock runs with the machine's, without faults.
+    func reset() async throws(EmulatorError) {
+        self.time = VirtualTime()
+        self.faults = FaultInjector()
+        self.faultRandomness = Randomness(seed: self.configuration.seed)
+        self.journal.removeAll()
+        try await self.replaceState(with: self.initialBackend)
+    }
+
+    func exported() throws -> [UInt8] { try self.backend.exported() }
+
+    /// Replaces all state. A document that does not decode changes nothing.
+    func importState(_ document: [UInt8]) async throws(EmulatorError) {
+        let imported = try Backend(document: document, self.configuration)
+        self.initialBackend = imported
+        try await self.replaceState(with: imported)
+    }
+
+    private func replaceState(with backend: Backend) async throws(EmulatorError) {
+        self.backend = backend
+        self.publishedApplication.withLock { $0 = backend.defaultApplication }
+        self.version += 1
+        self.send(.reset)
+        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+    }
+
+    func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
+        do {
+            self.send(try self.backend.administer(change, at: self.now))
+        } catch {
+            throw EmulatorError(error)
+        }
+        self.version += 1
+        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+    }
+
+    // MARK: Data file
+
+    /// Waits until the state as it is now is durable.
+    ///
+    /// - Returns: What to answer when it cannot be made so.
+    func persist() async -> Reply? {
+        guard let dataFile = self.dataFile else { return nil }
+        do {
+            try await dataFile.persist(version: self.version) {
+                let (version, initial, current) = await self.states
+                return (version, .init(initial: try initial.exported(), current: try current.exported()))
+            }
+            return nil
+        } catch {
+            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+        }
+    }
+
+    private var states: (version: UInt64, initial: Backend, current: Backend) {
+        (self.version, self.initialBackend, self.backend)
+    }
+
+    // MARK: Events
+
+    private func send(_ events: [BackendEvent]) {
+        for event in events { self.send(.init(event.subject), id: event.id, status: event.status) }
+    }
+
+    private func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {
+        self.eventCount += 1
+        self.events.send(
+            Emulator.Event(number: self.eventCount, kind: kind, id: id, status: status, time: self.now)
+        )
+    }
+}
+
+extension Backend {
+    fileprivate init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        do { try self.init(importing: document, configuration: configuration) } catch { throw EmulatorError(error) }
+    }
+
+    fileprivate init(empty configuration: Emulator.Configuration) throws(EmulatorError) {
+        do {
+            try self.init(configuration: configuration, randomness: Randomness(seed: configuration.seed))
+        } catch {
+            throw EmulatorError(.invalidConfiguration, "\(error)")
+        }
+    }
+}
+
+extension EmulatorError {
+    init(_ error: AdministrationError) {
+        switch error.code {
+        case .unknownActivation: self.init(.notFound, error.message)
+        case .wrongState: self.init(.conflict, error.message)
+        case .invalidDocument: self.init(.invalidDocument, error.message)
+        }
+    }
+}
+
+extension Reply {
+    static func error(_ status: Int, code: String, message: String) -> Reply {
+        var reply = Reply(status: status, verdict: .refused(reason: message))
+        if case .bytes(let body) = ServerResponse.error(status, code: code, message: message).body { reply.body = body }
+        return reply
+    }
+
+    /// What is answered without asking the backend.
+    fileprivate static func replaced(by effect: FaultRule.Effect) -> Reply {
+        var reply = Reply.error(effect.status ?? 503, code: "ERROR_GENERIC", message: "A fault was asked for")
+        reply.verdict = .refused(reason: "fault")
+        return reply
+    }
+}
+
+extension FaultRule.Effect {
+    /// The response that a reply becomes under the fault.
+    func spoil(_ reply: Reply) -> ServerResponse {
+        var response = ServerResponse(status: reply.status, headers: reply.headers, body: .bytes(reply.body))
+        guard self.reset == nil else {
+            response.body = .reset
+            return response
+        }
+        if let retryAfter = self.retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
+        if let contentType = self.contentType {
+            response.headers.removeAll { $0.name.caseInsensitiveEquals("Content-Type") }
+            response.headers.append(("Content-Type", contentType))
+        }
+        let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body
+        switch (self.body == .truncated, self.drip) {
+        case (false, nil):
+            response.body = .bytes(body)
+        case (true, nil):
+            response.body = .produced(length: body.count) { stream in
+                stream.write(body.prefix(body.count / 2))
+                stream.abort()
+            }
+        case (let isTruncated, let rate?):
+            response.body = .produced(length: body.count) { stream in
+                await stream.drip(isTruncated ? body.prefix(body.count / 2) : body[...], bytesPerSecond: rate)
+                if isTruncated { stream.abort() }
+            }
+        }
+        return response
+    }
+}
+
+extension BodyStream {
+    /// Writes in ten portions a second, or byte by byte when that is slower.
+    fileprivate func drip(_ bytes: ArraySlice<UInt8>, bytesPerSecond rate: Int) async {
+        let portion = max(1, rate / 10)
+        var rest = bytes
+        while !rest.isEmpty, !self.isClosed {
+            self.write(rest.prefix(portion))
+            rest = rest.dropFirst(portion)
+            let pause = Duration.seconds(Double(portion) / Double(rate))
+            do { try await Task.sleep(for: pause) } catch { return self.abort() }
+        }
+    }
+}

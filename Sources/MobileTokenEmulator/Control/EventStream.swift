@@ -1,0 +1,31 @@
+internal import Foundation
+
+extension ServerResponse {
+    /// Everything that changes, as server-sent events: first `ready`, when nothing can be missed any more.
+    static func events(_ broadcast: EventBroadcast) -> ServerResponse {
+        let headers = [
+            ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
+        ]
+        let body = Body.produced(length: nil) { stream in
+            let events = broadcast.subscribe()
+            stream.write("retry: 1000\nevent: ready\ndata: {}\n\n".utf8)
+            await withTaskGroup { group in
+                group.addTask {
+                    for await event in events where !stream.isClosed {
+                        guard let data = try? ControlJSON.encode(event) else { continue }
+                        stream.write(Array("id: \(event.number)\nevent: \(event.kind)\ndata: ".utf8) + data + [10, 10])
+                    }
+                }
+                group.addTask {
+                    // Only writing shows that a client has gone.
+                    while !stream.isClosed, (try? await Task.sleep(for: .seconds(10))) != nil {
+                        stream.write(":\n\n".utf8)
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+        return ServerResponse(status: 200, headers: headers.map { (name: $0.0, value: $0.1) }, body: body)
+    }
+}

@@ -1,0 +1,115 @@
+/// The fault rules, and how often each has matched.
+struct FaultInjector: Sendable {
+    private struct ArmedRule {
+        var rule: FaultRule
+        var name: String
+        var path: PathPattern?
+        var matches = 0
+    }
+
+    private var armed: [ArmedRule] = []
+
+    /// In their order. Setting them starts all counts anew.
+    var rules: [FaultRule] {
+        get { self.armed.map(\.rule) }
+        set {
+            self.armed = newValue.enumerated().map { index, rule in
+                ArmedRule(
+                    rule: rule,
+                    name: rule.name ?? "fault \(index + 1)",
+                    path: rule.match.path.map(PathPattern.init)
+                )
+            }
+        }
+    }
+
+    /// Whether some rule needs to know which activation a request names.
+    var asksForActivation: Bool { self.armed.contains { $0.rule.match.activation != nil } }
+
+    /// Adds a rule at the end; the counts of the others go on.
+    mutating func append(_ rule: FaultRule) {
+        let name = rule.name ?? "fault \(self.armed.count + 1)"
+        self.armed.append(ArmedRule(rule: rule, name: name, path: rule.match.path.map(PathPattern.init)))
+    }
+
+    /// Removes the rules of a name; the counts of the others go on.
+    mutating func remove(named name: String) {
+        self.armed.removeAll { $0.name == name }
+    }
+
+    /// Counts the request, and returns what strikes it.
+    mutating func fault(
+        method: String,
+        path: String,
+        activationID: String?,
+        using random: inout some RandomNumberGenerator
+    ) -> (name: String, effect: FaultRule.Effect)? {
+        var struck: (name: String, effect: FaultRule.Effect)?
+        for index in self.armed.indices {
+            let (match, pattern) = (self.armed[index].rule.match, self.armed[index].path)
+            if let wanted = match.method, !wanted.caseInsensitiveEquals(method) { continue }
+            if let pattern, !pattern.matches(path) { continue }
+            if let wanted = match.activation, wanted != activationID { continue }
+            self.armed[index].matches += 1
+            let count = self.armed[index].matches
+            if let nth = match.nth, nth != count { continue }
+            if let first = match.first, first < count { continue }
+            if let probability = match.probability, Double.random(in: 0..<1, using: &random) >= probability { continue }
+            struck = struck ?? (self.armed[index].name, self.armed[index].rule.effect)
+        }
+        return struck
+    }
+}
+
+/// A path with wildcards: `?` is one character but not a slash, `*` any number of those, `**` anything.
+package struct PathPattern: Sendable, Hashable {
+    private enum Token: Hashable {
+        case byte(UInt8), one, many, anything
+    }
+
+    private let tokens: [Token]
+
+    package init(_ text: String) {
+        var tokens: [Token] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "?"): tokens.append(.one)
+            case UInt8(ascii: "*"):
+                switch tokens.last {
+                case .many: tokens[tokens.count - 1] = .anything
+                case .anything: break
+                default: tokens.append(.many)
+                }
+            default: tokens.append(.byte(byte))
+            }
+        }
+        self.tokens = tokens
+    }
+
+    /// In time proportional to the lengths' product, whatever the pattern is.
+    package func matches(_ path: String) -> Bool {
+        // `reached[i]`: whether the first i tokens match what was read so far.
+        var reached = [true] + self.tokens.map { _ in false }
+        self.skipEmpty(&reached)
+        for byte in path.utf8 {
+            var next = reached.map { _ in false }
+            for (index, token) in self.tokens.enumerated() {
+                switch token {
+                case .byte(let wanted): next[index + 1] = reached[index] && wanted == byte
+                case .one: next[index + 1] = reached[index] && byte != UInt8(ascii: "/")
+                case .many: next[index + 1] = reached[index + 1] && byte != UInt8(ascii: "/")
+                case .anything: next[index + 1] = reached[index + 1]
+                }
+            }
+            reached = next
+            self.skipEmpty(&reached)
+        }
+        return reached[self.tokens.count]
+    }
+
+    private func skipEmpty(_ reached: inout [Bool]) {
+        for (index, token) in self.tokens.enumerated() where token == .many || token == .anything {
+            if reached[index] { reached[index + 1] = true }
+        }
+    }
+}

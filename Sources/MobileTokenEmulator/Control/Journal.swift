@@ -1,0 +1,144 @@
+public import Foundation
+
+extension Emulator {
+    /// One request that the server answered, as the journal keeps it. Requests to the control plane are not in it.
+    public struct JournalEntry: Sendable, Codable, Hashable, Identifiable {
+        /// A header field.
+        public struct Header: Sendable, Codable, Hashable {
+            /// As sent.
+            public var name: String
+            /// As sent, except that Basic credentials are left out.
+            public var value: String
+        }
+
+        /// The entry's number, from 1; they are never reused, not even after a reset.
+        public var id: UInt64
+        /// The server's time when it answered.
+        public var time: Date
+        /// The request's method.
+        public var method: String
+        /// The path, without the context path and the query.
+        public var path: String
+        /// The query as sent; empty when there is none.
+        public var query: String
+        /// The request's header fields.
+        public var headers: [Header]
+        /// The request's body; a long one is cut.
+        public var body: String
+        /// The activation that the request named.
+        public var activationID: String?
+        /// The status of the response.
+        public var status: Int
+        /// The body of the response; a long one is cut.
+        public var responseBody: String
+        /// Whether the request did what it asked for.
+        public var isAccepted: Bool
+        /// Why not, if not; often more than the response told.
+        public var refusal: String?
+        /// The activation's counter before the request, if the request was one that may move it.
+        public var counterBefore: UInt64?
+        /// The activation's counter after the request.
+        public var counterAfter: UInt64?
+        /// The fault rule that was applied.
+        public var fault: String?
+    }
+}
+
+/// The last requests, so many that they fit the bounds.
+struct Journal: Sendable {
+    /// How many entries are kept.
+    static let capacity = 10_000
+    /// How many bytes of a body are kept.
+    static let bodyCapacity = 16 * 1024
+    /// How many bytes of texts all entries together keep.
+    static let totalCapacity = 64 << 20
+
+    // The first `expired` entries are gone; dropping them for good now and then keeps appending cheap.
+    private var entries: [Emulator.JournalEntry] = []
+    private var expired = 0
+    private var size = 0
+    private(set) var lastID: UInt64 = 0
+
+    mutating func append(
+        _ request: ReceivedRequest,
+        reply: Reply,
+        fault: String?,
+        at time: Date
+    ) -> Emulator.JournalEntry {
+        self.lastID += 1
+        var refusal: String?
+        if case .refused(let reason) = reply.verdict { refusal = reason }
+        let entry = Emulator.JournalEntry(
+            id: self.lastID,
+            time: time,
+            method: request.method,
+            path: request.path,
+            query: request.rawQuery,
+            headers: request.headers.map { .init(name: $0.name, value: Self.withoutCredentials($0)) },
+            body: Self.excerpt(request.body),
+            activationID: reply.activationID,
+            status: reply.status,
+            responseBody: Self.excerpt(reply.body),
+            isAccepted: refusal == nil,
+            refusal: refusal,
+            counterBefore: reply.counterBefore,
+            counterAfter: reply.counterAfter,
+            fault: fault
+        )
+        self.entries.append(entry)
+        self.size += entry.size
+        self.dropOldest()
+        return entry
+    }
+
+    /// Forgets the entries; numbers go on.
+    mutating func removeAll() {
+        self.entries = []
+        self.expired = 0
+        self.size = 0
+    }
+
+    /// Entries with a greater number, oldest first.
+    func entries(since id: UInt64, limit: Int = .max) -> [Emulator.JournalEntry] {
+        let kept = self.entries[self.expired...]
+        let skipped = kept.first.map { first in id < first.id ? 0 : Int(clamping: id - first.id + 1) } ?? 0
+        return Array(kept.dropFirst(skipped).prefix(limit))
+    }
+
+    /// The last entries before a number, oldest first.
+    func entries(before id: UInt64, limit: Int) -> [Emulator.JournalEntry] {
+        let kept = self.entries[self.expired...]
+        guard let first = kept.first, id > first.id else { return [] }
+        return kept.prefix(Int(clamping: id - first.id)).suffix(limit)
+    }
+
+    private mutating func dropOldest() {
+        while self.entries.count - self.expired > Self.capacity || self.size > Self.totalCapacity {
+            self.size -= self.entries[self.expired].size
+            self.expired += 1
+        }
+        guard self.expired > Self.capacity else { return }
+        self.entries.removeFirst(self.expired)
+        self.expired = 0
+    }
+
+    private static func excerpt(_ body: [UInt8]) -> String {
+        guard body.count > Self.bodyCapacity else { return String(decoding: body, as: UTF8.self) }
+        return String(decoding: body.prefix(Self.bodyCapacity), as: UTF8.self) + "… (\(body.count) bytes)"
+    }
+
+    private static func withoutCredentials(_ header: (name: String, value: String)) -> String {
+        guard header.name.caseInsensitiveEquals("Authorization") else { return header.value }
+        return (header.value.split(separator: " ").first.map(String.init) ?? "") + " …"
+    }
+}
+
+extension Emulator.JournalEntry {
+    /// About how many bytes it takes.
+    fileprivate var size: Int {
+        self.headers.reduce(self.path.utf8.count + self.query.utf8.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count
+        }
+            + self.body.utf8.count + self.responseBody.utf8.count + 256
+    }
+}

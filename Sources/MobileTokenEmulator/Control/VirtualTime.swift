@@ -1,0 +1,48 @@
+internal import Foundation
+
+/// The server's time: the machine's, perhaps shifted, or one that stands until it is moved.
+struct VirtualTime: Sendable, Hashable {
+    enum Mode: String, Codable, Sendable {
+        case real, manual
+    }
+
+    private enum Source: Hashable {
+        case machine(offset: TimeInterval)
+        case standing(Date)
+    }
+
+    private var source = Source.machine(offset: 0)
+
+    var mode: Mode {
+        switch self.source {
+        case .machine: .real
+        case .standing: .manual
+        }
+    }
+
+    /// - Parameter machine: The machine's time.
+    func now(machine: Date = Date()) -> Date {
+        switch self.source {
+        case .machine(let offset): machine.addingTimeInterval(offset)
+        case .standing(let date): date
+        }
+    }
+
+    /// Moves by some seconds, back when they are negative; the mode stays.
+    mutating func advance(bySeconds seconds: TimeInterval) {
+        switch self.source {
+        case .machine(let offset): self.source = .machine(offset: offset + seconds)
+        case .standing(let date): self.source = .standing(date.addingTimeInterval(seconds))
+        }
+    }
+
+    /// Stands at `date` from now on.
+    mutating func stand(at date: Date) {
+        self.source = .standing(date)
+    }
+
+    /// Runs from `date` on, or with the machine's time.
+    mutating func run(from date: Date? = nil, machine: Date = Date()) {
+        self.source = .machine(offset: date?.timeIntervalSince(machine) ?? 0)
+    }
+}

@@ -1,0 +1,55 @@
+public import Foundation
+
+extension Emulator {
+    /// The server's time. Expiry, token windows, one-time codes and temporary keys all follow it.
+    public var clock: Clock { Clock(core: self.core) }
+
+    /// What fails on purpose.
+    public var faults: Faults { Faults(core: self.core) }
+
+    /// The server's time: the machine's at first.
+    public struct Clock: Sendable {
+        let core: EmulatorCore
+
+        /// What time the server has.
+        public var now: Date { get async { await self.core.now } }
+
+        /// Whether it stands until it is moved.
+        public var isManual: Bool { get async { await self.core.timeMode == .manual } }
+
+        /// Stands at a time, the present one by default, until it is moved.
+        public func stand(at date: Date? = nil) async {
+            await self.core.changeTime { $0.stand(at: date ?? $0.now()) }
+        }
+
+        /// Moves, back when `duration` is negative; a running clock runs on from there.
+        public func advance(by duration: Duration) async {
+            await self.core.changeTime { $0.advance(bySeconds: duration / .seconds(1)) }
+        }
+
+        /// Runs on from a time, or with the machine's by default.
+        public func run(from date: Date? = nil) async {
+            await self.core.changeTime { $0.run(from: date) }
+        }
+    }
+
+    /// The fault rules, in their order: the first that strikes a request is applied.
+    public struct Faults: Sendable {
+        let core: EmulatorCore
+
+        /// All rules.
+        public var rules: [FaultRule] { get async { await self.core.faultRules } }
+
+        /// Replaces all rules; their counts start anew.
+        public func set(_ rules: [FaultRule]) async { await self.core.setFaults(rules) }
+
+        /// Adds a rule after the others.
+        public func add(_ rule: FaultRule) async { await self.core.addFault(rule) }
+
+        /// Removes the rules of this name; the counts of the others go on.
+        public func remove(named name: String) async { await self.core.removeFaults(named: name) }
+
+        /// No more faults.
+        public func removeAll() async { await self.core.setFaults([]) }
+    }
+}

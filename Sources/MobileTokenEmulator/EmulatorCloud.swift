@@ -1,0 +1,201 @@
+internal import Foundation
+public import PowerAuthProtocol
+
+extension Emulator {
+    /// What a bank's backend does at the `/v2` API, as Swift calls: registrations, operations, offline codes, messages.
+    public var cloud: Cloud { Cloud(core: self.core) }
+
+    /// The `/v2` API as Swift calls. They take the same way as requests over HTTP: through the journal, faults included.
+    public struct Cloud: Sendable {
+        let core: EmulatorCore
+
+        // Every call throws an ``EmulatorError``: `notFound`, or `refused` with what the server said.
+
+        /// A device that may activate.
+        public struct Registration: Sendable, Hashable, Identifiable {
+            /// The registration's identifier, which is that of the activation.
+            public let id: String
+            /// What the user types in.
+            public let activationCode: String
+            /// The content of the QR code, `CODE#SIGNATURE`.
+            public let activationQRCode: String
+        }
+
+        /// An operation as the control API shows it.
+        public struct Operation: Sendable, Hashable, Identifiable {
+            /// The operation's identifier.
+            public let id: String
+            /// Whose it is, or `nil` while nobody has claimed it.
+            public let userID: String?
+            /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
+            public let status: String
+            /// Why it was rejected or cancelled, as told.
+            public let statusReason: String?
+            /// Failed approvals.
+            public let failureCount: Int
+            /// The one-time code of this moment, for operations with a proximity check.
+            public let proximityCode: String?
+        }
+
+        /// What the server says of an offline code.
+        public struct OfflineVerdict: Sendable, Hashable {
+            /// Whether the code approves the operation.
+            public let isValid: Bool
+            /// How many wrong ones the activation may still have.
+            public let remainingAttempts: Int
+        }
+
+        /// Registers a device for a user.
+        public func register(userID: String, flags: [String] = []) async throws(EmulatorError) -> Registration {
+            let answer = try await self.call(
+                "POST",
+                "/v2/registrations",
+                ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
+            )
+            let qrCode = try answer.text("activationQrCodeData")
+            return Registration(
+                id: try answer.text("registrationId"),
+                activationCode: String(qrCode.prefix { $0 != "#" }),
+                activationQRCode: qrCode
+            )
+        }
+
+        /// Lets a registration become active, after its device has activated.
+        public func commit(_ registrationID: String) async throws(EmulatorError) {
+            _ = try await self.call("POST", "/v2/registrations/\(registrationID)/commit", [:])
+        }
+
+        /// Creates an operation from a template.
+        ///
+        /// - Parameters:
+        ///   - userID: Who is to decide; `nil` leaves it to whoever claims it.
+        ///   - parameters: Values for the template's placeholders; those left out have examples.
+        ///   - lifetime: Until when it can be decided; `nil` leaves it to the template.
+        ///   - demandsProximityCheck: Whether the approval must carry a one-time code; `nil` leaves it to the template.
+        public func createOperation(
+            _ template: String,
+            userID: String?,
+            parameters: [String: JSONValue] = [:],
+            lifetime: Duration? = nil,
+            demandsProximityCheck: Bool? = nil
+        ) async throws(EmulatorError) -> Operation {
+            var body: JSONObject = ["template": .string(template)]
+            if let userID { body["userId"] = .string(userID) }
+            let members = parameters.sorted { $0.key < $1.key }.map { JSONObject.Member(key: $0.key, value: $0.value) }
+            body["parameters"] = .object(JSONObject(members))
+            if let demandsProximityCheck { body["proximityCheckEnabled"] = .bool(demandsProximityCheck) }
+            if let lifetime {
+                let expires = await self.core.now.addingTimeInterval(lifetime / .seconds(1))
+                body["timestampExpires"] = .number(JSONNumber(Int64(expires.timeIntervalSince1970 * 1000)))
+            }
+            return try Operation(await self.call("POST", "/v2/operations", .object(body)))
+        }
+
+        /// An operation as it is now.
+        public func operation(_ id: String) async throws(EmulatorError) -> Operation {
+            try Operation(await self.call("GET", "/v2/operations/\(id)"))
+        }
+
+        /// Cancels an operation that waits for a decision.
+        public func cancelOperation(_ id: String, reason: String? = nil) async throws(EmulatorError) {
+            _ = try await self.call(
+                "DELETE",
+                "/v2/operations/\(id)",
+                query: reason.map { [("statusReason", $0)] } ?? []
+            )
+        }
+
+        /// The content of the QR code that approves an operation without a network, and the nonce to verify its code with.
+        ///
+        /// - Parameter registrationID: Whose device it is for; `nil` makes one that any device can read.
+        public func offlineQRCode(
+            operationID: String,
+            registrationID: String?
+        ) async throws(EmulatorError) -> (content: String, nonce: String) {
+            let query = registrationID.map { [("registrationId", $0)] } ?? []
+            let answer = try await self.call("GET", "/v2/operations/\(operationID)/offline/qr", query: query)
+            return (try answer.text("operationQrCodeData"), try answer.text("nonce"))
+        }
+
+        /// Approves an operation with the code that a person typed in.
+        public func verifyOffline(
+            code: String,
+            nonce: String,
+            operationID: String,
+            registrationID: String
+        ) async throws(EmulatorError) -> OfflineVerdict {
+            let answer = try await self.call(
+                "POST",
+                "/v2/operations/\(operationID)/offline/otp",
+                ["otp": .string(code), "nonce": .string(nonce), "registrationId": .string(registrationID)]
+            )
+            return OfflineVerdict(
+                isValid: answer["otpValid"]?.bool ?? false,
+                remainingAttempts: Int(answer["remainingAttempts"]?.int64 ?? 0)
+            )
+        }
+
+        /// Puts a message into a user's inbox; returns its identifier.
+        public func createMessage(
+            userID: String,
+            subject: String,
+            summary: String,
+            body: String,
+            isHTML: Bool = false
+        ) async throws(EmulatorError) -> String {
+            try await self.call(
+                "POST",
+                "/v2/inbox/messages",
+                [
+                    "userId": .string(userID), "subject": .string(subject), "summary": .string(summary),
+                    "body": .string(body), "type": isHTML ? "html" : "text", "silent": true,
+                ]
+            ).text("id")
+        }
+
+        private func call(
+            _ method: String,
+            _ path: String,
+            query: [(name: String, value: String)] = [],
+            _ body: JSONValue? = nil
+        ) async throws(EmulatorError) -> JSONValue {
+            let request = ReceivedRequest(
+                method: method,
+                path: path,
+                query: query,
+                headers: [("Content-Type", "application/json")],
+                body: body?.serialized() ?? []
+            )
+            let response = await self.core.relay(request)
+            guard case .bytes(let bytes) = response.body else {
+                throw EmulatorError(.refused, "A fault took the answer to \(method) \(path)")
+            }
+            let answer = try? JSONValue(parsing: bytes)
+            guard response.status < 300 else {
+                let message = answer?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
+                throw EmulatorError(response.status == 404 ? .notFound : .refused, message)
+            }
+            return answer ?? .null
+        }
+    }
+}
+
+extension Emulator.Cloud.Operation {
+    fileprivate init(_ answer: JSONValue) throws(EmulatorError) {
+        self.init(
+            id: try answer.text("operationId"),
+            userID: answer["userId"]?.string,
+            status: try answer.text("status"),
+            statusReason: answer["statusReason"]?.string,
+            failureCount: Int(answer["failureCount"]?.int64 ?? 0),
+            proximityCode: answer["proximityOtp"]?.string
+        )
+    }
+}
+
+extension JSONValue {
+    fileprivate func text(_ name: String) throws(EmulatorError) -> String {
+        guard let text = self[name]?.string else { throw EmulatorError(.refused, "The answer has no \(name)") }
+        return text
+    }
+}

@@ -1,0 +1,44 @@
+/// Why a development server could not start, or could not do what it was asked for.
+public struct EmulatorError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String {
+            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused, storage
+        }
+
+        private let base: Base
+
+        /// Another process listens on the configured port.
+        public static let addressInUse = Self(base: .addressInUse)
+        /// The configured host or port cannot be bound to, for another reason.
+        public static let cannotListen = Self(base: .cannotListen)
+        /// A part of the configuration, such as a template, does not decode.
+        public static let invalidConfiguration = Self(base: .invalidConfiguration)
+        /// What was to be imported is not an exported state.
+        public static let invalidDocument = Self(base: .invalidDocument)
+        /// There is no activation of that identifier.
+        public static let notFound = Self(base: .notFound)
+        /// The activation's state does not allow it.
+        public static let conflict = Self(base: .conflict)
+        /// The server refused what it was asked for; the message is its own.
+        public static let refused = Self(base: .refused)
+        /// The data file cannot be read or written.
+        public static let storage = Self(base: .storage)
+
+        /// The code's name.
+        public var description: String { self.base.rawValue }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What happened, for a person.
+    public let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Code and message.
+    public var description: String { "\(self.code): \(self.message)" }
+}

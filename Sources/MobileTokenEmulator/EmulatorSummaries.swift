@@ -1,0 +1,126 @@
+public import Foundation
+
+extension Emulator {
+    /// An activation as the server sees it.
+    public struct ActivationSummary: Sendable, Codable, Hashable, Identifiable {
+        /// The activation's identifier; a registration of the `/v2` API has the same.
+        public var id: String
+        /// The user whose device it is.
+        public var userID: String
+        /// The application.
+        public var applicationID: String
+        /// The name that the device gave itself.
+        public var name: String?
+        /// `CREATED`, `PENDING_COMMIT`, `ACTIVE`, `BLOCKED` or `REMOVED`.
+        public var status: String
+        /// The protocol version the device activated with.
+        public var version: String?
+        /// How often the hash counter has moved.
+        public var counter: UInt64
+        /// Failed authentications in a row.
+        public var failedAttempts: Int
+        /// How many of them block.
+        public var maximumFailedAttempts: Int
+        /// The content of the QR code that activates, `CODE#SIGNATURE`, while it can be used.
+        public var activationQRCode: String?
+        /// When the registration was made.
+        public var created: Date
+
+        /// Describes an activation.
+        public init(
+            id: String,
+            userID: String,
+            applicationID: String,
+            name: String?,
+            status: String,
+            version: String?,
+            counter: UInt64,
+            failedAttempts: Int,
+            maximumFailedAttempts: Int,
+            activationQRCode: String?,
+            created: Date
+        ) {
+            self.id = id
+            self.userID = userID
+            self.applicationID = applicationID
+            self.name = name
+            self.status = status
+            self.version = version
+            self.counter = counter
+            self.failedAttempts = failedAttempts
+            self.maximumFailedAttempts = maximumFailedAttempts
+            self.activationQRCode = activationQRCode
+            self.created = created
+        }
+    }
+
+    /// An operation as the server sees it.
+    public struct OperationSummary: Sendable, Codable, Hashable, Identifiable {
+        /// The operation's identifier.
+        public var id: String
+        /// The user who is asked, or `nil` while nobody has claimed it.
+        public var userID: String?
+        /// The template's name.
+        public var name: String
+        /// What the user is shown as the title.
+        public var title: String
+        /// The data that is signed.
+        public var data: String
+        /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
+        public var status: String
+        /// Why it was rejected or cancelled, as told.
+        public var statusReason: String?
+        /// Failed approvals.
+        public var failureCount: Int
+        /// How many of them make it fail.
+        public var maximumFailureCount: Int
+        /// When it was made.
+        public var created: Date
+        /// When it can no longer be decided.
+        public var expires: Date
+
+        /// Describes an operation.
+        public init(
+            id: String,
+            userID: String?,
+            name: String,
+            title: String,
+            data: String,
+            status: String,
+            statusReason: String?,
+            failureCount: Int,
+            maximumFailureCount: Int,
+            created: Date,
+            expires: Date
+        ) {
+            self.id = id
+            self.userID = userID
+            self.name = name
+            self.title = title
+            self.data = data
+            self.status = status
+            self.statusReason = statusReason
+            self.failureCount = failureCount
+            self.maximumFailureCount = maximumFailureCount
+            self.created = created
+            self.expires = expires
+        }
+    }
+
+    /// Something an operation can be made from.
+    public struct TemplateSummary: Sendable, Codable, Hashable {
+        /// The name to ask for.
+        public var name: String
+        /// The title, its placeholders unfilled.
+        public var title: String
+        /// The names of the placeholders, in their order.
+        public var parameters: [String]
+
+        /// Describes a template.
+        public init(name: String, title: String, parameters: [String]) {
+            self.name = name
+            self.title = title
+            self.parameters = parameters
+        }
+    }
+}

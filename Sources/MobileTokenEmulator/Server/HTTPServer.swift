@@ -1,0 +1,69 @@
+/// An HTTP/1.1 server: one thread for all sockets, a task for each request.
+///
+/// What a client can make it hold is bounded: connections, header bytes, body bytes of one request and of all together,
+/// and the time from one request to the end of the next.
+final class HTTPServer: Sendable {
+    struct Limits: Sendable {
+        /// Clients beyond these wait to be accepted.
+        var connections: UInt32 = 4096
+        /// Of one request.
+        var headerBytes = 32 * 1024
+        /// Of one request; a longer body is refused with 413.
+        var bodyBytes = 1 << 20
+        /// Of all requests that are being received or answered; beyond, a request is refused with 503.
+        var totalBodyBytes = 256 << 20
+        /// How much of a refused body is read and dropped, so that the client gets to read why, before the connection
+        /// is closed.
+        var droppedBytes = 16 << 20
+        /// For a client to send its next request whole, and to read its response whole.
+        var patience = Duration.seconds(60)
+    }
+
+    let host: String
+    let port: UInt16
+    let isLoopback: Bool
+    private let context: ServerContext
+    private let requests: AsyncStream<ServerExchange>
+    private let daemon: ServerDaemon
+
+    /// Listens. Requests wait for ``run(_:)``.
+    init(host: String, port: UInt16, limits: Limits = Limits()) throws(EmulatorError) {
+        let socket = try ListeningSocket(host: host, port: port)
+        let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
+        let context = ServerContext(limits: limits, received: sink)
+        self.daemon = try ServerDaemon(socket: socket, context: context)
+        self.context = context
+        self.requests = requests
+        self.host = socket.host
+        self.port = socket.port
+        self.isLoopback = socket.isLoopback
+    }
+
+    /// How many clients are connected.
+    var connectionCount: Int { self.context.connectionCount }
+
+    /// Serves until the task is cancelled; then ends every connection and returns when the last one is closed.
+    func run(_ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.context.endOverdue() }
+            for await exchange in self.requests {
+                group.addTask { await Self.serve(exchange, with: respond) }
+            }
+            group.cancelAll()
+            self.context.endAll()
+        }
+        await self.daemon.stop()
+    }
+
+    private static func serve(
+        _ exchange: ServerExchange,
+        with respond: @Sendable (ReceivedRequest) async -> ServerResponse
+    ) async {
+        let response = await respond(exchange.takeRequest())
+        guard case .produced(_, let produce) = response.body else { return exchange.answer(response) }
+        let stream = BodyStream(connection: exchange.connection)
+        exchange.answer(response, stream: stream)
+        await produce(stream)
+        stream.finish()
+    }
+}

@@ -1,0 +1,222 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite struct ActivationTests {
+    private static let path = "/pa/v3/activation/create"
+
+    private func registration(
+        _ fixture: inout BackendFixture,
+        _ more: JSONObject = [:]
+    ) throws -> (id: String, identity: JSONValue) {
+        var request: JSONObject = ["userId": "alice"]
+        request.members += more.members
+        let json = fixture.control("POST", "/v2/registrations", .object(request)).json
+        return (try #require(json["registrationId"]?.string), ["code": try #require(json["activationCode"])])
+    }
+
+    private func device(_ fixture: BackendFixture, _ version: ProtocolVersion = .v3_3) -> TestDevice {
+        TestDevice(application: fixture.backend.defaultApplication, version: version)
+    }
+
+    @Test func theCodeIsSignedByTheMasterKey() throws {
+        var fixture = try BackendFixture()
+        let json = fixture.control("POST", "/v2/registrations", ["userId": "alice", "flags": []]).json
+        let scanned = try ActivationCode(parsing: #require(json["activationQrCodeData"]?.string))
+        #expect(scanned.code == json["activationCode"]?.string)
+        #expect(scanned.isSigned(by: try self.device(fixture).masterKey))
+        #expect(json["registrationStatus"]?.string == "CREATED")
+    }
+
+    @Test func aCodeIsUsedOnce() throws {
+        var fixture = try BackendFixture()
+        let registration = try self.registration(&fixture)
+        var first = self.device(fixture)
+        try first.activate(registration.identity, in: &fixture)
+        #expect(first.activationID == registration.id)
+        var second = self.device(fixture)
+        let attempt = try second.activationAttempt(registration.identity, in: &fixture)
+        let state = try fixture.exportedState()
+        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aReplayedActivationIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = self.device(fixture)
+        let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
+        #expect(fixture.send(Self.path, headers: attempt.headers, json: attempt.body).status == 200)
+        let state = try fixture.exportedState()
+        let replay = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        #expect(replay.outcome == "400 ERR_ENCRYPTION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aCodeEndsAfterFiveMinutes() throws {
+        var fixture = try BackendFixture()
+        let registration = try self.registration(&fixture)
+        fixture.advance(seconds: 300)
+        var device = self.device(fixture)
+        let attempt = try device.activationAttempt(registration.identity, in: &fixture)
+        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(fixture.status(ofActivation: registration.id) == "REMOVED")
+    }
+
+    @Test func thePassageOfTimeAloneEndsACode() throws {
+        var fixture = try BackendFixture()
+        let registration = try self.registration(&fixture)
+        let deadline = try #require(fixture.backend.nextDeadline)
+        fixture.now = deadline
+        let events = fixture.backend.settle(at: fixture.now)
+        #expect(events == [BackendEvent(subject: .activation, id: registration.id, status: "REMOVED")])
+        #expect(fixture.backend.settle(at: fixture.now).isEmpty)
+        #expect(fixture.backend.nextDeadline == nil)
+    }
+
+    private static let unknownCredentials: [(String, JSONValue)] = [
+        ("CODE", ["code": "AAAAA-AAAAA-AAAAA-AAAAA"]), ("CODE", [:]), ("CUSTOM", [:]),
+        ("RECOVERY", ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA", "puk": "0123456789"]), ("TELEPATHY", ["code": "x"]),
+    ]
+
+    @Test(arguments: Self.unknownCredentials) func unknownCredentialsAreRefused(kind: String, identity: JSONValue)
+        throws
+    {
+        var fixture = try BackendFixture()
+        var device = self.device(fixture)
+        let attempt = try device.activationAttempt(identity, kind: kind, in: &fixture)
+        let state = try fixture.exportedState()
+        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test(arguments: ["type", "activationType"]) func theTypeHasTwoNames(member: String) throws {
+        var fixture = try BackendFixture()
+        var device = self.device(fixture)
+        let attempt = try device.activationAttempt(
+            ["username": "bob", "colour": "blue"],
+            kind: "CUSTOM",
+            kindMember: member,
+            customAttributes: ["shoe": 44],
+            in: &fixture
+        )
+        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        let layer = try device.finish(attempt, with: reply)
+        #expect(layer["customAttributes"] == ["shoe": 44])
+        #expect(layer["userInfo"]?["sub"]?.string == "bob")
+        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        #expect(fixture.backend.activations[0].userID == "bob")
+    }
+
+    @Test func aUsersOwnCodeIsAskedForWhileKeysAreExchanged() throws {
+        var fixture = try BackendFixture()
+        let options: JSONObject = ["activationOtp": "4711", "activationOtpValidation": "ON_KEY_EXCHANGE"]
+        let registration = try self.registration(&fixture, options)
+        for attemptNumber in 1...3 {
+            var device = self.device(fixture)
+            let otp = attemptNumber == 1 ? nil : attemptNumber == 2 ? "0815" : "4711"
+            let attempt = try device.activationAttempt(registration.identity, otp: otp, in: &fixture)
+            let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+            #expect(reply.outcome == (otp == "4711" ? "200 " : "400 ERR_ACTIVATION"))
+        }
+        #expect(fixture.status(ofActivation: registration.id) == "ACTIVE")
+    }
+
+    @Test func fiveWrongCodesOfTheUserRemoveTheRegistration() throws {
+        var fixture = try BackendFixture()
+        let options: JSONObject = ["activationOtp": "4711", "activationOtpValidation": "ON_COMMIT"]
+        let registration = try self.registration(&fixture, options)
+        var device = self.device(fixture)
+        try device.activate(registration.identity, in: &fixture)
+        for attempt in 1...5 {
+            let commit = fixture.control("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
+            #expect(commit.outcome == "400 INVALID_ACTIVATION")
+            #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? "PENDING_COMMIT" : "REMOVED"))
+        }
+    }
+
+    @Test(arguments: ProtocolVersion.allCases) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion)
+        throws
+    {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice(version: version)
+        _ = try fixture.backend.administer(.advanceCounter(activationID: device.activationID, by: 300), at: fixture.now)
+        let challenge = SecureRandom.bytes(16)
+        let request: JSONValue = [
+            "requestObject": [
+                "activationId": .string(device.activationID), "challenge": .string(Base64.encode(challenge)),
+            ]
+        ]
+        let reply = fixture.send("/pa/v3/activation/status", json: request)
+        let keys = try #require(device.keys)
+        let blob = try ActivationStatusBlob(
+            decrypting: #require(reply.object["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }),
+            transportKey: keys.transport,
+            challenge: challenge,
+            nonce: #require(reply.object["nonce"]?.string.flatMap { Base64.decode($0) })
+        )
+        #expect(blob.state == .active)
+        #expect((blob.failedAttempts, blob.maxFailedAttempts, blob.lookAhead) == (0, 5, 20))
+        #expect(blob.counterByte == 44)
+        let counter = device.counter.advanced(by: 300)
+        #expect(try blob.counterHash == counter.hash(transportKey: keys.transport))
+    }
+
+    @Test func theStatusOfAnUnknownActivationIsNoise() throws {
+        var fixture = try BackendFixture()
+        let request: JSONValue = [
+            "requestObject": [
+                "activationId": "00000000-0000-4000-8000-000000000000", "challenge": "AAAAAAAAAAAAAAAAAAAAAA==",
+            ]
+        ]
+        let reply = fixture.send("/pa/v3/activation/status", json: request)
+        #expect(reply.object["encryptedStatusBlob"]?.string.flatMap { Base64.decode($0) }?.count == 32)
+        let short: JSONValue = ["requestObject": ["activationId": "x", "challenge": "AAAA"]]
+        #expect(fixture.send("/pa/v3/activation/status", json: short).outcome == "400 INVALID_REQUEST")
+    }
+
+    @Test func aRecoveryCodeMakesANewActivationInPlaceOfTheOld() throws {
+        var fixture = try BackendFixture()
+        let lost = try fixture.deviceWithToken()
+        let recovery = try #require(lost.recovery)
+        func attempt(puk: JSONValue) throws -> (reply: Reply, device: TestDevice, TestDevice.ActivationAttempt) {
+            var device = self.device(fixture)
+            let identity: JSONValue = ["recoveryCode": try #require(recovery["recoveryCode"]), "puk": puk]
+            let attempt = try device.activationAttempt(identity, kind: "RECOVERY", in: &fixture)
+            return (fixture.send(Self.path, headers: attempt.headers, json: attempt.body), device, attempt)
+        }
+        let wrong = try attempt(puk: "12345")
+        #expect(wrong.reply.outcome == "400 ERR_RECOVERY")
+        #expect(wrong.reply.object["currentRecoveryPukIndex"] == 1)
+        let right = try attempt(puk: #require(recovery["puk"]))
+        var device = right.device
+        try device.finish(right.2, with: right.reply)
+        #expect(fixture.status(ofActivation: lost.activationID) == "REMOVED")
+        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        #expect(fixture.backend.activations[0].userID == "alice")
+        let again = try attempt(puk: #require(recovery["puk"]))
+        #expect(again.reply.outcome == "400 ERR_ACTIVATION")
+    }
+
+    @Test func aRecoveryCodeIsConfirmed() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let code = try #require(device.recovery?["recoveryCode"])
+        func confirm(_ code: JSONValue) throws -> (reply: Reply, answer: JSONValue?) {
+            try device.sendSignedAndEncrypted(
+                "/pa/v3/recovery/confirm",
+                uriID: "/pa/recovery/confirm",
+                .recoveryConfirm,
+                .possessionKnowledge,
+                ["recoveryCode": code],
+                in: &fixture
+            )
+        }
+        #expect(try confirm(code).answer?["alreadyConfirmed"] == true)
+        #expect(try confirm("AAAAA-AAAAA-AAAAA-AAAAA").reply.outcome == "400 ERR_RECOVERY")
+    }
+}

@@ -1,0 +1,212 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// What the server refuses of encrypted requests. None of it changes anything, the counter included.
+@Suite struct EncryptionRefusalTests {
+    /// A signed and encrypted request whose envelope is damaged before it is signed.
+    private static func createToken(
+        _ device: inout TestDevice,
+        timestampOffset: Milliseconds = 0,
+        _ fixture: inout BackendFixture,
+        damaging damage: (inout JSONObject) -> Void = { _ in }
+    ) throws -> Reply {
+        var encryptor = try device.encryptor(.tokenCreate, activationScope: true, in: &fixture)
+        let timestamp = fixture.milliseconds + timestampOffset
+        var body = try #require(TestDevice.encrypt([:], &encryptor, timestamp: timestamp).object)
+        damage(&body)
+        return try device.sendSigned(
+            "/pa/v3/token/create",
+            uriID: "/pa/token/create",
+            .possession,
+            .object(body),
+            in: &fixture
+        )
+    }
+
+    @Test func damagedEnvelopesMoveNothing() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        _ = try device.temporaryKey(activationScope: true, in: &fixture)
+        let state = try fixture.exportedState()
+        let damages: [(String, (inout JSONObject) -> Void)] = [
+            ("mac", { $0["mac"] = .string(Base64.encode([UInt8](repeating: 0, count: 32))) }),
+            ("short mac", { $0["mac"] = "AAAA" }),
+            ("data", { $0["encryptedData"] = .string(Base64.encode([UInt8](repeating: 0, count: 16))) }),
+            ("nonce", { $0["nonce"] = .string(Base64.encode([UInt8](repeating: 0, count: 16))) }),
+            ("no nonce", { $0["nonce"] = nil }),
+            ("no timestamp", { $0["timestamp"] = nil }),
+            ("timestamp as text", { $0["timestamp"] = "1" }),
+            ("timestamp", { $0["timestamp"] = .number(JSONNumber(($0["timestamp"]?.int64 ?? 0) + 1)) }),
+            ("key", { $0["ephemeralPublicKey"] = .string(Base64.encode([4] + [UInt8](repeating: 9, count: 64))) }),
+            ("no Base64", { $0["encryptedData"] = "%%%" }),
+        ]
+        for (name, damage) in damages {
+            let reply = try Self.createToken(&device, &fixture, damaging: damage)
+            #expect(reply.outcome == "400 ERR_ENCRYPTION", "\(name)")
+            #expect(reply.counterBefore == reply.counterAfter)
+        }
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aWrongSignatureOverAGoodEnvelopeCounts() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        device.wrongKnowledge = device.keys?.possession
+        let (reply, _) = try device.sendSignedAndEncrypted(
+            "/pa/v3/vault/unlock",
+            uriID: "/pa/vault/unlock",
+            .vaultUnlock,
+            .possessionKnowledge,
+            [:],
+            in: &fixture
+        )
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(fixture.backend.activations[0].failedAttempts == 1)
+    }
+
+    @Test func aReplayedEnvelopeIsRefusedUnderAFreshSignature() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        var encryptor = try device.encryptor(.tokenCreate, activationScope: true, in: &fixture)
+        let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
+        func send(_ fixture: inout BackendFixture) throws -> Reply {
+            let path = "/pa/v3/token/create"
+            return try device.sendSigned(path, uriID: "/pa/token/create", .possession, body, in: &fixture)
+        }
+        #expect(try send(&fixture).status == 200)
+        let state = try fixture.exportedState()
+        #expect(try send(&fixture).outcome == "400 ERR_ENCRYPTION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func timestampsMayRunAMinuteAhead() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let cases: [(Milliseconds, Int)] = [(60_000, 200), (60_001, 400), (-290_000, 200)]
+        for (offset, status) in cases {
+            let reply = try Self.createToken(&device, timestampOffset: offset, &fixture)
+            #expect(reply.status == status, "\(offset)")
+        }
+    }
+
+    @Test func temporaryKeysEndAfterFiveMinutes() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        _ = try device.temporaryKey(activationScope: true, in: &fixture)
+        fixture.advance(seconds: 299.999)
+        #expect(try Self.createToken(&device, &fixture).status == 200)
+        fixture.advance(seconds: 0.001)
+        let state = try fixture.exportedState()
+        #expect(try Self.createToken(&device, &fixture).outcome == "400 ERR_TEMPORARY_KEY")
+        #expect(try fixture.exportedState() == state)
+        device.forgetTemporaryKeys()
+        #expect(try Self.createToken(&device, &fixture).status == 200)
+    }
+
+    @Test func anotherScopesTemporaryKeyIsUnknown() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let application = try device.temporaryKey(activationScope: false, in: &fixture)
+        let reply = try Self.createToken(&device, &fixture) { $0["temporaryKeyId"] = .string(application.id) }
+        #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+    }
+
+    @Test func temporaryKeyRequestsAreChecked() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice()
+        let state = try fixture.exportedState()
+        let challenge = SecureRandom.bytes(18)
+        let ofApplication = TemporaryKeyRequest(
+            applicationKey: device.application.key,
+            activationID: nil,
+            challenge: challenge
+        )
+        let otherSecret = try #require(ApplicationSecret(bytes: SecureRandom.secret(16)))
+        let ofActivation = TemporaryKeyRequest(
+            applicationKey: device.application.key,
+            activationID: device.activationID,
+            challenge: challenge
+        )
+        let unknown = TemporaryKeyRequest(
+            applicationKey: device.application.key,
+            activationID: "00000000-0000-4000-8000-000000000000",
+            challenge: challenge
+        )
+        let otherKey = TemporaryKeyRequest(
+            applicationKey: Base64.encode([UInt8](repeating: 1, count: 16)),
+            activationID: nil,
+            challenge: challenge
+        )
+        let tokens = [
+            "", "a.b", "a.b.c",
+            ofApplication.jwt(applicationSecret: otherSecret, transportKey: nil),
+            // Signed with the application's secret alone.
+            ofActivation.jwt(applicationSecret: device.applicationSecret, transportKey: nil),
+            unknown.jwt(applicationSecret: device.applicationSecret, transportKey: device.keys?.transport),
+            otherKey.jwt(applicationSecret: device.applicationSecret, transportKey: nil),
+        ]
+        for token in tokens {
+            let reply = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(token)]])
+            #expect(reply.outcome == (token.isEmpty ? "400 INVALID_REQUEST" : "400 ERR_TEMPORARY_KEY"))
+        }
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func theEncryptionHeaderMustFitTheScope() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
+        let state = try fixture.exportedState()
+        let wrong: [[(name: String, value: String)]] = [
+            [], [device.encryptionHeader(activationScope: true)],
+            [(EncryptionHeader.name, "PowerAuth version=\"3.3\"")],
+            [(EncryptionHeader.name, attempt.headers[0].value.replacing("3.3", with: "3.2"))],
+        ]
+        for headers in wrong {
+            let reply = fixture.send("/pa/v3/activation/create", headers: headers, json: attempt.body)
+            #expect(reply.outcome == "400 ERR_ENCRYPTION")
+        }
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func userInfoIsToldToTheActivationAlone() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice(user: "alice")
+        var encryptor = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
+        let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
+        let headers = [device.encryptionHeader(activationScope: true)]
+        let reply = fixture.send("/pa/v3/user/info", headers: headers, json: body)
+        let claims = try TestDevice.decrypt(reply.json, &encryptor)
+        #expect(claims["sub"]?.string == "alice")
+        #expect(fixture.send("/pa/v3/user/info", headers: headers, json: body).outcome == "400 ERR_ENCRYPTION")
+        _ = fixture.control("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
+        var other = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
+        let again = try TestDevice.encrypt([:], &other, timestamp: fixture.milliseconds)
+        #expect(fixture.send("/pa/v3/user/info", headers: headers, json: again).outcome == "400 ERR_ENCRYPTION")
+    }
+
+    @Test func theVaultOpensForPasswordAndPossessionOnly() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        func unlock(_ type: SignatureType, reason: String) throws -> (reply: Reply, answer: JSONValue?) {
+            try device.sendSignedAndEncrypted(
+                "/pa/v3/vault/unlock",
+                uriID: "/pa/vault/unlock",
+                .vaultUnlock,
+                type,
+                ["reason": .string(reason)],
+                in: &fixture
+            )
+        }
+        #expect(try unlock(.possession, reason: "TEST").reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(try unlock(.possessionKnowledge, reason: "no good").reply.outcome == "400 ERR_SECURE_VAULT")
+        let answer = try #require(try unlock(.possessionKnowledge, reason: "ADD_BIOMETRY").answer)
+        let wrapped = try #require(answer["encryptedVaultEncryptionKey"]?.string.flatMap { Base64.decode($0) })
+        let keys = try #require(device.keys)
+        #expect(try Vault.decryptVaultKey(wrapped, transportKey: keys.transport) == keys.vault)
+        #expect(answer["activationId"]?.string == device.activationID)
+    }
+}

@@ -1,0 +1,125 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite struct InboxTests {
+    private func message(_ number: Int, to user: String = "alice", _ fixture: inout BackendFixture) throws -> String {
+        fixture.advance(seconds: 1)
+        let reply = fixture.control(
+            "POST",
+            "/v2/inbox/messages",
+            [
+                "userId": .string(user), "subject": "Message #\(number)", "summary": "Summary \(number)",
+                "body": "Body \(number)", "type": "text", "silent": true,
+            ]
+        )
+        #expect(reply.json["timestamp"]?.int64 == fixture.milliseconds)
+        #expect(reply.json["read"] == false)
+        return try #require(reply.json["id"]?.string)
+    }
+
+    @Test func messagesAreCountedListedReadAndMarked() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let identifiers = try (1...5).map { try self.message($0, &fixture) }
+        _ = try self.message(6, to: "bob", &fixture)
+        func unread() -> Int64? {
+            device.sendWithToken("/api/inbox/count", in: &fixture).object["countUnread"]?.int64
+        }
+        func list(_ request: JSONValue) -> [String] {
+            let path = "/api/inbox/message/list"
+            let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
+            return reply.object.array?.compactMap { $0["id"]?.string } ?? []
+        }
+        #expect(unread() == 5)
+        #expect(list(["page": 0, "size": 2, "onlyUnread": false]) == [identifiers[4], identifiers[3]])
+        #expect(list(["page": 2, "size": 2, "onlyUnread": false]) == [identifiers[0]])
+        #expect(list(["page": 3, "size": 2, "onlyUnread": false]).isEmpty)
+        let one: JSONValue = ["requestObject": ["id": .string(identifiers[2])]]
+        let detail = device.sendWithToken("/api/inbox/message/detail", one, in: &fixture).object
+        #expect(detail["body"]?.string == "Body 3")
+        #expect(detail["read"] == false)
+        #expect(detail["timestampCreated"]?.string == "2027-01-15T08:00:03+0000")
+        #expect(device.sendWithToken("/api/inbox/message/read", one, in: &fixture).outcome == "200 OK")
+        #expect(device.sendWithToken("/api/inbox/message/detail", one, in: &fixture).object["read"] == true)
+        #expect(unread() == 4)
+        #expect(list(["page": 0, "size": 100, "onlyUnread": true]).count == 4)
+        #expect(device.sendWithToken("/api/inbox/message/read-all", in: &fixture).outcome == "200 OK")
+        #expect(unread() == 0)
+        #expect(list(["page": 0, "size": 100, "onlyUnread": false]).count == 5)
+    }
+
+    @Test func othersMessagesAndWrongPagesAreInvalidRequests() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken(user: "alice")
+        let foreign = try self.message(1, to: "bob", &fixture)
+        for path in ["/api/inbox/message/detail", "/api/inbox/message/read"] {
+            for request: JSONValue in [["id": .string(foreign)], ["id": "nothing"], [:], ["id": 1]] {
+                let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
+                #expect(reply.outcome == "400 INVALID_REQUEST")
+            }
+        }
+        for request: JSONValue in [
+            ["page": -1, "size": 10], ["page": 0, "size": 0], ["page": 0, "size": 101], ["page": "0", "size": 1],
+            ["page": 9_223_372_036_854_775_807, "size": 100], ["page": 0, "size": 1, "onlyUnread": 1],
+        ] {
+            let path = "/api/inbox/message/list"
+            let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
+            #expect(reply.outcome == "400 INVALID_REQUEST")
+        }
+    }
+
+    @Test func messagesThatMakeNoSenseAreNotMade() throws {
+        var fixture = try BackendFixture()
+        let good: JSONObject = ["userId": "alice", "subject": "S", "summary": "S", "body": "B", "type": "html"]
+        for (member, value) in [("userId", nil), ("subject", nil), ("type", "smoke"), ("silent", "yes")]
+            as [(String, JSONValue?)]
+        {
+            var request = good
+            request[member] = value
+            #expect(fixture.control("POST", "/v2/inbox/messages", .object(request)).outcome == "400 INVALID_REQUEST")
+        }
+        #expect(fixture.control("POST", "/v2/inbox/messages", .object(good)).json["type"]?.string == "html")
+    }
+}
+
+@Suite struct PushTests {
+    @Test(arguments: ["apns", "fcm", "hms"]) func aDeviceIsRegistered(platform: String) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        let request: JSONValue = ["requestObject": ["platform": .string(platform), "token": "t1"]]
+        let reply = device.sendWithToken("/api/push/device/register/token", request, in: &fixture)
+        #expect(reply.outcome == "200 OK")
+        #expect(fixture.backend.state.devices[device.activationID]?.platform == platform)
+        let signed = try device.sendSigned(
+            "/api/push/device/register",
+            uriID: "/push/device/register",
+            .possession,
+            ["requestObject": ["platform": "fcm", "token": "t2"]],
+            in: &fixture
+        )
+        #expect(signed.outcome == "200 OK")
+        #expect(fixture.backend.state.devices[device.activationID]?.token == "t2")
+    }
+
+    @Test func badRegistrationsAreRefusedByName() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let cases: [(JSONValue, String)] = [
+            (["platform": "telegraph", "token": "t"], "400 INVALID_REQUEST"),
+            (["platform": "apns"], "400 INVALID_REQUEST"), (["token": "t"], "400 INVALID_REQUEST"),
+            (
+                ["platform": "apns", "token": .string(String(repeating: "t", count: 256))],
+                "400 PUSH_REGISTRATION_FAILED"
+            ),
+        ]
+        for (request, outcome) in cases {
+            let path = "/api/push/device/register/token"
+            #expect(device.sendWithToken(path, ["requestObject": request], in: &fixture).outcome == outcome)
+        }
+        #expect(fixture.send("/api/push/device/register/token", json: [:]).outcome == "401 ERR_AUTHENTICATION")
+        #expect(fixture.backend.state.devices.isEmpty)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite struct OperationListTests {
+    @Test func anOperationIsShownInFull() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let parameters: JSONValue = ["amount": "1234567.5", "currency": "CZK", "note": "a*b\nc\\d"]
+        let id = try fixture.operation("payment", ["parameters": parameters]).id
+        let reply = device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+        #expect(reply.json["currentTimestamp"]?.string == "2027-01-15T08:00:00+0000")
+        let shown = try #require(reply.object[0])
+        #expect(shown["id"]?.string == id)
+        #expect(shown["name"]?.string == "authorize_payment")
+        #expect(shown["status"]?.string == "PENDING")
+        #expect(shown["data"]?.string == #"A1*A1234567.5CZK*ICZ5508000000001234567899*R2026*Na\*b\nc\\d"#)
+        #expect(shown["operationCreated"]?.string == "2027-01-15T08:00:00+0000")
+        #expect(shown["operationExpires"]?.string == "2027-01-15T08:05:00+0000")
+        #expect(
+            shown["allowedSignatureType"] == [
+                "type": "2FA", "variants": ["possession_knowledge", "possession_biometry"],
+            ]
+        )
+        let amount = try #require(shown["formData"]?["attributes"]?[1])
+        #expect(amount["amount"]?.number?.literal == "1234567.5")
+        #expect(amount["amountFormatted"]?.string == "1,234,567.50")
+        #expect(amount["valueFormatted"]?.string == "CZK\u{A0}1,234,567.50")
+        #expect(shown["formData"]?["attributes"]?[3]?["note"]?.string == "a*b\nc\\d")
+        #expect(shown["ui"]?["postApprovalScreen"]?["type"]?.string == "REVIEW")
+    }
+
+    @Test(arguments: [
+        (nil, "Confirm Payment", "100.00"), ("cs", "Potvrzení platby", "100,00"),
+        ("cs-CZ, en;q=0.8", "Potvrzení platby", "100,00"), ("fr, de;q=0.5, cs;q=0.4", "Zahlung bestätigen", "100,00"),
+        ("fr", "Confirm Payment", "100.00"), ("cs;q=0, en", "Confirm Payment", "100.00"),
+        ("*", "Confirm Payment", "100.00"), (";;,,=q", "Confirm Payment", "100.00"),
+    ])
+    func textsAreInTheReadersLanguage(accept: String?, title: String, amount: String) throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        _ = try fixture.operation("payment")
+        let shown = try #require(device.operations(language: accept, in: &fixture).first)
+        #expect(shown["formData"]?["title"]?.string == title)
+        #expect(shown["formData"]?["attributes"]?[1]?["amountFormatted"]?.string == amount)
+    }
+
+    @Test func listAndHistoryShowAHundredNewestFirst() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        let identifiers = try (0..<105).map { _ in try fixture.operation("login_1FA").id }
+        let listed = device.operations(in: &fixture).compactMap { $0["id"]?.string }
+        #expect(listed == Array(identifiers.reversed().prefix(100)))
+        let history = try device.sendSigned(
+            "/api/auth/token/app/operation/history",
+            uriID: "/operation/history",
+            .possessionBiometry,
+            in: &fixture
+        )
+        #expect(history.object.array?.count == 100)
+    }
+
+    @Test func everyTemplateIsShownAndReadable() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let names = fixture.backend.templates.map(\.name)
+        for name in names { _ = try fixture.operation(name) }
+        for language in ["en", "cs", "de"] {
+            let shown = device.operations(language: language, in: &fixture)
+            #expect(shown.count == names.count)
+            for operation in shown {
+                let text = String(decoding: operation.serialized(), as: UTF8.self)
+                #expect(!text.contains("${") && !text.contains("@{"), "\(text)")
+            }
+        }
+        let types = device.operations(in: &fixture).flatMap { $0["formData"]?["attributes"]?.array ?? [] }
+            .compactMap { $0["type"]?.string }
+        let known: Set = [
+            "ALERT", "HEADING", "AMOUNT", "AMOUNT_CONVERSION", "KEY_VALUE", "NOTE", "IMAGE", "PARTY_INFO",
+        ]
+        #expect(known.isSubset(of: types))
+    }
+
+    @Test func customOperationsAreShownAsTheyWereMade() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let form = try JSONValue(
+            parsing: #"""
+                {"title":"T","message":"M","attributes":[
+                  {"type":"AMOUNT","id":"a","label":"L","amount":2199.40,"currency":"EUR"},
+                  {"type":"HOLOGRAM","id":"h","label":"L","x":[1]}]}
+                """#
+        )
+        let request: JSONValue = [
+            "userId": "alice", "operationType": "custom", "data": "A9", "formData": form, "ui": ["flipButtons": true],
+            "allowedSignatureType": ["type": "1FA", "variants": ["possession"]], "expiresIn": 7,
+        ]
+        #expect(fixture.control("POST", "/v2/operations", request).status == 200)
+        let shown = try #require(device.operations(in: &fixture).first)
+        #expect(shown["name"]?.string == "custom")
+        #expect(shown["formData"]?["attributes"]?[0]?["amount"]?.number?.literal == "2199.40")
+        #expect(shown["formData"]?["attributes"]?[0]?["valueFormatted"]?.string == "€2,199.40")
+        #expect(shown["formData"]?["attributes"]?[1] == form["attributes"]?[1])
+        #expect(shown["ui"] == ["flipButtons": true])
+        #expect(shown["operationExpires"]?.string == "2027-01-15T08:00:07+0000")
+    }
+}

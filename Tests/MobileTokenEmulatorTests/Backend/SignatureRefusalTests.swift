@@ -1,0 +1,220 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// What the server refuses of signed requests, and what it counts when it does.
+@Suite struct SignatureRefusalTests {
+    @Test func aReplayedSignatureIsRefusedAndCounts() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let body = Array("{}".utf8)
+        let header = try device.signatureHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
+        let path = "/api/auth/token/app/operation/history"
+        #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "200 OK")
+        let replay = fixture.send("POST", path, headers: [header], body: body)
+        #expect(replay.outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(replay.counterBefore == 1 && replay.counterAfter == 1)
+        #expect(fixture.backend.activations[0].failedAttempts == 1)
+    }
+
+    @Test func aTamperedBodyIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation()
+        let body = Array(#"{"requestObject":{"id":"\#(operation.id)","reason":"UNKNOWN"}}"#.utf8)
+        let header = try device.signatureHeader(.possession, uriID: "/operation/cancel", body: body)
+        let path = "/api/auth/token/app/operation/cancel"
+        let state = try fixture.exportedState()
+        let refused = fixture.send("POST", path, headers: [header], body: body + [0x20])
+        #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(try fixture.exportedState() == state)  // possession alone is not counted
+        #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "200 OK")
+    }
+
+    @Test func aSignatureForAnotherResourceIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let reply = try device.sendSigned("/pa/v3/activation/remove", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+    }
+
+    @Test func fiveWrongPasswordsBlock() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        device.wrongKnowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 16))
+        for attempt in 1...5 {
+            let reply = try device.sendSigned(
+                "/pa/v3/signature/validate",
+                uriID: "/pa/signature/validate",
+                in: &fixture
+            )
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(fixture.backend.activations[0].failedAttempts == attempt)
+            #expect(fixture.status(ofActivation: device.activationID) == (attempt < 5 ? "ACTIVE" : "BLOCKED"))
+        }
+        device.wrongKnowledge = nil
+        let state = try fixture.exportedState()
+        let blocked = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(blocked.outcome == "401 ERR_AUTHENTICATION")
+        #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func possessionAloneNeitherCountsNorResets() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        func validate(_ type: SignatureType, _ fixture: inout BackendFixture) throws -> Int {
+            let path = "/pa/v3/signature/validate"
+            _ = try device.sendSigned(path, uriID: "/pa/signature/validate", type, in: &fixture)
+            return fixture.backend.activations[0].failedAttempts
+        }
+        device.wrongKnowledge = SecretBytes(copying: [UInt8](repeating: 7, count: 16))
+        #expect(try validate(.possessionKnowledge, &fixture) == 1)
+        #expect(try validate(.possession, &fixture) == 1)
+        device.wrongKnowledge = nil
+        #expect(try validate(.possessionBiometry, &fixture) == 0)
+    }
+
+    @Test func theServerLooksNineteenStepsAhead() throws {
+        for (steps, outcome) in [(19, "200 OK"), (20, "401 ERR_AUTHENTICATION")] {
+            var fixture = try BackendFixture()
+            var device = try fixture.activeDevice()
+            device.counter = device.counter.advanced(by: steps)
+            let reply = try device.sendSigned(
+                "/pa/v3/signature/validate",
+                uriID: "/pa/signature/validate",
+                in: &fixture
+            )
+            #expect(reply.outcome == outcome)
+            #expect(reply.counterAfter == (steps == 19 ? 20 : 0))
+        }
+    }
+
+    @Test func aClientThatFellBehindIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        _ = try fixture.backend.administer(.advanceCounter(activationID: device.activationID, by: 1), at: fixture.now)
+        let path = "/pa/v3/signature/validate"
+        let behind = try device.sendSigned(path, uriID: "/pa/signature/validate", in: &fixture)
+        #expect(behind.outcome == "401 ERR_AUTHENTICATION")
+        let inStep = try device.sendSigned(path, uriID: "/pa/signature/validate", in: &fixture)
+        #expect(inStep.outcome == "200 OK")
+    }
+
+    @Test func goodSignaturesWithWrongFactorsMoveTheCounter() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let cases: [(path: String, uriID: String, SignatureType)] = [
+            ("/api/auth/token/app/operation/history", "/operation/history", .possession),
+            ("/api/auth/token/app/operation/cancel", "/operation/cancel", .possessionKnowledge),
+            ("/pa/v3/activation/remove", "/pa/activation/remove", .possession),
+            ("/pa/v3/signature/validate", "/pa/signature/validate", .knowledge),
+        ]
+        for (index, (path, uriID, type)) in cases.enumerated() {
+            let reply = try device.sendSigned(path, uriID: uriID, type, in: &fixture)
+            #expect(reply.status == 401)
+            #expect(reply.counterAfter == UInt64(index + 1))
+        }
+        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+    }
+
+    @Test func malformedBodiesAfterAGoodSignatureMoveTheCounter() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        for text in ["", "[", "[]", #"{"requestObject":1}"#, #"{"requestObject":{"id":5}}"#, "\u{FF}"] {
+            let body = text == "\u{FF}" ? [0xFF] : Array(text.utf8)
+            let header = try device.signatureHeader(.possession, uriID: "/operation/cancel", body: body)
+            let reply = fixture.send(
+                "POST",
+                "/api/auth/token/app/operation/cancel",
+                headers: [header],
+                body: body
+            )
+            #expect(reply.outcome == "400 INVALID_REQUEST")
+            #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
+        }
+    }
+
+    @Test func headersThatCannotBeReadChangeNothing() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let body = Array("{}".utf8)
+        let good = try device.signatureHeader(.possessionKnowledge, uriID: "/pa/signature/validate", body: body).value
+        let state = try fixture.exportedState()
+        let bad = [
+            "", "PowerAuth", "Bearer x", good.replacing("PowerAuth ", with: "powerauth "),
+            good.replacing("pa_nonce", with: "nonce"), good.replacing("possession_knowledge", with: "trust_me"),
+            good.replacing(#"pa_version="3.3""#, with: #"pa_version="4.0""#),
+            good.replacing(device.activationID, with: "not-an-identifier"),
+        ]
+        for value in bad {
+            let reply = fixture.send("/pa/v3/signature/validate", headers: [(SignatureHeader.name, value)], json: [:])
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION", "\(value)")
+        }
+        #expect(fixture.send("/pa/v3/signature/validate", json: [:]).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func anUnknownActivationIsRefused() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        device.activationID = "00000000-0000-4000-8000-000000000000"
+        let state = try fixture.exportedState()
+        let reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aWrongApplicationKeyCounts() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        var application = device.application
+        application.key = Base64.encode([UInt8](repeating: 1, count: 16))
+        var stranger = TestDevice(application: application, version: .v3_3)
+        (stranger.activationID, stranger.keys, stranger.counter) = (device.activationID, device.keys, device.counter)
+        let reply = try stranger.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(fixture.backend.activations[0].failedAttempts == 1)
+        let good = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(good.outcome == "200 OK")
+        #expect(fixture.backend.activations[0].failedAttempts == 0)
+    }
+
+    @Test func nothingIsSignedBeforeTheCommitNorAfterTheEnd() throws {
+        var fixture = try BackendFixture()
+        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+        let registration = fixture.control("POST", "/v2/registrations", ["userId": "alice"])
+        try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
+        for status in ["PENDING_COMMIT", "REMOVED"] {
+            #expect(fixture.status(ofActivation: device.activationID) == status)
+            let state = try fixture.exportedState()
+            let path = "/pa/v3/signature/validate"
+            let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", in: &fixture)
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(try fixture.exportedState() == state)
+            _ = fixture.control("DELETE", "/v2/registrations/\(device.activationID)")
+        }
+    }
+
+    @Test(arguments: ["GET", "POST", "PUT", "DELETE"])
+    func signaturesAreValidatedForEveryMethod(method: String) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let body: [UInt8] = method == "GET" || method == "DELETE" ? [] : Array("anything".utf8)
+        let query = method == "GET" ? "b=2&a=1+1" : ""
+        let header = try device.signatureHeader(
+            .possession,
+            uriID: "/pa/signature/validate",
+            method: method,
+            body: body,
+            query: query
+        )
+        let path = "/pa/v3/signature/validate"
+        #expect(fixture.send(method, path, query: query, headers: [header], body: body).outcome == "200 OK")
+        let replay = fixture.send(method, path, query: query, headers: [header], body: body)
+        #expect(replay.outcome == "401 ERR_AUTHENTICATION")
+    }
+}

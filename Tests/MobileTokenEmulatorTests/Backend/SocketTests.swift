@@ -1,0 +1,68 @@
+import Dispatch
+import Foundation
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The same client as in the other suites, with a socket in between.
+@Suite(.timeLimit(.minutes(1))) struct SocketTests {
+    @Test func theWholeJobIsDoneOverASocket() async throws {
+        var configuration = Emulator.Configuration()
+        (configuration.cloudUser, configuration.cloudPassword, configuration.seed) = ("cloud", "secret", 7)
+        try await withRunningEmulator(configuration) { emulator async throws in
+            try await onThread {
+                // The seed gives both the same application.
+                var fixture = try BackendFixture(seed: 7)
+                fixture.now = Date()
+                fixture.wire = { emulator.exchange($0) }
+                var device = try fixture.deviceWithToken()
+                let approved = try fixture.operation()
+                let rejected = try fixture.operation("payment")
+                #expect(device.operations(in: &fixture).count == 2)
+                let approval = try device.authorize(approved, in: &fixture)
+                #expect(approval.outcome == "200 OK")
+                let rejection = try device.reject(rejected.id, in: &fixture)
+                #expect(rejection.outcome == "200 OK")
+                #expect(device.operations(in: &fixture).isEmpty)
+                device.wrongKnowledge = device.keys?.possession
+                let refused = try device.authorize(approved, in: &fixture)
+                #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
+            }
+            let statuses = await emulator.operations().map(\.status)
+            #expect(statuses == ["REJECTED", "APPROVED"])
+            let activation = try #require(await emulator.activations().first)
+            #expect(activation.counter == 3)
+            #expect(activation.failedAttempts == 1)
+        }
+    }
+}
+
+/// Runs blocking work where it does not keep the cooperative pool from answering it.
+private func onThread(_ work: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
+    }
+}
+
+extension Emulator {
+    /// Sends a request and waits for the answer. Not for tasks: it blocks its thread.
+    fileprivate func exchange(_ request: ReceivedRequest) -> Reply {
+        let answer = Mutex<Reply?>(nil)
+        let arrived = DispatchSemaphore(value: 0)
+        Task {
+            let fields = request.headers.filter { $0.name != "Content-Type" }.map { "\($0.name): \($0.value)" }
+            let response = try? await self.send(
+                request.method,
+                "/enrollment-server" + request.path,
+                headers: fields,
+                body: String(decoding: request.body, as: UTF8.self)
+            )
+            answer.withLock { $0 = Reply(status: response?.status ?? 0, body: response?.body ?? []) }
+            arrived.signal()
+        }
+        arrived.wait()
+        return answer.withLock { $0 } ?? Reply(status: 0)
+    }
+}

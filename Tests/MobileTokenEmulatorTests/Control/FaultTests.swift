@@ -1,0 +1,209 @@
+import Foundation
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    // MARK: Rules
+
+    @Test(arguments: [
+        ("/a/b", "/a/b", true), ("/a/b", "/a/bc", false), ("/a/*", "/a/b", true), ("/a/*", "/a/b/c", false),
+        ("/a/*", "/a/", true), ("/a/**", "/a/b/c", true), ("/**/c", "/a/b/c", true), ("**", "", true),
+        ("*", "/", false),
+        ("/a?c", "/abc", true), ("/a?c", "/a/c", false), ("/*/x*z/**", "/q/xyz/1/2", true), ("", "", true),
+        ("", "/", false),
+        ("/a*b*c", "/aXbYc", true), ("/a*b*c", "/aXbY", false), ("/a***b", "/a/1/2/b", true), ("/a.c", "/abc", false),
+    ])
+    func patternsMatchPaths(pattern: String, path: String, matches: Bool) {
+        #expect(PathPattern(pattern).matches(path) == matches)
+    }
+
+    @Test func aPatternOfManyStarsTakesNoLongTime() {
+        let pattern = PathPattern(String(repeating: "*a", count: 100) + "b")
+        #expect(!pattern.matches(String(repeating: "a", count: 1000)))
+    }
+
+    private func strikes(_ rules: [FaultRule], _ requests: [(method: String, path: String, activation: String?)])
+        -> [String?]
+    {
+        var injector = FaultInjector()
+        injector.rules = rules
+        var random = Randomness(seed: 7)
+        return requests.map {
+            injector.fault(method: $0.method, path: $0.path, activationID: $0.activation, using: &random)?.name
+        }
+    }
+
+    @Test func allThatIsSetMustMatch() {
+        let rule = FaultRule(match: .init(method: "post", path: "/pa/**", activation: "A"), effect: .init(status: 500))
+        #expect(
+            self.strikes(
+                [rule],
+                [("POST", "/pa/v3/x", "A"), ("GET", "/pa/v3/x", "A"), ("POST", "/api", "A"), ("POST", "/pa/x", nil)]
+            ) == ["fault 1", nil, nil, nil]
+        )
+    }
+
+    @Test func requestsAreCountedForEachRule() {
+        let rules = [
+            FaultRule(name: "second", match: .init(path: "/a", nth: 2), effect: .init(status: 500)),
+            FaultRule(name: "beginning", match: .init(first: 2), effect: .init(status: 500)),
+        ]
+        let requests: [(String, String, String?)] = [
+            ("GET", "/a", nil), ("GET", "/b", nil), ("GET", "/a", nil), ("GET", "/a", nil),
+        ]
+        #expect(self.strikes(rules, requests) == ["beginning", "beginning", "second", nil])
+    }
+
+    @Test func aRuleMayStrikeByChance() {
+        let requests = Array(repeating: ("GET", "/", String?.none), count: 1000)
+        let rule = FaultRule(match: .init(probability: 0.25), effect: .init(status: 500))
+        let struck = self.strikes([rule], requests).count { $0 != nil }
+        #expect((200...300).contains(struck))  // the seed is fixed
+        #expect(self.strikes([.init(match: .init(probability: 0), effect: .init())], requests).allSatisfy { $0 == nil })
+        #expect(self.strikes([.init(match: .init(probability: 1), effect: .init())], requests).allSatisfy { $0 != nil })
+    }
+
+    @Test(arguments: [
+        #"{"rules":[{"match":{"paht":"/a"},"effect":{}}]}"#, #"{"rules":[{"effect":{"stauts":500}}]}"#,
+        #"{"rules":[{"match":{}}]}"#, #"{"rules":[{"effect":{"status":99}}]}"#,
+        #"{"rules":[{"effect":{"reset":"now"}}]}"#,
+        #"{"rules":[{"match":{"nth":0},"effect":{}}]}"#, #"{"rules":[{"match":{"probability":2},"effect":{}}]}"#,
+        #"{"rules":[{"effect":{"drip":0}}]}"#, #"{"rules":[{"effect":{"delay":-1}}]}"#, #"{"rules":{}}"#, "[]",
+        #"{"rules":[{"effect":{},"when":1}]}"#,
+    ])
+    func aRuleThatIsNotUnderstoodIsRefused(body: String) async throws {
+        try await withRunningEmulator { emulator async throws in
+            await emulator.faults.set([FaultRule(name: "kept", effect: .init(delay: 0))])
+            let response = try await emulator.send("PUT", "/_emulator/faults", body: body)
+            #expect(response.status == 400)
+            #expect(response.text.contains("INVALID_REQUEST"))
+            #expect(await emulator.faults.rules.map(\.name) == ["kept"])
+        }
+    }
+
+    @Test func rulesAreSetAddedAndRemovedOverHTTP() async throws {
+        try await withRunningEmulator { emulator async throws in
+            let rule =
+                #"{"effect":{"retryAfter":3,"status":503},"match":{"method":"GET","path":"/a/**"},"name":"busy"}"#
+            try await emulator.send("PUT", "/_emulator/faults", body: #"{"rules":[\#(rule)]}"#)
+            #expect(try await emulator.send("GET", "/_emulator/faults").text == #"{"rules":[\#(rule)]}"#)
+            let response = try await emulator.send("GET", "/a/b")
+            #expect(response.status == 503)
+            #expect(response.headers["retry-after"] == "3")
+            #expect(await emulator.journal().last?.fault == "busy")
+            #expect(try await emulator.send("POST", "/b").status == 404)
+            try await emulator.send("POST", "/_emulator/faults", body: #"{"effect":{"status":500}}"#)
+            #expect(try await emulator.send("POST", "/b").status == 500)
+            try await emulator.send("DELETE", "/_emulator/faults")
+            #expect(try await emulator.send("GET", "/a/b").status == 404)
+        }
+    }
+
+    @Test func theControlPlaneIsNeverStruck() async throws {
+        try await withRunningEmulator { emulator async throws in
+            await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
+            #expect(try await emulator.send("GET", "/_emulator/clock").status == 200)
+        }
+    }
+
+    // MARK: Effects
+
+    private func withFault<Result>(_ effect: FaultRule.Effect, _ body: (Emulator) async throws -> Result) async throws
+        -> Result
+    {
+        try await withRunningEmulator { emulator async throws in
+            await emulator.faults.add(FaultRule(match: .init(path: "/struck/**"), effect: effect))
+            return try await body(emulator)
+        }
+    }
+
+    @Test func aDelayIsAtLeastAsLongAsAsked() async throws {
+        try await self.withFault(.init(delay: 0.2)) { emulator async throws in
+            let clock = ContinuousClock()
+            let duration = try await clock.measure { try await emulator.send("GET", "/struck/") }
+            #expect(duration >= .milliseconds(200))
+        }
+    }
+
+    @Test func aDelayedRequestDoesNotHoldUpOthersNorStopping() async throws {
+        try await self.withFault(.init(delay: 3600)) { emulator async throws in
+            let client = try RawConnection(port: emulator.port)
+            try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try await emulator.send("GET", "/other").status == 404)
+            await emulator.stop()
+            _ = await client.readUntilEnd()
+        }
+    }
+
+    @Test(arguments: [FaultRule.Effect.Reset.before, .after])
+    func aConnectionIsReset(when: FaultRule.Effect.Reset) async throws {
+        try await self.withFault(.init(reset: when)) { emulator async throws in
+            let client = try RawConnection(port: emulator.port)
+            try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
+            let (bytes, end) = await client.readUntilEnd()
+            #expect(bytes.isEmpty)
+            #expect(end == .reset)
+            // Only the backend says why it refuses an unknown path.
+            let refusal = await emulator.journal().last?.refusal
+            #expect((refusal == "fault") == (when == .before))
+        }
+    }
+
+    @Test func aBodyIsTruncated() async throws {
+        try await self.withFault(.init(body: .truncated)) { emulator async throws in
+            let client = try RawConnection(port: emulator.port)
+            try await client.send("GET /struck/ HTTP/1.1\r\nHost: x\r\n\r\n")
+            let text = String(decoding: await client.readUntilEnd().bytes, as: UTF8.self)
+            let parts = text.components(separatedBy: "\r\n\r\n")
+            let whole = try await emulator.send("GET", "/whole").body.count
+            #expect(parts[0].contains("Content-Length: \(whole)"))
+            #expect(parts[1].utf8.count == whole / 2)
+        }
+    }
+
+    @Test func aBodyIsGarbage() async throws {
+        try await self.withFault(.init(body: .garbage)) { emulator async throws in
+            let response = try await emulator.send("GET", "/struck/")
+            #expect(response.headers["content-type"] == "application/json")
+            #expect(throws: (any Error).self) { try response.json(as: [String: Any].self) }
+        }
+    }
+
+    @Test func aContentTypeIsWrong() async throws {
+        try await self.withFault(.init(contentType: "text/html")) { emulator async throws in
+            let response = try await emulator.send("GET", "/struck/")
+            #expect(response.headers["content-type"] == "text/html")
+            #expect(response.status == 404)
+        }
+    }
+
+    @Test func aBodyDrips() async throws {
+        try await self.withFault(.init(drip: 1000)) { emulator async throws in
+            let whole = try await emulator.send("GET", "/whole")
+            let clock = ContinuousClock()
+            let duration = try await clock.measure {
+                let slow = try await emulator.send("GET", "/struck/")
+                #expect(slow.body.count == whole.body.count)
+            }
+            #expect(duration >= .milliseconds(whole.body.count - 100))
+        }
+    }
+
+    @Test func effectsCombine() async throws {
+        let effect = FaultRule.Effect(
+            status: 429,
+            retryAfter: 9,
+            body: .garbage,
+            contentType: "text/plain",
+            drip: 100_000
+        )
+        try await self.withFault(effect) { emulator async throws in
+            let response = try await emulator.send("GET", "/struck/")
+            #expect(response.status == 429)
+            #expect(response.headers["retry-after"] == "9")
+            #expect(response.headers["content-type"] == "text/plain")
+            #expect(response.text == #"{"status":"OK","responseObject":[{"#)
+        }
+    }
+}

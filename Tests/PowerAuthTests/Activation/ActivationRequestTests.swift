@@ -1,0 +1,214 @@
+import Foundation
+import HTTPTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@testable import PowerAuth
+
+/// What an activation is asked for with, and what comes of it.
+@Suite(.timeLimit(.minutes(1))) struct ActivationRequestTests {
+    private let password = SecretBytes(utf8: Fixture.password)
+
+    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? MobileTokenError)?.code
+        }
+    }
+
+    @Test func aCodeWithTheServersSignatureIsAccepted() async throws {
+        let fixture = try Fixture()
+        let code = try fixture.server.makeCode(signed: true)
+        #expect(code.contains("#"))
+        _ = try await fixture.client.activate(code: code, password: self.password)
+    }
+
+    @Test func aCodeSignedBySomebodyElseIsRefusedBeforeAnythingIsSent() async throws {
+        let fixture = try Fixture()
+        let foreign = try VerifyingServer().makeCode(signed: true)
+        #expect(
+            await self.code { _ = try await fixture.client.activate(code: foreign, password: self.password) }
+                == .invalidActivationCode
+        )
+        #expect(fixture.server.state.value.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        "", "W65WE-3T7VI-7FBS2-A4OYB", "w65we-3t7vi-7fbs2-a4oya", "W65WE-3T7VI-7FBS2-A4OYA#",
+        "W65WE-3T7VI-7FBS2-A4OYA#?",
+    ])
+    func aMalformedCodeIsRefusedBeforeAnythingIsSent(text: String) async throws {
+        let fixture = try Fixture()
+        #expect(
+            await self.code { _ = try await fixture.client.activate(code: text, password: self.password) }
+                == .invalidActivationCode
+        )
+        #expect(fixture.server.state.value.requests.isEmpty)
+    }
+
+    @Test func everythingAskedForReachesTheServer() async throws {
+        let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
+        var request = try ActivationRequest(code: try fixture.server.makeCode())
+        request.name = "bot"
+        request.otp = "4711"
+        request.extras = "extra"
+        request.customAttributes = ["branch": "Brno", "floor": 3]
+        let result = try await fixture.client.activate(request, password: self.password)
+        #expect(result.activation.name == "bot")
+        #expect(result.customAttributes?["floor"]?.int64 == 3)
+        #expect(result.userInfo?["sub"]?.string == "user-1")
+        #expect(result.recovery?.code == "RECOVERY-1")
+        #expect(result.recovery?.puk == "0123456789")
+        let seen = fixture.server.state.value.lastActivationRequest
+        #expect(seen?["customAttributes"]?["branch"]?.string == "Brno")
+
+        let server = try #require(fixture.server.activation(result.activation.activationID))
+        let expected = ActivationFingerprint(
+            devicePublicKey: server.devicePublicKey,
+            activationID: result.activation.activationID,
+            serverPublicKey: server.privateKey.publicKey
+        )
+        #expect(result.fingerprint == expected.text)
+        #expect(result.activation.fingerprint == result.fingerprint)
+    }
+
+    @Test func aWrongOneTimePasswordIsRefusedAndNothingIsStored() async throws {
+        let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
+        let code = try fixture.server.makeCode()
+        #expect(
+            await self.code { _ = try await fixture.client.activate(code: code, password: self.password, otp: "1") }
+                == .activationFailed
+        )
+        #expect(try await fixture.client.activationIDs() == [])
+    }
+
+    @Test func customCredentialsAndRecoveryCodesAreSentAsTheirKind() async throws {
+        let fixture = try Fixture()
+        let custom = ActivationRequest(identityAttributes: [
+            "login": "ada", "proof": ["kind": "card", "digits": [1, 2]],
+        ])
+        _ = try await fixture.client.activate(custom, password: self.password)
+        var seen = fixture.server.state.value.lastActivationRequest
+        #expect(seen?["type"]?.string == "CUSTOM")
+        #expect(seen?["identityAttributes"]?["proof"]?["digits"]?[1]?.int64 == 2)
+
+        let recovery = ActivationRequest(recoveryCode: "RECOVERY-1", puk: "0123456789")
+        _ = try await fixture.client.activate(recovery, password: self.password)
+        seen = fixture.server.state.value.lastActivationRequest
+        #expect(seen?["type"]?.string == "RECOVERY")
+        #expect(seen?["identityAttributes"]?["puk"]?.string == "0123456789")
+    }
+
+    @Test func aCodeWorksOnce() async throws {
+        let fixture = try Fixture()
+        let code = try fixture.server.makeCode()
+        _ = try await fixture.client.activate(code: code, password: self.password)
+        #expect(
+            await self.code { _ = try await fixture.client.activate(code: code, password: self.password) }
+                == .activationFailed
+        )
+    }
+
+    @Test func anActivationIsFoundAgainAndIsOneInstance() async throws {
+        let fixture = try Fixture()
+        let one = try await fixture.activate()
+        let other = try await fixture.activate()
+        #expect(try await fixture.client.activation(id: one.activationID) === one)
+        #expect(try await fixture.client.activations().map(\.activationID) == [one.activationID, other.activationID])
+    }
+
+    @Test func anActivationOfAnotherApplicationIsNamed() async throws {
+        let store = InMemoryActivationStore()
+        let id = try await Fixture(store: store).activate().activationID
+        let stranger = try Fixture(store: store)
+        #expect(await self.code { _ = try await stranger.client.activation(id: id) } == .invalidConfiguration)
+    }
+
+    @Test func anActivationWhoseCallerLeftIsStoredAllTheSame() async throws {
+        let fixture = try Fixture()
+        let arrived = Shared(false)
+        let hold = Shared(true)
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/activation/create") {
+                arrived.set(true)
+                await until { !hold.value }
+            }
+            return .delivered
+        }
+        let task = Task { try await fixture.activate() }
+        await until { arrived.value }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        hold.set(false)
+        while try await fixture.client.activationIDs().isEmpty { await Task.yield() }
+        let activation = try #require(try await fixture.client.activations().first)
+        try await activation.approve("a", with: .possession(password: Fixture.password))
+    }
+}
+
+@Suite struct PowerAuthConfigurationTests {
+    private func mistake(baseURL: String, userAgent: String? = nil) throws -> String? {
+        let server = try VerifyingServer()
+        do {
+            _ = try PowerAuthConfiguration(
+                baseURL: baseURL,
+                sdkConfiguration: server.configuration,
+                transport: server,
+                store: InMemoryActivationStore(),
+                userAgent: userAgent
+            )
+            return nil
+        } catch {
+            #expect(error.code == .invalidConfiguration)
+            return error.message
+        }
+    }
+
+    @Test(arguments: [
+        "", "host/path", "ftp://host", "https://", "https:///path", "https://user:pw@host", "https://host/?q=1",
+        "https://host/#f", "https://ho st/", "https://host:99999", "https://host\r\nX: y",
+    ])
+    func aURLThatCannotServeIsNamed(url: String) throws {
+        let message = try #require(try self.mistake(baseURL: url))
+        #expect(message.hasPrefix("baseURL: "))
+    }
+
+    @Test(arguments: [
+        "https://host", "http://127.0.0.1:8080/enrollment-server/", "https://[::1]:443/x", "HTTPS://host.example",
+    ])
+    func aURLThatServesIsAccepted(url: String) throws {
+        #expect(try self.mistake(baseURL: url) == nil)
+    }
+
+    @Test(arguments: ["", "a\r\nX-Evil: 1", "Jméno"]) func aUserAgentThatIsNoHeaderIsNamed(text: String) throws {
+        #expect(try self.mistake(baseURL: "https://host", userAgent: text)?.hasPrefix("userAgent: ") == true)
+    }
+
+    @Test(arguments: ["", "rubbish!", "AQ==", "AgA="]) func aConfigurationTextThatIsNoneIsNamed(text: String) throws {
+        let server = try VerifyingServer()
+        do {
+            _ = try PowerAuthConfiguration(
+                baseURL: "https://host",
+                sdkConfiguration: text,
+                transport: server,
+                store: InMemoryActivationStore()
+            )
+            Issue.record("accepted")
+        } catch {
+            #expect(error.code == .invalidConfiguration)
+            #expect(error.message.hasPrefix("sdkConfiguration: "))
+        }
+    }
+
+    @Test func requestsCarryTheUserAgentAndJSON() async throws {
+        let fixture = try Fixture()
+        _ = try await fixture.activate()
+        let request = try #require(fixture.server.state.value.requests.first)
+        #expect(request.headers["User-Agent"]?.hasPrefix("swift-mobile-token/") == true)
+        #expect(request.headers["Content-Type"] == "application/json")
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import HTTPTransport
+import MobileTokenTesting
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@testable import PowerAuth
+
+@Suite(.timeLimit(.minutes(1))) struct TemporaryKeyTests {
+    private let clock = ManualClock()
+    private let elapsed = Shared(0.0)
+
+    private func makeFixture() throws -> Fixture {
+        let start = Date(timeIntervalSince1970: 1_790_000_000)
+        let elapsed = self.elapsed
+        return try Fixture(server: try VerifyingServer(now: { start + elapsed.value })) {
+            $0.clock = self.clock
+            $0.wallClock = { start + elapsed.value }
+        }
+    }
+
+    private func wait(_ seconds: Int) {
+        self.elapsed.update { $0 += Double(seconds) }
+        self.clock.advance(by: .seconds(seconds))
+    }
+
+    @Test func aKeyIsUsedUntilTenSecondsBeforeItExpires() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        _ = try await activation.userInfo()
+        let count = fixture.server.requestCount("/keystore/create")
+        self.wait(289)
+        _ = try await activation.userInfo()
+        #expect(fixture.server.requestCount("/keystore/create") == count)
+        self.wait(1)
+        _ = try await activation.userInfo()
+        #expect(fixture.server.requestCount("/keystore/create") == count + 1)
+    }
+
+    @Test func concurrentRequestsFetchOneKey() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        let count = fixture.server.requestCount("/keystore/create")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await activation.userInfo() } }
+            try await group.waitForAll()
+        }
+        #expect(fixture.server.requestCount("/keystore/create") == count + 1)
+    }
+
+    @Test func aKeyThatTheServerForgotIsReplacedOnce() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        _ = try await activation.userInfo()
+        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        _ = try await activation.userInfo()
+        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        try await activation.requestToken("t")
+        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        _ = try await fixture.activate()
+        #expect(fixture.server.requestCount("/activation/create") == 3)
+    }
+
+    @Test func aServerThatNeverKnowsItsKeysIsAskedTwice() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        let refusal = HTTPResponse(
+            status: 400,
+            body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"m"}}"#.utf8)
+        )
+        fixture.server.setFate { $0.url.hasSuffix("/user/info") ? .answered(refusal) : .delivered }
+        do {
+            _ = try await activation.userInfo()
+            Issue.record("answered")
+        } catch let error as MobileTokenError {
+            #expect(error.code == .temporaryKeyRefused)
+        }
+        #expect(fixture.server.requestCount("/user/info") == 2)
+    }
+
+    @Test func aKeySignedBySomebodyElseIsRefused() async throws {
+        let fixture = try self.makeFixture()
+        let other = try VerifyingServer()
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/keystore/create") else { return .delivered }
+            let asked = try JSONValue(parsing: request.body ?? [])["requestObject"]?["jwt"]?.string ?? ""
+            let unverified = try TemporaryKeyRequest.Unverified(jwt: asked)
+            let question = try unverified.verified(
+                applicationSecret: fixture.server.configuration.applicationSecret,
+                transportKey: nil
+            )
+            let answer = TemporaryKeyResponse(
+                keyID: "k",
+                publicKey: other.masterKey.publicKey,
+                issuedAt: fixture.server.milliseconds,
+                expiresAt: fixture.server.milliseconds + 300_000
+            )
+            let jwt = try answer.jwt(signedBy: other.masterKey, answering: question)
+            return .answered(HTTPResponse(status: 200, body: VerifyingServer.ok(["jwt": .string(jwt)])))
+        }
+        do {
+            _ = try await fixture.activate()
+            Issue.record("activated")
+        } catch let error as MobileTokenError {
+            #expect(error.code == .invalidResponse)
+        }
+        #expect(fixture.server.requestCount("/activation/create") == 0)
+    }
+
+    @Test func aClockThatIsHoursAheadDoesNotMakeAFreshKeyExpired() async throws {
+        let start = Date(timeIntervalSince1970: 1_790_000_000)
+        let fixture = try Fixture(server: try VerifyingServer(now: { start })) {
+            $0.clock = self.clock
+            $0.wallClock = { start + 36_000 }
+        }
+        let activation = try await fixture.activate()
+        #expect(activation.serverDate == start)
+    }
+}

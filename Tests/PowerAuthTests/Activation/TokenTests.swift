@@ -1,0 +1,179 @@
+import Foundation
+import HTTPTransport
+import MobileTokenTesting
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@testable import PowerAuth
+
+@Suite(.timeLimit(.minutes(1))) struct TokenTests {
+    @Test func aHundredRequestsAtOnceCreateOneToken() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 { group.addTask { try await activation.poll() } }
+            try await group.waitForAll()
+        }
+        #expect(fixture.server.requestCount("/token/create") == 1)
+        #expect(fixture.server.requestCount("/api/token") == 100)
+    }
+
+    @Test func tokenRequestsPassBesideTheGate() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        let hold = Shared(true)
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
+            return .delivered
+        }
+        let signed = Task { try await activation.approve("x") }
+        await until { activation.gate.isBusy }
+        try await activation.poll()
+        #expect(activation.gate.isBusy)
+        hold.set(false)
+        try await signed.value
+    }
+
+    @Test func tokensOfDifferentNamesAreKeptApartAndListed() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.requestToken("b", with: .possession(password: Fixture.password))
+        try await activation.requestToken("a")
+        try await activation.requestToken("a")
+        #expect(try await activation.tokenNames() == ["a", "b"])
+        #expect(fixture.server.state.value.tokens.count == 2)
+        try await activation.removeToken("a")
+        #expect(try await activation.tokenNames() == ["b"])
+        #expect(fixture.server.state.value.tokens.count == 1)
+        try await activation.removeTokenLocally("b")
+        #expect(try await activation.tokenNames() == [])
+        #expect(fixture.server.state.value.tokens.count == 1)
+    }
+
+    @Test func aRefusedTokenIsRenewedOnceForEverybody() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        fixture.server.state.withLock { $0.tokens = [:] }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await activation.poll() } }
+            try await group.waitForAll()
+        }
+        #expect(fixture.server.requestCount("/token/create") == 2)
+    }
+
+    @Test func aTokenRefusedAgainIsNotRenewedAgain() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        let refusal = HTTPResponse(status: 401)
+        fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(refusal) : .delivered }
+        do {
+            try await activation.poll()
+            Issue.record("accepted")
+        } catch let error as MobileTokenError {
+            #expect(error.code == .authenticationFailed)
+        }
+        #expect(fixture.server.requestCount("/token/create") == 2)
+        #expect(fixture.server.requestCount("/api/token") == 3)
+    }
+
+    @Test func aTokenOutlivesTheProcess() async throws {
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer()
+        let id = try await Fixture(server: server, store: store).activate().activationID
+        try await Fixture(server: server, store: store).client.activation(id: id).poll()
+        try await Fixture(server: server, store: store).client.activation(id: id).poll()
+        #expect(server.requestCount("/token/create") == 1)
+    }
+
+    @Test func aTokenThatAnotherProcessRenewedIsTakenFromTheStore() async throws {
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer()
+        let one = try await Fixture(server: server, store: store).activate()
+        try await one.poll()
+        let other = try await Fixture(server: server, store: store).client.activation(id: one.activationID)
+        try await other.poll()
+        server.state.withLock { $0.tokens = [:] }
+        try await other.poll()
+        try await one.poll()
+        #expect(server.requestCount("/token/create") == 2)
+    }
+
+    @Test func aCancelledTokenRequestIsTakenOffTheWire() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        let wasCancelled = Shared(false)
+        let arrived = Shared(false)
+        fixture.server.setFate { _ in
+            arrived.set(true)
+            while !Task.isCancelled { await Task.yield() }
+            wasCancelled.set(true)
+            throw CancellationError()
+        }
+        let task = Task { try await activation.poll() }
+        await until { arrived.value }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(wasCancelled.value)
+    }
+
+    @Test(arguments: [-86_400.0, -7000, 3600, 86_400]) func tokensCarryTheServersTime(offset: Double) async throws {
+        let clock = ManualClock()
+        let start = Date(timeIntervalSince1970: 1_790_000_000)
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer(now: { start + offset })
+        let configure: (inout PowerAuthConfiguration) -> Void = {
+            $0.clock = clock
+            $0.wallClock = { start }
+        }
+        let first = try Fixture(server: server, store: store, configure)
+        let activation = try await first.activate()
+        try await activation.poll()
+        #expect(abs(activation.serverDate.timeIntervalSince(start + offset)) < 1)
+        #expect(server.requestCount("/pa/v3/status") == 0)  // the temporary key told the time
+
+        // After a restart the token is there already, so the time is asked for.
+        let second = try Fixture(server: server, store: store, configure)
+        try await second.client.activation(id: activation.activationID).poll()
+        #expect(server.requestCount("/pa/v3/status") == 1)
+        #expect(server.requestCount("/api/token") == 2)
+    }
+
+    @Test func aServerThatDoesNotTellTheTimeIsNotAskedAgain() async throws {
+        let store = InMemoryActivationStore()
+        let server = try VerifyingServer()
+        let id = try await Fixture(server: server, store: store).activate().activationID
+        try await Fixture(server: server, store: store).client.activation(id: id).poll()
+        server.setFate { $0.url.hasSuffix("/pa/v3/status") ? .answered(HTTPResponse(status: 404)) : .delivered }
+        let activation = try await Fixture(server: server, store: store).client.activation(id: id)
+        for _ in 0..<5 { try await activation.poll() }
+        #expect(server.requestCount("/pa/v3/status") == 1)
+    }
+
+    @Test func aWallClockSetByHoursDoesNotSpoilTokens() async throws {
+        let clock = ManualClock()
+        let start = Date(timeIntervalSince1970: 1_790_000_000)
+        let elapsed = Shared(0.0)
+        let shift = Shared(0.0)
+        let server = try VerifyingServer(now: { start + elapsed.value })
+        let fixture = try Fixture(server: server) {
+            $0.clock = clock
+            $0.wallClock = { start + elapsed.value + shift.value }
+        }
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        for jump in [-10_800.0, 10_800, -100_000] {
+            shift.set(jump)
+            elapsed.update { $0 += 10 }
+            clock.advance(by: .seconds(10))
+            try await activation.poll()
+            #expect(abs(activation.serverDate.timeIntervalSince(start + elapsed.value)) < 1)
+        }
+        #expect(fixture.server.requestCount("/token/create") == 1)
+        #expect(fixture.server.requestCount("/api/token") == 4)
+    }
+}

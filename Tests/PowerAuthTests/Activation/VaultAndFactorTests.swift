@@ -1,0 +1,202 @@
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+
+@testable import PowerAuth
+
+@Suite(.timeLimit(.minutes(1))) struct VaultAndFactorTests {
+    private let password = SecretBytes(utf8: Fixture.password)
+    private let key = SecretBytes(copying: Array(0..<16))
+
+    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? MobileTokenError)?.code
+        }
+    }
+
+    @Test(arguments: ProtocolVersion.allCases) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
+        version: ProtocolVersion
+    ) async throws {
+        let fixture = try Fixture { $0.version = version }
+        let activation = try await fixture.activate()
+        let one = try await activation.deriveDataKey(index: 1, with: .possession(password: self.password))
+        let other = try await activation.deriveDataKey(index: 2, with: .possession(password: self.password))
+        let again = try await activation.deriveDataKey(index: 1, with: .possession(password: self.password))
+        #expect(one == again)
+        #expect(one != other)
+        let server = try #require(fixture.server.activation(activation.activationID))
+        #expect(one == (try Vault.dataKey(vaultKey: server.keys.vault, index: 1)))
+
+        let signature = try await activation.signWithDeviceKey([1, 2, 3], with: .possession(password: self.password))
+        #expect(server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 3]))
+        #expect(!server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 4]))
+    }
+
+    @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        #expect(
+            await self.code { _ = try await activation.deriveDataKey(index: 1, with: .possession) }
+                == .invalidAuthentication
+        )
+        #expect(fixture.server.requestCount("/vault/unlock") == 0)
+    }
+
+    @Test func biometryIsAddedThroughTheVaultAndRemoved() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        #expect(
+            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+                == .invalidAuthentication
+        )
+        try await activation.addBiometryFactor(key: self.key, password: self.password)
+        #expect(try await activation.hasBiometryFactor())
+        try await activation.approve("a", with: .possession(biometryKey: self.key))
+        let wrong = SecretBytes(copying: Array(1...16))
+        #expect(
+            await self.code { try await activation.approve("b", with: .possession(biometryKey: wrong)) }
+                == .authenticationFailed
+        )
+        try await activation.removeBiometryFactor()
+        #expect(
+            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+                == .invalidAuthentication
+        )
+        #expect(fixture.server.state.value.accepted == ["a"])
+    }
+
+    @Test func biometryMayBeSetUpWithTheActivation() async throws {
+        let fixture = try Fixture()
+        let request = try ActivationRequest(code: try fixture.server.makeCode())
+        let activation = try await fixture.client.activate(request, password: self.password, biometryKey: self.key)
+            .activation
+        try await activation.approve("a", with: .possession(biometryKey: self.key))
+    }
+
+    @Test(arguments: [0, 15, 17, 32]) func aBiometryKeyOfAnotherLengthIsRefused(count: Int) async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let key = SecretBytes(copying: [UInt8](repeating: 1, count: count))
+        #expect(
+            await self.code { try await activation.addBiometryFactor(key: key, password: self.password) }
+                == .invalidAuthentication
+        )
+    }
+
+    @Test func theNewPasswordSignsAndTheOldOneDoesNot() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let before = try #require(try await store.record(of: activation.activationID))
+        let requests = fixture.server.state.value.requests.count
+        try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "new-password"))
+        #expect(fixture.server.state.value.requests.count == requests)
+        let after = try #require(try await store.record(of: activation.activationID))
+        #expect(after.knowledgeSalt != before.knowledgeSalt)
+        try await activation.approve("a", with: .possession(password: "new-password"))
+        #expect(
+            await self.code { try await activation.approve("b", with: .possession(password: Fixture.password)) }
+                == .authenticationFailed
+        )
+    }
+
+    @Test func aCheckedChangeWithAWrongPasswordChangesNothing() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let wrong = SecretBytes(utf8: "wrong-password")
+        #expect(
+            await self.code { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
+                == .authenticationFailed
+        )
+        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "other"))
+        try await activation.approve("b", with: .possession(password: "other"))
+    }
+
+    @Test func anUnlockedFactorSignsAndSurvivesAChangeOfPassword() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        try await activation.approve("a", with: .possession(knowledge: factor))
+        try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "other"))
+        try await activation.approve("b", with: .possession(knowledge: factor))
+        #expect(fixture.server.state.value.accepted == ["a", "b"])
+    }
+
+    @Test func aFactorOfAnotherActivationIsRefused() async throws {
+        let fixture = try Fixture()
+        let one = try await fixture.activate()
+        let other = try await fixture.activate()
+        let factor = try await one.unlockKnowledge(password: Fixture.password)
+        #expect(
+            await self.code { try await other.approve("a", with: .possession(knowledge: factor)) }
+                == .invalidAuthentication
+        )
+    }
+
+    @Test func allThreeFactorsSignTogether() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.addBiometryFactor(key: self.key, password: self.password)
+        var authentication = Authentication.possession(password: Fixture.password)
+        authentication.biometryKey = self.key
+        try await activation.approve("a", with: authentication)
+        #expect(fixture.server.state.value.accepted == ["a"])
+    }
+
+    @Test func offlineSignaturesMoveTheCounterAndVerify() async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let nonce = SecureRandom.bytes(16)
+        let data = Array("operation&data".utf8)
+        for length in 4...8 {
+            let signature = try await activation.offlineSignature(
+                data: data,
+                nonce: nonce,
+                uriID: "/operation/authorize/offline",
+                componentLength: length,
+                with: .possession(password: Fixture.password)
+            )
+            let server = try #require(fixture.server.activation(activation.activationID))
+            let verifier = SignatureVerifier(
+                SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data),
+                keys: [server.keys.possession, server.keys.knowledge],
+                secret: .offline
+            )
+            let match = verifier.match(offline: signature, counter: server.counter, componentLength: length)
+            #expect(match?.offset == length - 4)
+        }
+        #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
+        #expect(
+            await self.code {
+                _ = try await activation.offlineSignature(data: data, nonce: nonce, uriID: "/x", with: .possession)
+            } == .invalidAuthentication
+        )
+        #expect(try await store.record(of: activation.activationID)?.history.moves == 5)
+        try await activation.approve("online")
+    }
+
+    @Test func dataSignedByTheServerIsToldFromOther() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let server = try #require(fixture.server.activation(activation.activationID))
+        let data: [UInt8] = [1, 2, 3]
+        for (key, name) in [(server.privateKey, ServerSigningKey.activation), (fixture.server.masterKey, .master)] {
+            let der = try ServerSignature.sign(data, with: key, encoding: .der)
+            let jose = try ServerSignature.sign(data, with: key, encoding: .jose)
+            #expect(activation.isSignedByServer(data, signature: der, key: name))
+            #expect(activation.isSignedByServer(data, signature: jose, key: name, format: .jose))
+            #expect(!activation.isSignedByServer(data, signature: der, key: name, format: .jose))
+            #expect(!activation.isSignedByServer(data, signature: jose, key: name))
+            #expect(!activation.isSignedByServer([1, 2], signature: der, key: name))
+            #expect(!activation.isSignedByServer(data, signature: der, key: name == .master ? .activation : .master))
+            #expect(!activation.isSignedByServer(data, signature: [], key: name))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CSQLite
+import MobileTokenTesting
+import Synchronization
+import Testing
+
+@testable import PowerAuth
+
+/// Two stores on one file compete as two processes do: through the operating system.
+@Suite(.timeLimit(.minutes(1)))
+struct SQLiteStoreTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let one: SQLiteActivationStore
+    private let other: SQLiteActivationStore
+
+    init() async throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("store.sqlite")
+        self.one = SQLiteActivationStore(path: self.path)
+        self.other = SQLiteActivationStore(path: self.path)
+        try await self.one.insert(ActivationStoreConformance.record("a"))
+    }
+
+    /// Returns when some store is next in line for the lease that another one holds.
+    private func waitForWaiter() async throws {
+        let file = try LeaseFile(path: self.path + "-lease")
+        while try file.tryLock(.turnstile, of: 1) {
+            file.unlock(.turnstile, of: 1)
+            await Task.yield()
+        }
+    }
+
+    @Test func aWaitingStoreComesBeforeTheOneThatHasJustSigned() async throws {
+        let order = Order()
+        let first = try await self.one.acquireSigningLease(of: "a")
+        let waiting = Task { [other] in
+            let lease = try await other.acquireSigningLease(of: "a")
+            order.append("other")
+            await lease.release()
+        }
+        try await self.waitForWaiter()
+        await first.release()
+        // The other store is asleep until its next attempt, so this one would get the lease if it did not have to queue.
+        let again = try await self.one.acquireSigningLease(of: "a")
+        order.append("one")
+        await again.release()
+        try await waiting.value
+        #expect(order.all == ["other", "one"])
+    }
+
+    @Test func whoWaitsForAnotherStoreCanBeCancelled() async throws {
+        let lease = try await self.one.acquireSigningLease(of: "a")
+        let waiting = Task { [other] in try await other.acquireSigningLease(of: "a") }
+        try await self.waitForWaiter()
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await lease.release()
+        await (try self.other.acquireSigningLease(of: "a")).release()
+    }
+
+    @Test func aLeaseOutlivesItsClosedStore() async throws {
+        let lease = try await self.one.acquireSigningLease(of: "a")
+        await self.one.close()
+        let file = try LeaseFile(path: self.path + "-lease")
+        #expect(try !file.tryLock(.holder, of: 1))
+        await lease.release()
+        #expect(try file.tryLock(.holder, of: 1))
+    }
+
+    /// More stores wait for SQLite's lock than Swift has threads to run tasks on.
+    @Test func aBlockedStoreBlocksNobodyElse() async throws {
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(self.path, &handle) == SQLITE_OK)
+        defer { sqlite3_close(handle) }
+        let stores = (0..<16).map { _ in SQLiteActivationStore(path: self.path) }
+        for store in stores { try await store.open() }
+        try #require(sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK)
+        let moves = try await withThrowingTaskGroup(of: UInt64.self) { group in
+            for store in stores { group.addTask { try await store.update("a") { $0.takeMove() } } }
+            for _ in 0..<1_000 { await Task.detached {}.value }
+            try #require(sqlite3_exec(handle, "COMMIT", nil, nil, nil) == SQLITE_OK)
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(moves.sorted() == Array(506..<522))
+    }
+}
+
+private final class Order: Sendable {
+    private let names = Mutex<[String]>([])
+
+    var all: [String] { self.names.withLock { $0 } }
+
+    func append(_ name: String) { self.names.withLock { $0.append(name) } }
+}

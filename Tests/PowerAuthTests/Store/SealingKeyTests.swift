@@ -1,0 +1,149 @@
+import Foundation
+import Glibc
+import MobileTokenTesting
+import PowerAuth
+import PowerAuthCrypto
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SealingKeyTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let record = ActivationStoreConformance.record("a")
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("store.sqlite")
+    }
+
+    private func key(_ byte: UInt8) -> SecretBytes { SecretBytes(copying: [UInt8](repeating: byte, count: 32)) }
+
+    private func code(of body: () async throws -> Void) async -> MobileTokenError.Code? {
+        do { try await body() } catch { return (error as? MobileTokenError)?.code }
+        return nil
+    }
+
+    @Test func theKeyFileIsMadeOnceAndReadAfterwards() async throws {
+        let provider = SealingKeyFile(path: self.folder.file("keys/sealing.key"))
+        let made = try await provider.sealingKey(isForNewStore: true)
+        #expect(made.count == 32)
+        #expect(mode(of: provider.path) == 0o600)
+        #expect(mode(of: self.folder.file("keys")) == 0o700)
+        #expect(try await provider.sealingKey(isForNewStore: true) == made)
+        #expect(try await provider.sealingKey(isForNewStore: false) == made)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.file("keys")) == ["sealing.key"])
+    }
+
+    @Test func ofManyWhoMakeTheKeyFileAtOnceAllGetTheSameKey() async throws {
+        let provider = SealingKeyFile(path: self.folder.file("sealing.key"))
+        let keys = try await withThrowingTaskGroup(of: SecretBytes.self) { group in
+            for _ in 0..<20 { group.addTask { try await provider.sealingKey(isForNewStore: true) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(keys.allSatisfy { $0 == keys[0] })
+    }
+
+    @Test func aLostKeyFileIsNotReplacedByAnother() async throws {
+        try await SQLiteActivationStore(path: self.path).insert(self.record)
+        #expect(rename(self.path + ".key", self.path + ".kept") == 0)
+        let failure = await self.code { try await SQLiteActivationStore(path: self.path).open() }
+        #expect(failure == .storeSealingKeyMissing)
+        #expect(!FileManager.default.fileExists(atPath: self.path + ".key"))
+        #expect(rename(self.path + ".kept", self.path + ".key") == 0)
+        #expect(try await SQLiteActivationStore(path: self.path).record(of: "a") == self.record)
+    }
+
+    @Test func aKeyFileOfTheWrongLengthIsNoKey() async throws {
+        #expect(
+            FileManager.default.createFile(
+                atPath: self.path + ".key",
+                contents: Data(repeating: 1, count: 31),
+                attributes: [.posixPermissions: 0o600]
+            )
+        )
+        let failure = await self.code { try await SQLiteActivationStore(path: self.path).open() }
+        #expect(failure == .storeSealingKeyMissing)
+    }
+
+    @Test func aWrongKeyIsNamedAndChangesNothing() async throws {
+        let key = self.key(1)
+        let wrongKey = self.key(2)
+        try await SQLiteActivationStore(path: self.path, sealingKey: .closure { key }).insert(self.record)
+        let before = contents(of: self.path)
+        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { wrongKey })
+        let other = ActivationStoreConformance.record("b")
+        #expect(await self.code { try await store.insert(other) } == .storeWrongSealingKey)
+        #expect(await self.code { _ = try await store.record(of: "a") } == .storeWrongSealingKey)
+        #expect(await self.code { try await store.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
+        #expect(await self.code { try await store.remove("a") } == .storeWrongSealingKey)
+        #expect(contents(of: self.path) == before)
+        let again = SQLiteActivationStore(path: self.path, sealingKey: .closure { key })
+        #expect(try await again.record(of: "a") == self.record)
+    }
+
+    @Test func noSecondKeyIsAdoptedWhenTheCheckIsMissing() async throws {
+        try await SQLiteActivationStore(path: self.path).insert(self.record)
+        try spoil("DELETE FROM setting", at: self.path)
+        #expect(await self.code { try await SQLiteActivationStore(path: self.path).open() } == .storeCorrupted)
+    }
+
+    @Test func aKeyOfAnotherLengthIsRefused() async throws {
+        let short = SecretBytes(copying: [UInt8](repeating: 1, count: 16))
+        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { short })
+        #expect(await self.code { try await store.open() } == .storeSealingKeyMissing)
+    }
+
+    @Test func theErrorOfAKeyServiceReachesTheCaller() async throws {
+        struct ServiceDown: Error {}
+        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { throw ServiceDown() })
+        await #expect(throws: ServiceDown.self) { try await store.open() }
+    }
+
+    @Test func theKeyMayComeFromTheEnvironment() async throws {
+        let name = "SEALING_KEY_\(UUID().uuidString.replacing("-", with: "_"))"
+        let provider = SealingKeyVariable.environment(name)
+        #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
+        setenv(name, "not Base64!", 1)
+        #expect(await self.code { _ = try await provider.sealingKey(isForNewStore: true) } == .storeSealingKeyMissing)
+        setenv(name, Base64.encode([UInt8](repeating: 9, count: 32)), 1)
+        #expect(try await provider.sealingKey(isForNewStore: false) == self.key(9))
+        unsetenv(name)
+    }
+
+    @Test func rotationSealsEverythingWithTheNewKeyAlone() async throws {
+        let (old, new) = (self.key(1), self.key(2))
+        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        let bystander = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
+        #expect(try await bystander.record(of: "a") == self.record)
+
+        try await store.rotateSealingKey(to: .closure { new })
+        try await store.update("a") { _ = $0.takeMove() }
+        #expect(try await store.record(of: "a")?.history.moves == 507)
+
+        // Who still has the old key can neither read nor spoil anything.
+        #expect(await self.code { _ = try await bystander.record(of: "a") } == .storeWrongSealingKey)
+        #expect(await self.code { try await bystander.update("a") { _ = $0.takeMove() } } == .storeWrongSealingKey)
+        #expect(
+            await self.code { try await bystander.insert(ActivationStoreConformance.record("c")) }
+                == .storeWrongSealingKey
+        )
+        let withOldKey = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        #expect(await self.code { try await withOldKey.open() } == .storeWrongSealingKey)
+
+        let withNewKey = SQLiteActivationStore(path: self.path, sealingKey: .closure { new })
+        #expect(try await withNewKey.record(of: "b") == ActivationStoreConformance.record("b"))
+        #expect(try await withNewKey.record(of: "a")?.history.moves == 507)
+    }
+
+    @Test func aRotationThatFailsLeavesTheOldKeyInForce() async throws {
+        let (old, new) = (self.key(1), self.key(2))
+        let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
+        try spoil("UPDATE field SET value = x'00' WHERE slot = 2 AND name = 'counter'", at: self.path)
+        #expect(await self.code { try await store.rotateSealingKey(to: .closure { new }) } == .storeCorrupted)
+        #expect(try await store.record(of: "a") == self.record)
+        let again = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
+        #expect(try await again.record(of: "a") == self.record)
+    }
+}
