@@ -26,7 +26,10 @@ let package = Package(
             name: "PowerAuth",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
         ),
-        .target(name: "MobileToken", dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]),
+        .target(
+            name: "MobileToken",
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+        ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
@@ -44,7 +47,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenEmulator",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+                "MobileTokenEmulator",
                 "COpenSSL", "CCurl",
             ],
             path: "Benchmarks"
@@ -76,7 +80,9 @@ let package = Package(
         ),
         .testTarget(
             name: "MobileTokenTests",
-            dependencies: ["MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting"]
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
+            ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",

@@ -16,6 +16,7 @@ extension Emulator {
     /// Makes a registration for a user, as `POST /v2/registrations` does.
     ///
     /// - Throws: ``EmulatorError`` of code `refused`.
+    @discardableResult
     public func makeRegistration(user: String, flags: [String] = []) async throws(EmulatorError) -> Registration {
         struct Request: Encodable {
             var userId: String
