@@ -71,6 +71,7 @@ let package = Package(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
+                "MobileTokenEmulator",
                 "StoreExerciser",
             ]
         ),

@@ -1,2 +1,2 @@
 /// Every case. One that is added here is measured, listed, drawn and reported.
-let allBenchmarks: [Benchmark] = protocolBenchmarks + transportBenchmarks
+let allBenchmarks: [Benchmark] = protocolBenchmarks + listBenchmarks + transportBenchmarks

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let emulator = try await Emulator.start()
-/// let client = try MobileTokenClient(baseURL: emulator.baseURL, sdkConfiguration: emulator.sdkConfiguration)
+/// print(emulator.baseURL, emulator.sdkConfiguration)
 /// …
 /// await emulator.stop()
 /// ```

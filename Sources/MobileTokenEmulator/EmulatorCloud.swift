@@ -9,6 +9,8 @@ extension Emulator {
     public struct Cloud: Sendable {
         let core: EmulatorCore
 
+        // Every call throws an ``EmulatorError``: `notFound`, or `refused` with what the server said.
+
         /// A device that may activate.
         public struct Registration: Sendable, Hashable, Identifiable {
             /// The registration's identifier, which is that of the activation.
@@ -96,7 +98,11 @@ extension Emulator {
 
         /// Cancels an operation that waits for a decision.
         public func cancelOperation(_ id: String, reason: String? = nil) async throws(EmulatorError) {
-            _ = try await self.call("DELETE", "/v2/operations/\(id)", query: reason.map { [("statusReason", $0)] } ?? [])
+            _ = try await self.call(
+                "DELETE",
+                "/v2/operations/\(id)",
+                query: reason.map { [("statusReason", $0)] } ?? []
+            )
         }
 
         /// The content of the QR code that approves an operation without a network, and the nonce to verify its code with.
@@ -162,12 +168,12 @@ extension Emulator {
             )
             let response = await self.core.relay(request)
             guard case .bytes(let bytes) = response.body else {
-                throw EmulatorError(.conflict, "A fault took the answer to \(method) \(path)")
+                throw EmulatorError(.refused, "A fault took the answer to \(method) \(path)")
             }
             let answer = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
                 let message = answer?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
-                throw EmulatorError(response.status == 404 ? .notFound : .conflict, message)
+                throw EmulatorError(response.status == 404 ? .notFound : .refused, message)
             }
             return answer ?? .null
         }
@@ -189,7 +195,7 @@ extension Emulator.Cloud.Operation {
 
 extension JSONValue {
     fileprivate func text(_ name: String) throws(EmulatorError) -> String {
-        guard let text = self[name]?.string else { throw EmulatorError(.conflict, "The answer has no \(name)") }
+        guard let text = self[name]?.string else { throw EmulatorError(.refused, "The answer has no \(name)") }
         return text
     }
 }

@@ -3,7 +3,7 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
-            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, storage
+            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused, storage
         }
 
         private let base: Base
@@ -20,6 +20,8 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
         public static let notFound = Self(base: .notFound)
         /// The activation's state does not allow it.
         public static let conflict = Self(base: .conflict)
+        /// The server refused what it was asked for; the message is its own.
+        public static let refused = Self(base: .refused)
         /// The data file cannot be read or written.
         public static let storage = Self(base: .storage)
 

@@ -1,34 +1,35 @@
 public import MobileTokenEmulator
 
-/// What goes wrong, in the words of a test. Paths are those of ``FaultRule``: `**/operation/list` is one, all is another.
-extension FaultRule {
-    /// The connection ends before the server has looked at the request.
-    public static func losingRequests(to path: String = "**", first: Int? = nil) -> Self {
-        Self(match: Match(path: path, first: first), effect: Effect(reset: .before))
+extension Emulator {
+    /// Lets requests to a path fail while `body` runs. Other rules stay, and go first.
+    ///
+    /// ```swift
+    /// try await emulator.withFault(.unavailable(retryAfter: 5), on: "/api/**") { … }
+    /// ```
+    public func withFault<Result>(
+        _ effect: FaultRule.Effect,
+        on path: String = "/**",
+        first count: Int? = nil,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let name = "withFault \(UInt64.random(in: .min ... .max))"
+        await self.faults.add(FaultRule(name: name, match: .init(path: path, first: count), effect: effect))
+        do {
+            let result = try await body()
+            await self.faults.remove(named: name)
+            return result
+        } catch {
+            await self.faults.remove(named: name)
+            throw error
+        }
     }
+}
 
-    /// The server does what is asked, and the connection ends instead of the answer.
-    public static func losingAnswers(of path: String = "**", first: Int? = nil) -> Self {
-        Self(match: Match(path: path, first: first), effect: Effect(reset: .after))
-    }
-
-    /// The server refuses to look at the request.
-    public static func answering(
-        _ status: Int,
-        retryAfter: Int? = nil,
-        to path: String = "**",
-        first: Int? = nil
-    ) -> Self {
-        Self(match: Match(path: path, first: first), effect: Effect(status: status, retryAfter: retryAfter))
-    }
-
-    /// The server does what is asked, and the answer's body is spoilt.
-    public static func spoiling(_ body: Effect.Body, of path: String = "**", first: Int? = nil) -> Self {
-        Self(match: Match(path: path, first: first), effect: Effect(body: body))
-    }
-
-    /// The server takes the request for one of another time.
-    public static func skewingClock(by seconds: Double, for path: String = "**", first: Int? = nil) -> Self {
-        Self(match: Match(path: path, first: first), effect: Effect(clockSkew: seconds))
-    }
+extension FaultRule.Effect {
+    /// 503, perhaps with the seconds after which to come back.
+    public static func unavailable(retryAfter: Int? = nil) -> Self { Self(status: 503, retryAfter: retryAfter) }
+    /// The request is lost on its way: nothing changes, and the connection is reset.
+    public static var lostRequest: Self { Self(reset: .before) }
+    /// The answer is lost on its way: the request did what it asked for, and the connection is reset.
+    public static var lostAnswer: Self { Self(reset: .after) }
 }

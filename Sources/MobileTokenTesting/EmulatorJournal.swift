@@ -2,34 +2,55 @@ public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// The requests to a path, oldest first; the path's end is enough, such as `/operation/list`.
+    /// The requests to a path, oldest first.
     ///
-    /// - Parameter id: Only those after the journal's entry of this number.
+    /// - Parameters:
+    ///   - path: Bare of `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
+    ///   - id: Only those after this journal entry.
     public func requests(to path: String, since id: UInt64 = 0) async -> [JournalEntry] {
-        await self.journal(since: id).filter { $0.path.hasSuffix(path) }
+        let pattern = PathPattern(path)
+        return await self.journal(since: id).filter { pattern.matches($0.path) }
     }
 
-    /// The requests that took a signature of an activation, oldest first.
-    public func signedRequests(of activation: Activation, since id: UInt64 = 0) async -> [JournalEntry] {
-        await self.journal(since: id).filter { entry in
-            entry.activationID == activation.activationID && entry.isSigned
+    /// Why requests to a path were refused, oldest first; empty when none was.
+    ///
+    /// ```swift
+    /// #expect(await emulator.refusals(of: "/api/**") == [])
+    /// ```
+    public func refusals(of path: String = "/**") async -> [String] {
+        await self.requests(to: path).compactMap(\.refusal)
+    }
+
+    /// The first request to a path that is answered after a journal entry; waits for it.
+    ///
+    /// - Returns: `nil` when the server stops, or the task is cancelled, before there is one.
+    public func nextRequest(to path: String, since id: UInt64 = 0) async -> JournalEntry? {
+        let events = self.events()  // before looking, so that none is missed in between
+        if let entry = await self.requests(to: path, since: id).first { return entry }
+        for await event in events where event.kind == .request {
+            if let entry = await self.requests(to: path, since: id).first { return entry }
         }
+        return nil
     }
+}
 
-    /// The number of the journal's last entry.
+extension Emulator {
+    /// The number of the journal's last entry, to ask for what comes after it.
     public var journalPosition: UInt64 {
         get async { await self.journal().last?.id ?? 0 }
+    }
+
+    /// The requests that an activation signed, oldest first.
+    ///
+    /// - Parameter id: Only those after this journal entry.
+    public func signedRequests(of activation: Activation, since id: UInt64 = 0) async -> [JournalEntry] {
+        await self.journal(since: id).filter { $0.activationID == activation.activationID && $0.isSigned }
     }
 }
 
 extension Emulator.JournalEntry {
     /// Whether the request carried a signature, right or wrong.
-    public var isSigned: Bool { self.header("X-PowerAuth-Authorization") != nil }
-
-    /// A header field of the request.
-    public func header(_ name: String) -> String? {
-        self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
-    }
+    public var isSigned: Bool { self.headers.contains { $0.name.lowercased() == "x-powerauth-authorization" } }
 }
 
 extension [Emulator.JournalEntry] {

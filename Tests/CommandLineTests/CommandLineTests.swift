@@ -1,1 +1,264 @@
+import Foundation
+import MobileTokenEmulator
 import Testing
+
+/// The program as its users run it, against a development server over real sockets.
+@Suite(.timeLimit(.minutes(2))) struct CommandLineTests {
+    /// An emulator, and a home folder of its own that is removed at the end.
+    private func withServer(_ body: (Emulator, CommandLineHome) async throws -> Void) async throws {
+        let emulator = try await Emulator.start()
+        let home = try CommandLineHome()
+        do {
+            try await body(emulator, home)
+        } catch {
+            home.remove()
+            await emulator.stop()
+            throw error
+        }
+        home.remove()
+        await emulator.stop()
+    }
+
+    private func activate(_ emulator: Emulator, _ home: CommandLineHome) async throws -> String {
+        let registration = try await emulator.cloud.register(userID: "alice")
+        let outcome = try await Program.run(
+            "activate",
+            registration.activationQRCode,
+            "--url",
+            emulator.baseURL,
+            "--sdk-configuration",
+            emulator.sdkConfiguration,
+            "--password-stdin",
+            home: home.url,
+            input: "1234\n"
+        )
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        try await emulator.cloud.commit(registration.id)
+        return registration.id
+    }
+
+    @Test func theDemonstrationSucceeds() async throws {
+        let home = try CommandLineHome()
+        let outcome = try await Program.run("demo", "--fast", home: home.url)
+        home.remove()
+        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
+        #expect(outcome.output.hasSuffix("Everything happened as it should.\n"))
+    }
+
+    @Test func operationsAreListedApprovedRejectedAndRemembered() async throws {
+        try await self.withServer { emulator, home in
+            let activationID = try await self.activate(emulator, home)
+            let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let login = try await emulator.cloud.createOperation("login", userID: "alice")
+            let free = try await emulator.cloud.createOperation("login", userID: nil)
+
+            let list = try await Program.run("list", "--json", home: home.url)
+            let listed = try #require(try JSONValue(parsing: list.output).array)
+            #expect(Set(listed.compactMap { $0["id"]?.string }) == [payment.id, login.id])
+
+            let approve = try await Program.run(
+                "approve",
+                payment.id,
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            #expect(approve.exitCode == 0, "\(approve.errors)")
+            #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
+
+            let reject = try await Program.run("reject", login.id, "--reason", "POSSIBLE_FRAUD", home: home.url)
+            #expect(reject.exitCode == 0, "\(reject.errors)")
+            #expect(try await emulator.cloud.operation(login.id).statusReason == "POSSIBLE_FRAUD")
+
+            let claim = try await Program.run("claim", free.id, home: home.url)
+            #expect(claim.exitCode == 0, "\(claim.errors)")
+            #expect(try await emulator.cloud.operation(free.id).userID == "alice")
+
+            let history = try await Program.run(
+                "history",
+                "--json",
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            let statuses = try #require(try JSONValue(parsing: history.output).array).compactMap {
+                $0["status"]?.string
+            }
+            #expect(statuses.contains("APPROVED") && statuses.contains("REJECTED"))
+
+            let status = try await Program.run("status", "--json", home: home.url)
+            let document = try JSONValue(parsing: status.output)
+            #expect(document["activationId"]?.string == activationID)
+            #expect(document["state"]?.string == "active")
+            #expect(document["counter"]?.string == "inSync")
+
+            let remove = try await Program.run("remove", "--password-stdin", home: home.url, input: "1234\n")
+            #expect(remove.exitCode == 0, "\(remove.errors)")
+            #expect(try await Program.run("status", home: home.url).exitCode == 4)
+        }
+    }
+
+    @Test func changesArriveLineByLine() async throws {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home)
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let watch = try Program(["watch", "--json"], home: home.url)
+            let line = try #require(await watch.nextLine())
+            #expect(try JSONValue(parsing: line)["added"]?.array == [.string(operation.id)])
+            watch.send(signal: SIGINT)
+            #expect(await watch.outcome().exitCode == 130)
+        }
+    }
+
+    @Test func anOfflineCodeIsComputedFromItsQRCode() async throws {
+        try await self.withServer { emulator, home in
+            let activationID = try await self.activate(emulator, home)
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let qr = try await emulator.cloud.offlineQRCode(operationID: operation.id, registrationID: activationID)
+            let file = home.url.appending(path: "qr.txt")
+            try Data(qr.content.utf8).write(to: file)
+
+            let outcome = try await Program.run(
+                "offline",
+                "--file",
+                file.path,
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            #expect(outcome.exitCode == 0, "\(outcome.errors)")
+            let code = outcome.output.trimmingCharacters(in: .newlines)
+            let verdict = try await emulator.cloud.verifyOffline(
+                code: code,
+                nonce: qr.nonce,
+                operationID: operation.id,
+                registrationID: activationID
+            )
+            #expect(verdict.isValid)
+
+            try Data(qr.content.replacing("A1*", with: "A2*").utf8).write(to: file)
+            let tampered = try await Program.run("offline", "--file", file.path, "--password-stdin", home: home.url)
+            #expect(tampered.exitCode != 0)
+            #expect(tampered.output.isEmpty)
+        }
+    }
+
+    @Test func messagesAreShownAndMarked() async throws {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home)
+            let id = try await emulator.cloud.createMessage(
+                userID: "alice",
+                subject: "Hello",
+                summary: "s",
+                body: "World"
+            )
+            let list = try await Program.run("inbox", "list", "--json", home: home.url)
+            let messages = try #require(try JSONValue(parsing: list.output).array)
+            #expect(messages.map { $0["read"]?.bool } == [false])
+            #expect(try await Program.run("inbox", "show", id, home: home.url).output == "Hello\n\nWorld\n")
+            #expect(try await Program.run("inbox", "read", id, home: home.url).exitCode == 0)
+            #expect(try await Program.run("inbox", "list", "--unread", home: home.url).output == "No messages.\n")
+            #expect(try await Program.run("push", "register", "token", home: home.url).exitCode == 0)
+        }
+    }
+
+    @Test func theExitCodeTellsWhatFailed() async throws {
+        try await self.withServer { emulator, home in
+            #expect(try await Program.run("list", home: home.url).exitCode == 2, "no profile yet")
+            _ = try await self.activate(emulator, home)
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+
+            let wrong = try await Program.run(
+                "approve",
+                operation.id,
+                "--password-stdin",
+                home: home.url,
+                input: "4321\n"
+            )
+            #expect(wrong.exitCode == 1)
+            #expect(wrong.errors.contains("4 attempts left"))
+            #expect(!wrong.errors.contains("4321"))
+            #expect(try await Program.run("show", UUID().uuidString, home: home.url).exitCode == 4)
+            await emulator.stop()
+            #expect(try await Program.run("list", home: home.url).exitCode == 3)
+        }
+    }
+
+    @Test func thePasswordChangesOnlyForWhoKnowsIt() async throws {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home)
+            let refused = try await Program.run(
+                "password",
+                "change",
+                "--password-stdin",
+                home: home.url,
+                input: "9999\n5678\n"
+            )
+            #expect(refused.exitCode == 1)
+            let changed = try await Program.run(
+                "password",
+                "change",
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n5678\n"
+            )
+            #expect(changed.exitCode == 0, "\(changed.errors)")
+            let old = try await Program.run("history", "--password-stdin", home: home.url, input: "1234\n")
+            #expect(old.exitCode == 1)
+            let new = try await Program.run("history", "--password-stdin", home: home.url, input: "5678\n")
+            #expect(new.exitCode == 0, "\(new.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        (["lsit"], "did you mean 'list'?"),
+        (["inbox", "raed"], "did you mean 'inbox read'?"),
+        (["list", "--jsno"], "did you mean --json?"),
+        (["approve"], "ID is missing"),
+        (["approve", "1", "2"], "'2' is one word too many"),
+        (["list", "--timeout"], "--timeout needs a value"),
+        (["list", "--timeout", "soon"], "--timeout takes seconds"),
+        (["approve", "1", "--password", "1234"], "unknown option --password"),
+    ])
+    func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
+        let home = try CommandLineHome()
+        let program = try Program(
+            words + (words.contains("--timeout") ? ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"] : []),
+            home: home.url
+        )
+        let outcome = await program.outcome()
+        home.remove()
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.contains(explanation), "\(outcome.errors)")
+    }
+
+    @Test func everyCommandHasHelp() async throws {
+        let home = try CommandLineHome()
+        let page = try await Program.run("--help", home: home.url)
+        #expect(page.exitCode == 0)
+        let commands = page.output.split(separator: "\n").drop { $0 != "Commands:" }.dropFirst()
+            .prefix { $0.hasPrefix("  ") }
+            .map {
+                $0.split(separator: "  ", omittingEmptySubsequences: true)[0].split(separator: " ").map(String.init)
+            }
+        #expect(commands.count >= 18)
+        for command in commands {
+            let help = await (try Program(command + ["--help"], home: home.url)).outcome()
+            #expect(help.exitCode == 0)
+            #expect(help.output.hasPrefix("Usage: mobile-token \(command.joined(separator: " "))"))
+        }
+        home.remove()
+    }
+}
+
+/// A folder of its own for one test.
+struct CommandLineHome {
+    let url: URL
+
+    init() throws {
+        self.url = FileManager.default.temporaryDirectory.appending(path: "mobile-token-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: self.url) }
+}

@@ -63,7 +63,7 @@ import Testing
             try await device.emulator.advanceCounter(ofActivation: device.activation.activationID, by: 3)
             try await device.activation.validate(.twoFactors)
         },
-        Call("activate") { _ = try await $0.emulator.activate(user: "bob", password: password, client: $0.client) },
+        Call("activate") { _ = try await $0.emulator.makeActivation(user: "bob", password: password, client: $0.client) },
     ]
 
     @Test(arguments: Self.calls) func aCallCancelledAroundEachOfItsRequestsLeavesAllInOrder(call: Call) async throws {
@@ -124,7 +124,7 @@ import Testing
                     return response
                 }
             }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let service = client.operations(of: activation)
             let operation = try await emulator.offer(to: "alice", on: service)
             isHolding.value = true
@@ -147,7 +147,7 @@ import Testing
             let waypoints = Waypoints()
             let client = try emulator.makeClient { $0.transport = try waypoints.transport() }
             for number in 1...2 {
-                let activation = try await emulator.activate(user: "alice", password: password, client: client)
+                let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
                 let start = Door()
                 let task = Task {
                     await start.pass()
@@ -169,7 +169,7 @@ import Testing
         try await withEmulator { emulator in
             let waypoints = Waypoints()
             let client = try emulator.makeClient { $0.transport = try waypoints.transport() }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await activation.requestToken("possession_universal")
             let clock = ManualClock()
             var configuration = OperationsService.Configuration()
@@ -208,7 +208,7 @@ import Testing
         cancelling: (_ start: Door, _ task: Task<Void, any Error>) async throws -> Void
     ) async throws -> @Sendable () -> Bool {
         let client = try emulator.makeClient { $0.transport = transport }
-        let activation = try await emulator.activate(user: "alice", password: password, client: client)
+        let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
         let message = try await emulator.cloud.createMessage(userID: "alice", subject: "s", summary: "s", body: "b")
         let made = try await emulator.cloud.createOperation("login", userID: "alice")
         let device = Device(

@@ -17,7 +17,7 @@ import Testing
                 }
             }
             let service = client.operations(
-                of: try await emulator.activate(user: "alice", password: password, client: client)
+                of: try await emulator.makeActivation(user: "alice", password: password, client: client)
             )
             let operation = try await emulator.offer(to: "alice", on: service)
             let position = await emulator.journalPosition
@@ -28,7 +28,7 @@ import Testing
                 door.open()
                 for try await list in group { #expect(list.map(\.id) == [operation.id]) }
             }
-            #expect(await emulator.requests(to: "/operation/list", since: position).count == 1)
+            #expect(await emulator.requests(to: "**/operation/list", since: position).count == 1)
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
                     return try await deliver(request)
                 }
             }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let service = client.operations(of: activation)
             for _ in 0..<100 { _ = try await emulator.cloud.createOperation("login", userID: "alice") }
             let operations = try await service.operations()
@@ -75,7 +75,7 @@ import Testing
                     return try await deliver(request)
                 }
             }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let service = client.operations(of: activation)
             let operation = try await emulator.offer(to: "alice", on: service)
             isHolding.value = true
@@ -110,7 +110,7 @@ import Testing
                 for number in 0..<200 {
                     group.addTask {
                         let user = "user \(number)"
-                        let activation = try await emulator.activate(user: user, password: password, client: client)
+                        let activation = try await emulator.makeActivation(user: user, password: password, client: client)
                         let operation = try await emulator.cloud.createOperation("login", userID: user)
                         return (operation.id, client.operations(of: activation))
                     }
@@ -134,7 +134,7 @@ import Testing
         try await withEmulator { emulator in
             let stores = (0..<2).map { _ in SQLiteActivationStore(path: folder.path + "/activations.sqlite") }
             let clients = try stores.map { store in try emulator.makeClient { $0.store = store } }
-            let first = try await emulator.activate(user: "alice", password: password, client: clients[0])
+            let first = try await emulator.makeActivation(user: "alice", password: password, client: clients[0])
             let second = try await clients[1].activation(id: first.activationID)
             for _ in 0..<5 {
                 for activation in [first, second] { try await activation.validate(.twoFactors) }

@@ -142,7 +142,7 @@ import Testing
                     return try await deliver(request)
                 }
             }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await body(emulator, activation, observer, isLosing)
         }
     }

@@ -49,7 +49,7 @@ import Testing
         try await withEmulator { emulator in
             let network = Network()
             let client = try emulator.makeClient { $0.transport = try network.transport() }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let device = Device(
                 emulator: emulator,
                 network: network,
@@ -118,7 +118,7 @@ extension ErrorCodeTests {
             try await device.activation.validate(.twoFactors)
         },
         Way(to: .invalidActivation) { device in
-            let flagged = try await device.emulator.activate(
+            let flagged = try await device.emulator.makeActivation(
                 user: "bob",
                 password: password,
                 flags: ["VERIFICATION_PENDING"],
@@ -128,7 +128,7 @@ extension ErrorCodeTests {
         },
         Way(to: .invalidRequest) { _ = try await $0.service.detail(id: "nobody's") },
         Way(to: .temporaryKeyRefused) { device in
-            await device.emulator.faults.set([.skewingClock(by: 400, for: "**/user/info")])
+            await device.emulator.faults.set([FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))])
             _ = try await device.activation.userInfo()
         },
         Way(to: .encryptionFailed) { device in
@@ -154,7 +154,7 @@ extension ErrorCodeTests {
             )
         },
         Way(to: .serverError) { device in
-            await device.emulator.faults.set([.answering(500)])
+            await device.emulator.faults.set([FaultRule(effect: .init(status: 500))])
             try await device.service.operations()
         },
         Way(to: .httpStatus) { device in
@@ -162,7 +162,7 @@ extension ErrorCodeTests {
             try await device.service.operations()
         },
         Way(to: .invalidResponse) { device in
-            await device.emulator.faults.set([.spoiling(.garbage, of: "**/operation/list")])
+            await device.emulator.faults.set([FaultRule(match: .init(path: "**/operation/list"), effect: .init(body: .garbage))])
             try await device.service.operations()
         },
         Way(to: .operationAlreadyFinished) { device in
@@ -249,7 +249,7 @@ extension ErrorCodeTests {
             _ = try await device.activation.status()
         },
         Way(to: .connectionLost) { device in
-            await device.emulator.faults.set([.losingAnswers()])
+            await device.emulator.faults.set([FaultRule(effect: .lostAnswer)])
             _ = try await device.activation.status()
         },
         Way(to: .timeout) { device in

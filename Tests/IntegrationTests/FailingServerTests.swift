@@ -61,7 +61,7 @@ import Testing
                     return try await deliver(request)
                 }
             }
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let known = try await emulator.cloud.createOperation("login", userID: "alice")
             let poll = Poll(of: activation)
             #expect(await poll.nextWait() == .seconds(7))
@@ -87,7 +87,7 @@ import Testing
     @Test func aTrueListUnderAnotherContentTypeIsRead() async throws {
         try await withEmulator { emulator in
             let service = OperationsService(
-                activation: try await emulator.activate(user: "alice", password: password)
+                activation: try await emulator.makeActivation(user: "alice", password: password)
             )
             await emulator.faults.set([FaultRule(effect: .init(contentType: "text/plain"))])
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
@@ -115,7 +115,7 @@ import Testing
         }
         #expect(await poll.service.list.operations.map(\.id) == [known.id])
 
-        try await withEmulator(configuration: configuration) { second in
+        try await withEmulator(configuration) { second in
             let new = try await second.cloud.createOperation("login", userID: "alice")
             poll.clock.advanceToNextDeadline()
             #expect(await poll.nextWait() == .seconds(7))
@@ -129,10 +129,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LostApprovalTests {
     @Test func anApprovalWithoutAnswerIsReportedAsUnknownAndDoneOnce() async throws {
         try await withEmulator { emulator in
-            let activation = try await emulator.activate(user: "alice", password: password)
+            let activation = try await emulator.makeActivation(user: "alice", password: password)
             let service = OperationsService(activation: activation)
             let operation = try await emulator.offer("payment", to: "alice", on: service)
-            await emulator.faults.set([.losingAnswers(of: "**/operation/authorize", first: 1)])
+            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostAnswer)])
 
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
@@ -145,7 +145,7 @@ import Testing
             // The fate of the lost signature is settled first; nothing needs to be guessed, nothing is refused.
             #expect(await emulator.journal(since: position).map(\.path).map(lastPart) == ["status", "authorize"])
             #expect(try await service.operations() == [])
-            #expect(await emulator.requests(to: "/operation/authorize").accepted.count == 1)
+            #expect(await emulator.requests(to: "**/operation/authorize").accepted.count == 1)
             let signed = await emulator.signedRequests(of: activation)
             #expect(signed.areConsecutive)
         }
@@ -153,10 +153,10 @@ import Testing
 
     @Test func anApprovalThatNeverArrivedCanBeRepeated() async throws {
         try await withEmulator { emulator in
-            let activation = try await emulator.activate(user: "alice", password: password)
+            let activation = try await emulator.makeActivation(user: "alice", password: password)
             let service = OperationsService(activation: activation)
             let operation = try await emulator.offer("payment", to: "alice", on: service)
-            await emulator.faults.set([.losingRequests(to: "**/operation/authorize", first: 1)])
+            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostRequest)])
 
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
@@ -173,12 +173,12 @@ import Testing
     @Test func anActivationWhoseAnswerWasLostLeavesNothingBehind() async throws {
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
-            await emulator.faults.set([.losingAnswers(of: "**/activation/create", first: 1)])
+            await emulator.faults.set([FaultRule(match: .init(path: "**/activation/create", first: 1), effect: .lostAnswer)])
             await #expect(throws: MobileTokenError.self) {
-                try await emulator.activate(user: "alice", password: password, client: client)
+                try await emulator.makeActivation(user: "alice", password: password, client: client)
             }
             #expect(try await client.activations().isEmpty)
-            let activation = try await emulator.activate(user: "alice", password: password, client: client)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await activation.validate(.twoFactors)
         }
     }

@@ -48,7 +48,7 @@ import Testing
             _ = try await $0.activation.deriveDataKey(index: 1, with: .twoFactors)
         },
         Kind("/activation/create", "ERR_ENCRYPTION") {
-            _ = try await $0.emulator.activate(user: "bob", password: password, client: $0.client)
+            _ = try await $0.emulator.makeActivation(user: "bob", password: password, client: $0.client)
         },
     ]
 
@@ -175,7 +175,7 @@ import Testing
             await emulator.clock.stand()
             // Made with another transport, for the test's may hold back what an activation needs.
             let store = InMemoryActivationStore()
-            let id = try await emulator.activate(
+            let id = try await emulator.makeActivation(
                 user: "alice",
                 password: password,
                 client: try emulator.makeClient { $0.store = store }

@@ -1,5 +1,4 @@
 public import PowerAuth
-import PowerAuthCrypto
 
 extension OperationsService {
     /// Checks that the server signed an offline operation, so that it may be shown.
@@ -47,20 +46,11 @@ extension OperationsService {
         case .possessionKnowledge, .possessionBiometry:
             return try await self.channel.offlineSignature(
                 data: operation.dataToSign,
-                nonce: operation.nonceBytes(),
+                nonce: operation.nonceBytes,
                 uriID: uriId,
                 componentLength: 8,
                 with: authentication
             )
         }
-    }
-}
-
-extension OfflineOperation {
-    fileprivate func nonceBytes() throws(MobileTokenError) -> [UInt8] {
-        guard let bytes = Base64.decode(self.nonce) else {
-            throw MobileTokenError(.offlineFailed, "The nonce is not Base64")  // it was checked when it was read
-        }
-        return bytes
     }
 }

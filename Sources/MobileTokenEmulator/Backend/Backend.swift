@@ -100,6 +100,8 @@ struct Backend: Sendable {
         case .offlineQRCode: try self.offlineQRCode(&call)
         case .verifyOfflineCode: try self.verifyOfflineCode(&call)
         case .createMessage: try self.createMessage(&call)
+        case .createApplication: try self.createApplication(&call)
+        case .listApplications: self.listApplications(call)
         }
     }
 

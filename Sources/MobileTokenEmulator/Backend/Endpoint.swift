@@ -14,13 +14,15 @@ enum Endpoint: Hashable {
     case registrationFlags, addRegistrationFlags, removeRegistrationFlags
     case createOperation, listAllOperations, operation, cancelOperation, offlineQRCode, verifyOfflineCode
     case createMessage
+    case createApplication, listApplications
 
     /// Whether it belongs to the control API, which asks for a user and a password.
     var isControl: Bool {
         switch self {
         case .createRegistration, .listRegistrations, .registration, .changeRegistration, .removeRegistration,
             .commitRegistration, .registrationFlags, .addRegistrationFlags, .removeRegistrationFlags, .createOperation,
-            .listAllOperations, .operation, .cancelOperation, .offlineQRCode, .verifyOfflineCode, .createMessage:
+            .listAllOperations, .operation, .cancelOperation, .offlineQRCode, .verifyOfflineCode, .createMessage,
+            .createApplication, .listApplications:
             true
         default: false
         }
@@ -84,6 +86,7 @@ enum Endpoint: Hashable {
         "/v2/registrations": ["GET": .listRegistrations, "POST": .createRegistration],
         "/v2/operations": ["GET": .listAllOperations, "POST": .createOperation],
         "/v2/inbox/messages": ["POST": .createMessage],
+        "/v2/applications": ["GET": .listApplications, "POST": .createApplication],
     ]
 
     private static let pathsWithIdentifier: [String: [String: Endpoint]] = [

@@ -139,6 +139,11 @@ actor EmulatorCore {
         self.send(.faults)
     }
 
+    func removeFaults(named name: String) {
+        self.faults.remove(named: name)
+        self.send(.faults)
+    }
+
     // MARK: State
 
     /// The application that clients are configured for; an import may change it.

@@ -32,6 +32,11 @@ struct FaultInjector: Sendable {
         self.armed.append(ArmedRule(rule: rule, name: name, path: rule.match.path.map(PathPattern.init)))
     }
 
+    /// Removes the rules of a name; the counts of the others go on.
+    mutating func remove(named name: String) {
+        self.armed.removeAll { $0.name == name }
+    }
+
     /// Counts the request, and returns what strikes it.
     mutating func fault(
         method: String,
@@ -57,14 +62,14 @@ struct FaultInjector: Sendable {
 }
 
 /// A path with wildcards: `?` is one character but not a slash, `*` any number of those, `**` anything.
-struct PathPattern: Sendable, Hashable {
+package struct PathPattern: Sendable, Hashable {
     private enum Token: Hashable {
         case byte(UInt8), one, many, anything
     }
 
     private let tokens: [Token]
 
-    init(_ text: String) {
+    package init(_ text: String) {
         var tokens: [Token] = []
         for byte in text.utf8 {
             switch byte {
@@ -82,7 +87,7 @@ struct PathPattern: Sendable, Hashable {
     }
 
     /// In time proportional to the lengths' product, whatever the pattern is.
-    func matches(_ path: String) -> Bool {
+    package func matches(_ path: String) -> Bool {
         // `reached[i]`: whether the first i tokens match what was read so far.
         var reached = [true] + self.tokens.map { _ in false }
         self.skipEmpty(&reached)

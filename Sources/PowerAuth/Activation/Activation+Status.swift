@@ -26,7 +26,7 @@ extension Activation {
     nonisolated func fetchStatus() async throws -> ActivationStatus {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
-        let answer = try await self.server.call(
+        let answer = try await self.server.ask(
             path,
             StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge)),
             returning: StatusResponse.self

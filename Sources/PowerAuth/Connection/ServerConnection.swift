@@ -20,13 +20,22 @@ final class ServerConnection: Sendable {
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
 
     /// Posts a JSON body and returns the body of a success; see ``ServerAnswer``.
-    func post(_ path: String, headers: HTTPHeaders = [:], body: [UInt8]) async throws -> [UInt8] {
+    ///
+    /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
+    ///   what to do when a kept connection breaks.
+    func post(
+        _ path: String,
+        headers: HTTPHeaders = [:],
+        body: [UInt8],
+        isRepeatable: Bool = false
+    ) async throws -> [UInt8] {
         var request = HTTPRequest(
             .post,
             url: self.url(of: path),
             headers: headers,
             body: body,
-            timeout: self.configuration.timeout
+            timeout: self.configuration.timeout,
+            isRepeatable: isRepeatable
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
@@ -39,15 +48,14 @@ final class ServerConnection: Sendable {
         (path.hasPrefix("/pa/") ? self.configuration.powerAuthURL : self.configuration.baseURL) + path
     }
 
-    /// Posts `{"requestObject": …}` and decodes `responseObject`.
-    func call<Request: Encodable, Response: Decodable>(
+    /// Asks for something that changes nothing: posts `{"requestObject": …}` and decodes `responseObject`.
+    func ask<Request: Encodable, Response: Decodable>(
         _ path: String,
-        headers: HTTPHeaders = [:],
         _ request: Request,
         returning: Response.Type = Response.self
     ) async throws -> Response {
         let body = try Wire.encode(Wire.Request(requestObject: request))
-        let answer = try await self.post(path, headers: headers, body: body)
+        let answer = try await self.post(path, body: body, isRepeatable: true)
         return try Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject
     }
 
@@ -85,7 +93,7 @@ extension ServerConnection {
         do {
             try await self.time.synchronize {
                 let path = "/pa/v3/status"
-                let answer = try await self.post(path, body: Array("{}".utf8))
+                let answer = try await self.post(path, body: Array("{}".utf8), isRepeatable: true)
                 return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject
                     .serverTime
             }

@@ -55,7 +55,7 @@ final class EncryptionKeys: Sendable {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
-            let answer = try await self.server.call(path, Token(jwt: jwt), returning: Token.self)
+            let answer = try await self.server.ask(path, Token(jwt: jwt), returning: Token.self)
             return try MobileTokenError.reading(path) {
                 try TemporaryKeyResponse(
                     jwt: answer.jwt,

@@ -21,7 +21,8 @@ extension MobileTokenError {
         case .connectionLost: (.connectionLost, "The connection ended before the answer was whole")
         case .timeout: (.timeout, "The server did not answer in time")
         case .tlsFailed: (.tlsFailed, "No trusted connection to the server")
-        case .invalidRequest: (.invalidConfiguration, "The transport cannot use the URL or a header")
+        case .invalidConfiguration, .invalidRequest:
+            (.invalidConfiguration, "The transport cannot use the URL or a header")
         case .invalidResponse: (.invalidResponse, "The answer is not HTTP")
         case .responseTooLarge: (.invalidResponse, "The answer is larger than accepted")
         case .shutdown: (.noConnection, "The transport was shut down")

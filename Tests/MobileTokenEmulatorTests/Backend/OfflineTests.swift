@@ -149,6 +149,21 @@ import Testing
         #expect(fixture.backend.activations.last?.failedAttempts == 0)
     }
 
+    @Test func anOperationForPossessionAloneHasNoOfflineForm() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice()
+        let id = try fixture.operation("login_1FA").id
+        let code = fixture.control("GET", "/v2/operations/\(id)/offline/qr")
+        #expect(code.outcome == "400 INVALID_REQUEST")
+        let request: JSONValue = [
+            "otp": "00000000", "nonce": "AAAAAAAAAAAAAAAAAAAAAA==", "registrationId": .string(device.activationID),
+        ]
+        let state = try fixture.exportedState()
+        let verification = fixture.control("POST", "/v2/operations/\(id)/offline/otp", request)
+        #expect(verification.outcome == "400 INVALID_REQUEST")
+        #expect(try fixture.exportedState() == state)
+    }
+
     @Test func textsKeepTheirLineBreaksInOneLine() throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice()

@@ -97,6 +97,39 @@ import Testing
         #expect(fixture.backend.activations.map(\.userID) == ["bob", "alice", "alice"])
     }
 
+    @Test func applicationsAreKeptApart() throws {
+        var fixture = try BackendFixture()
+        let made = fixture.control("POST", "/v2/applications", ["appId": "second"]).json
+        let again = fixture.control("POST", "/v2/applications", ["appId": "second"])
+        #expect(again.outcome == "400 APPLICATION_EXISTS")
+        let listed = fixture.control("GET", "/v2/applications").json["applications"]
+        #expect(listed?.array?.compactMap { $0["appId"]?.string } == ["mobile-token", "second"])
+        let configuration = try SDKConfiguration(parsing: #require(made["sdkConfiguration"]?.string))
+        #expect(configuration.applicationKey == made["applicationKey"]?.string)
+        let second = ApplicationDescription(
+            id: "second",
+            key: configuration.applicationKey,
+            secret: configuration.applicationSecret.base64,
+            masterServerPublicKey: try #require(made["masterServerPublicKey"]?.string)
+        )
+        let request: JSONValue = ["userId": "alice", "appId": "second"]
+        let code = try #require(fixture.control("POST", "/v2/registrations", request).json["activationCode"])
+
+        var stranger = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+        let attempt = try stranger.activationAttempt(["code": code], in: &fixture)
+        let refused = fixture.send("/pa/v3/activation/create", headers: attempt.headers, json: attempt.body)
+        #expect(refused.outcome == "400 ERR_ACTIVATION")
+
+        var device = TestDevice(application: second, version: .v3_3)
+        try device.activate(["code": code], in: &fixture)
+        #expect(fixture.control("POST", "/v2/registrations/\(device.activationID)/commit").status == 200)
+        try device.createToken(in: &fixture)
+        _ = try fixture.operation(user: "alice")
+        #expect(device.operations(in: &fixture).isEmpty)
+        _ = try fixture.operation(user: "alice", ["appId": "second"])
+        #expect(device.operations(in: &fixture).count == 1)
+    }
+
     @Test func theReplayCacheForgetsWhatHasExpiredAndNeverGrowsPastItsCapacity() {
         var cache = ReplayCache()
         cache.insert("first", until: 1_000, at: 0)

@@ -53,7 +53,7 @@ import Testing
         try await self.load("a", "b")
         var changes = self.service.changes().makeAsyncIterator()
         _ = await changes.next()
-        async let rejected: Void = self.service.reject(.sample("a"), reason: "POSSIBLE_FRAUD")
+        async let rejected: Void = self.service.reject(UserOperation.sample("a"), reason: "POSSIBLE_FRAUD")
         let request = await self.channel.nextRequest()
         #expect(request.path == "/api/auth/token/app/operation/cancel")
         #expect(request.uriID == "/operation/cancel")
@@ -117,7 +117,7 @@ import Testing
         try await self.load("a", "b")
         async let fetched = self.service.operations()
         let fetch = await self.channel.nextRequest()
-        async let authorized: Void = self.service.authorize(.sample("a"), with: Self.password)
+        async let authorized: Void = self.service.authorize(UserOperation.sample("a"), with: Self.password)
         await self.channel.nextRequest().answer(SampleAnswer.ok)
         try await authorized
         fetch.answer(SampleAnswer.list("a", "b"))
@@ -150,7 +150,7 @@ import Testing
 
     @Test func twoFactorsAreAskedForWhereTheServerWantsThem() async throws {
         for call in [
-            { try await self.service.authorize(.sample("a"), with: .possession) },
+            { try await self.service.authorize(UserOperation.sample("a"), with: .possession) },
             { _ = try await self.service.history(with: .possession) },
         ] as [() async throws -> Void] {
             let error = await #expect(throws: MobileTokenError.self) { try await call() }
@@ -176,8 +176,8 @@ import Testing
             throw MobileTokenError(.serverError, "no", httpStatus: 400, serverCode: serverCode, remainingAttempts: 3)
         }
         let calls: [() async throws -> Void] = [
-            { try await self.service.authorize(.sample("a"), with: Self.password) },
-            { try await self.service.reject(.sample("a")) },
+            { try await self.service.authorize(UserOperation.sample("a"), with: Self.password) },
+            { try await self.service.reject(UserOperation.sample("a")) },
             { _ = try await self.service.claim(id: "a") },
             { _ = try await self.service.detail(id: "a") },
         ]
@@ -194,10 +194,10 @@ import Testing
         try await self.load("a")
         self.channel.setRule { _ in throw MobileTokenError(.authenticationFailed, "no", httpStatus: 401) }
         await #expect(throws: MobileTokenError.self) {
-            try await self.service.authorize(.sample("a"), with: Self.password)
+            try await self.service.authorize(UserOperation.sample("a"), with: Self.password)
         }
         self.channel.setRule { _ in Array("garbage".utf8) }
-        await #expect(throws: MobileTokenError.self) { try await self.service.reject(.sample("a")) }
+        await #expect(throws: MobileTokenError.self) { try await self.service.reject(UserOperation.sample("a")) }
         #expect(await self.service.list.operations.map(\.id) == ["a"])
     }
 
@@ -206,8 +206,8 @@ import Testing
     @Test func cancellingAnyCallAtAnyPointLeavesTheServiceUsable() async throws {
         let calls: [@Sendable () async throws -> Void] = [
             { [service] in _ = try await service.operations() },
-            { [service] in try await service.authorize(.sample("a"), with: Self.password) },
-            { [service] in try await service.reject(.sample("a")) },
+            { [service] in try await service.authorize(UserOperation.sample("a"), with: Self.password) },
+            { [service] in try await service.reject(UserOperation.sample("a")) },
             { [service] in _ = try await service.claim(id: "a") },
             { [service] in _ = try await service.detail(id: "a") },
             { [service] in _ = try await service.history(with: Self.password) },
@@ -229,7 +229,7 @@ import Testing
         try await self.load("a", "b")
         var changes = self.service.changes().makeAsyncIterator()
         _ = await changes.next()
-        let task = Task { try await self.service.authorize(.sample("a"), with: Self.password) }
+        let task = Task { try await self.service.authorize(UserOperation.sample("a"), with: Self.password) }
         _ = await self.channel.nextRequest()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -7,33 +7,15 @@ import Testing
 
 @testable import PowerAuth
 
-/// A small generator whose runs can be repeated from their seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Client and server go on agreeing whatever the network loses or repeats.
 ///
-/// `AGREEMENT_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
+/// `POWERAUTH_TEST_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
 @Suite(.timeLimit(.minutes(10))) struct AgreementTests {
     private static let callCount = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
 
     @Test(arguments: ProtocolVersion.allCases)
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
-        let seed =
-            ProcessInfo.processInfo.environment["AGREEMENT_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
-        print("agreement of version \(version.rawValue): AGREEMENT_SEED=\(seed)")
-        let random = Shared(SeededGenerator(seed: seed))
+        let random = Shared(SeededGenerator(test: "agreement of version \(version.rawValue)"))
 
         let elapsed = Shared(Duration.zero)
         let clock = ManualClock()
@@ -75,9 +57,9 @@ struct SeededGenerator: RandomNumberGenerator {
                             try await Self.call(kind, id, activation, factor)
                             if kind < 60 { succeeded.update { _ = $0.insert(id) } }
                         } catch let error as MobileTokenError {
-                            #expect(Self.expected.contains(error.code), "seed \(seed), call \(id): \(error)")
+                            #expect(Self.expected.contains(error.code), "call \(id): \(error)")
                         } catch {
-                            Issue.record("seed \(seed), call \(id): \(error)")
+                            Issue.record("call \(id): \(error)")
                         }
                     }
                 }
@@ -86,13 +68,13 @@ struct SeededGenerator: RandomNumberGenerator {
 
         server.setFate { _ in .delivered }
         let status = try await activation.status()
-        #expect(status.state == .active, "seed \(seed)")
-        #expect((0..<status.counter.window).contains(status.counter.distance), "seed \(seed)")
+        #expect(status.state == .active)
+        #expect((0..<status.counter.window).contains(status.counter.distance))
         let accepted = server.state.value.accepted
-        #expect(Set(accepted).count == accepted.count, "seed \(seed): accepted twice")
-        #expect(succeeded.value.isSubset(of: accepted), "seed \(seed): reported and not accepted")
+        #expect(Set(accepted).count == accepted.count, "accepted twice")
+        #expect(succeeded.value.isSubset(of: accepted), "reported and not accepted")
         // A lost answer leaves its caller in doubt; nothing else may.
-        #expect(accepted.count - succeeded.value.count < accepted.count / 3, "seed \(seed)")
+        #expect(accepted.count - succeeded.value.count < accepted.count / 3)
         try await activation.approve("last", with: .possession(password: Fixture.password))
         #expect(server.state.value.accepted.last == "last")
     }

@@ -6,6 +6,7 @@ extension Backend {
     mutating func offlineQRCode(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let operation = try self.addressedOperation(call)
         guard operation.status == .pending else { throw .notPending(operation.status) }
+        _ = try Self.offlineTypes(of: operation)
         let signer = try self.offlineSigner(for: operation, &call)
         let language = call.request.header("Accept-Language")
         guard let (formData, ui) = self.content(of: operation, acceptLanguage: language) else {
@@ -94,12 +95,12 @@ extension Backend {
             throw .invalidRequest("'nonce' is not 16 bytes in Base64")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
+        let allowed = try Self.offlineTypes(of: operation)
         let steps = activation.device?.steps
         (call.counterBefore, call.counterAfter) = (steps, steps)
         guard let device = activation.device, activation.status == .active else {
-            return self.offlineAnswer(activation, type: .possessionKnowledge, isValid: false)
+            return self.offlineAnswer(activation, type: allowed[0], isValid: false)
         }
-        let allowed = operation.allowedSignature.variants.filter { $0.factors.count > 1 }
         for type in allowed {
             guard let match = self.offlineMatch(code, nonce, operation, device, type, at: call.now) else { continue }
             let accepted = self.accept(match, activation.id, type, &call) ?? activation
@@ -115,11 +116,19 @@ extension Backend {
             call.report(accepted)
             return self.offlineAnswer(accepted, type: type, isValid: true)
         }
-        let type = allowed.first ?? .possessionKnowledge
+        let type = allowed[0]
         _ = self.countFailure(activation.id, type, "the offline code is wrong", &call)
         self.update(operation.id, &call) { $0.countFailure(at: $1) }
         let counted = self.state.activations[activation.id] ?? activation
         return self.offlineAnswer(counted, type: type, isValid: false)
+    }
+
+    /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
+    /// QR code does not.
+    private static func offlineTypes(of operation: ServerOperation) throws(BackendRefusal) -> [SignatureType] {
+        let types = operation.allowedSignature.variants.filter { $0.factors.count > 1 }
+        guard !types.isEmpty else { throw .invalidRequest("The operation cannot be approved offline") }
+        return types
     }
 
     /// A rotating code in the QR text is part of the data: the current one and the one before are tried.

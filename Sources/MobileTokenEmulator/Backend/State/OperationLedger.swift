@@ -5,6 +5,8 @@ struct OperationLedger: Sendable, Codable, Equatable {
     private(set) var identifiers: [String] = []
     /// The same of each user; an operation joins its user's when it is claimed.
     private var identifiersByUser: [String: [String]] = [:]
+    /// Those that may still expire; the finished ones are many more.
+    private var pending: Set<String> = []
     /// Not later than the first pending operation's expiration; nil when none is pending.
     private(set) var nextExpiration: Milliseconds?
 
@@ -26,6 +28,8 @@ struct OperationLedger: Sendable, Codable, Equatable {
         self.operations[operation.id] = operation
         self.identifiers.append(operation.id)
         if let userID = operation.userID { self.identifiersByUser[userID, default: []].append(operation.id) }
+        guard operation.status == .pending else { return }
+        self.pending.insert(operation.id)
         self.nextExpiration = min(self.nextExpiration ?? operation.expires, operation.expires)
     }
 
@@ -34,6 +38,7 @@ struct OperationLedger: Sendable, Codable, Equatable {
         guard var operation = self.operations.removeValue(forKey: id) else { return }
         change(&operation)
         self.operations[id] = operation
+        if operation.status != .pending { self.pending.remove(id) }
     }
 
     mutating func claim(_ id: String, for userID: String) {
@@ -42,22 +47,20 @@ struct OperationLedger: Sendable, Codable, Equatable {
         self.identifiersByUser[userID, default: []].append(id)
     }
 
-    /// Expires what is due, and returns it.
+    /// Expires what is due, and returns it in the order of expiration.
     mutating func expire(at now: Milliseconds) -> [ServerOperation] {
         guard let next = self.nextExpiration, next <= now else { return [] }
         var expired: [ServerOperation] = []
-        var remaining: Milliseconds?
-        for id in self.identifiers {
-            guard let operation = self.operations[id], operation.status == .pending else { continue }
-            if operation.expires <= now {
-                self.operations[id]?.expire(at: operation.expires)
-                self.operations[id].map { expired.append($0) }
-            } else {
-                remaining = min(remaining ?? operation.expires, operation.expires)
+        self.nextExpiration = nil
+        for operation in self.pending.compactMap({ self.operations[$0] }) {
+            guard operation.expires <= now else {
+                self.nextExpiration = min(self.nextExpiration ?? operation.expires, operation.expires)
+                continue
             }
+            self.update(operation.id) { $0.expire(at: operation.expires) }
+            if let changed = self.operations[operation.id] { expired.append(changed) }
         }
-        self.nextExpiration = remaining
-        return expired
+        return expired.sorted { ($0.expires, $0.id) < ($1.expires, $1.id) }
     }
 }
 

@@ -75,7 +75,7 @@ class VirtualList {
 
   highlight(key) { this.changed.add(String(key)); }
 
-  get rowHeight() { return parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) * parseFloat(getComputedStyle(document.documentElement).fontSize); }
+  get rowHeight() { return parseFloat(getComputedStyle(this.element).getPropertyValue("--row")) * parseFloat(getComputedStyle(document.documentElement).fontSize); }
   get firstVisible() { return Math.floor(this.element.scrollTop / this.rowHeight); }
   get activeIndex() { return this.items.findIndex((item) => String(this.key(item)) === this.active); }
 

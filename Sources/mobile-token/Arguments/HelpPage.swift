@@ -1,0 +1,45 @@
+/// The help of the program and of each command, made from what the commands declare.
+enum HelpPage {
+    static func program(_ commands: [Command], common: [Command.Option]) -> String {
+        """
+        mobile-token: approve and reject operations with a PowerAuth activation, or run a development server.
+
+        Usage: mobile-token COMMAND [OPTIONS]
+
+        Commands:
+        \(self.table(commands.map { ($0.name, $0.summary) }))
+
+        Options common to all commands:
+        \(self.table(common.map(self.row)))
+
+        Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
+        130 interrupted. 'mobile-token COMMAND --help' tells more about a command.
+        """
+    }
+
+    static func command(_ command: Command, common: [Command.Option]) -> String {
+        let operands = command.operands.map { operand in
+            let name = operand.takesRest ? "\(operand.name)..." : operand.name
+            return operand.isOptional ? "[\(name)]" : name
+        }
+        var page = "Usage: " + (["mobile-token", command.name] + operands + ["[OPTIONS]"]).joined(separator: " ")
+        page += "\n\n\(command.summary)"
+        if !command.discussion.isEmpty { page += "\n\n\(command.discussion)" }
+        if !command.operands.isEmpty {
+            page += "\n\nArguments:\n" + self.table(command.operands.map { ($0.name, $0.help) })
+        }
+        if !command.options.isEmpty { page += "\n\nOptions:\n" + self.table(command.options.map(self.row)) }
+        return page + "\n\nCommon options:\n" + self.table(common.map(self.row))
+    }
+
+    private static func row(_ option: Command.Option) -> (String, String) {
+        ("--\(option.name)" + (option.value.map { " \($0)" } ?? ""), option.help)
+    }
+
+    private static func table(_ rows: [(left: String, right: String)]) -> String {
+        let width = rows.map(\.left.count).max() ?? 0
+        return rows.map { row in
+            "  " + row.left + String(repeating: " ", count: width - row.left.count + 2) + row.right
+        }.joined(separator: "\n")
+    }
+}

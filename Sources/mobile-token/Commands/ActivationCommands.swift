@@ -1,0 +1,124 @@
+internal import Foundation
+internal import MobileToken
+internal import PowerAuthProtocol
+
+/// Commands about the activation itself.
+enum ActivationCommands {
+    static let all = [activate, status, counter, changePassword, remove]
+
+    static let activate = Command(
+        "activate",
+        summary: "Make this profile a device of the user who holds an activation code.",
+        discussion: "Compare the fingerprint with the one the server's side shows, then let it commit.",
+        operands: [.init("CODE", "the activation code, or the content of its QR code")],
+        options: PasswordSource.options + [
+            .init("name", "TEXT", "what the server's side calls this device (default: mobile-token)"),
+            .init("otp", "CODE", "the one-time password that some servers ask for"),
+            .init("replace", nil, "forget the profile's present activation"),
+        ]
+    ) { invocation in
+        let session = try Session(invocation)
+        guard !session.hasActivation || invocation.has("replace") else {
+            throw UsageError(
+                message: "this profile has an activation; use --replace, or another --profile",
+                command: invocation.command
+            )
+        }
+        let password = try PasswordSource(invocation).readNew(prompt: "New password: ")
+        let activation = try await session.client.activate(
+            code: invocation.required(0),
+            name: invocation["name"] ?? "mobile-token",
+            password: password,
+            otp: invocation["otp"]
+        )
+        try session.remember(activation)
+        session.output.result(
+            [
+                "activationId": .string(activation.activationID),
+                "fingerprint": .string(activation.fingerprint),
+            ],
+            text: "Activated \(activation.activationID), fingerprint \(activation.fingerprint)."
+        )
+        return .done
+    }
+
+    static let status = Command(
+        "status",
+        summary: "Ask the server for the activation's state, and bring the counter in step."
+    ) { invocation in
+        let session = try Session(invocation)
+        let activation = try await session.activation()
+        let status = try await activation.status()
+        session.output.result(
+            [
+                "activationId": .string(activation.activationID),
+                "state": .string("\(status.state)"),
+                "failedAttempts": .number(JSONNumber(status.failedAttempts)),
+                "remainingAttempts": .number(JSONNumber(status.remainingAttempts)),
+                "counter": .string("\(status.counter.result)"),
+            ],
+            text: "\(status.state), \(status.remainingAttempts) attempts left, counter \(status.counter.result)"
+        )
+        return .done
+    }
+
+    static let counter = Command(
+        "counter",
+        summary: "Show how far the server's counter and this one are apart.",
+        discussion: "A counter that is behind is moved forward; one that cannot be reached any more is a deadlock."
+    ) { invocation in
+        let session = try Session(invocation)
+        let counter = try await session.activation().status().counter
+        session.output.result(
+            [
+                "result": .string("\(counter.result)"),
+                "distance": .number(JSONNumber(counter.distance)),
+                "window": .number(JSONNumber(counter.window)),
+            ],
+            text: "\(counter.result): distance \(counter.distance), window \(counter.window)"
+        )
+        return .done
+    }
+
+    static let changePassword = Command(
+        "password",
+        "change",
+        summary: "Change the activation's password.",
+        discussion: """
+            The present password is proven to the server first, so that a slip cannot lock the activation. With
+            --password-stdin the first line is the present password and the second the new one.
+            """,
+        options: PasswordSource.options + [.init("new-password-file", "FILE", "read the new password from a file")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let activation = try await session.activation()
+        let present = try PasswordSource(invocation)
+        let old = try present.read(prompt: "Present password: ")
+        let next = invocation["new-password-file"].map { PasswordSource(place: .file($0)) } ?? present
+        let new = try next.readNew(prompt: "New password: ")
+        try await activation.changePassword(from: old, to: new)
+        session.output.result(["changed": true], text: "The password is changed.")
+        return .done
+    }
+
+    static let remove = Command(
+        "remove",
+        summary: "Remove the activation, on the server and here.",
+        options: PasswordSource.options + [.init("local", nil, "forget it here only; the server is not asked")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let activation = try await session.activation()
+        if invocation.has("local") {
+            try await activation.removeLocally()
+        } else {
+            let password = try PasswordSource(invocation).read(prompt: "Password: ")
+            try await activation.remove(with: .possession(password: password))
+        }
+        try session.forgetActivation()
+        session.output.result(
+            ["removed": .string(activation.activationID)],
+            text: "Removed \(activation.activationID)."
+        )
+        return .done
+    }
+}

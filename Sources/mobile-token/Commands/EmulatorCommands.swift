@@ -1,0 +1,124 @@
+internal import Foundation
+internal import MobileToken
+internal import MobileTokenEmulator
+internal import PowerAuthProtocol
+
+/// The development server as a command.
+enum EmulatorCommands {
+    static let all = [emulator, execute]
+
+    private static let options: [Command.Option] = [
+        .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
+        .init("port", "NUMBER", "the port to bind to (default: a free one)"),
+        .init("user", "NAME", "the user of the control API (default: developer)"),
+        .init("password", "TEXT", "the password of the control API (default: a random one)"),
+        .init("data", "FILE", "keep the state in this file"),
+        .init("seed", "FILE", "start from an exported state"),
+        .init("export-on-exit", "FILE", "write the state to this file at the end"),
+        .init("random-seed", "NUMBER", "fix identifiers, keys and nonces"),
+        .init("tls", nil, "serve HTTPS with a throw-away certificate"),
+    ]
+
+    static let emulator = Command(
+        "emulator",
+        summary: "Run a development server until interrupted.",
+        discussion: """
+            It speaks the protocol strictly, keeps its state in memory, and is for development only. With --json the first
+            line on standard output, once it accepts connections, says how to reach it.
+            """,
+        options: options
+    ) { invocation in
+        let emulator = try await start(invocation)
+        let output = Output(isJSON: invocation.has("json"))
+        output.result(document(emulator), text: description(emulator))
+        await untilCancelled()
+        try await stop(emulator, invocation)
+        return .done
+    }
+
+    static let execute = Command(
+        "emulator",
+        "exec",
+        summary: "Run a command beside a development server, and end with its exit status.",
+        discussion: """
+            The command finds the server in MOBILE_TOKEN_URL, MOBILE_TOKEN_SDK_CONFIGURATION, MOBILE_TOKEN_CLOUD_URL,
+            MOBILE_TOKEN_CLOUD_USER, MOBILE_TOKEN_CLOUD_PASSWORD and MOBILE_TOKEN_APPLICATION_ID.
+            """,
+        operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
+        options: options
+    ) { invocation in
+        let emulator = try await start(invocation)
+        let status = try await ChildProcess.run(invocation.operands, environment: environment(emulator))
+        try await stop(emulator, invocation)
+        return status
+    }
+
+    private static func untilCancelled() async {
+        let (stream, sink) = AsyncStream.makeStream(of: Void.self)
+        await withTaskCancellationHandler {
+            for await _ in stream {}
+        } onCancel: {
+            sink.finish()
+        }
+    }
+
+    private static func start(_ invocation: Invocation) async throws -> Emulator {
+        var configuration = Emulator.Configuration()
+        configuration.host = invocation["host"] ?? configuration.host
+        configuration.port = UInt16(try invocation.integer("port", in: 0...65_535) ?? 0)
+        configuration.cloudUser = invocation["user"] ?? configuration.cloudUser
+        configuration.cloudPassword = invocation["password"]
+        configuration.dataFile = invocation["data"]
+        configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
+        if let file = invocation["seed"] {
+            guard let state = FileManager.default.contents(atPath: file) else {
+                throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+            }
+            configuration.initialState = state
+        }
+        return try await Emulator.start(configuration: configuration)
+    }
+
+    private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {
+        if let file = invocation["export-on-exit"] {
+            try await emulator.exported().write(to: URL(filePath: file), options: .atomic)
+        }
+        await emulator.stop()
+    }
+
+    private static func document(_ emulator: Emulator) -> JSONValue {
+        [
+            "baseURL": .string(emulator.baseURL),
+            "sdkConfiguration": .string(emulator.sdkConfiguration),
+            "applicationKey": .string(emulator.applicationKey),
+            "applicationSecret": .string(emulator.applicationSecret),
+            "masterServerPublicKey": .string(emulator.masterServerPublicKey),
+            "cloudUser": .string(emulator.cloudUser),
+            "cloudPassword": .string(emulator.cloudPassword),
+            "applicationId": .string(emulator.applicationID),
+        ]
+    }
+
+    private static func description(_ emulator: Emulator) -> String {
+        """
+        Development server, not for production. Ctrl-C ends it.
+
+          server             \(emulator.baseURL)
+          SDK configuration  \(emulator.sdkConfiguration)
+          console            \(emulator.cloudURL)/console/
+          control API        \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
+          application        \(emulator.applicationID)
+        """
+    }
+
+    private static func environment(_ emulator: Emulator) -> [String: String] {
+        [
+            "MOBILE_TOKEN_URL": emulator.baseURL,
+            "MOBILE_TOKEN_SDK_CONFIGURATION": emulator.sdkConfiguration,
+            "MOBILE_TOKEN_CLOUD_URL": emulator.cloudURL,
+            "MOBILE_TOKEN_CLOUD_USER": emulator.cloudUser,
+            "MOBILE_TOKEN_CLOUD_PASSWORD": emulator.cloudPassword,
+            "MOBILE_TOKEN_APPLICATION_ID": emulator.applicationID,
+        ]
+    }
+}

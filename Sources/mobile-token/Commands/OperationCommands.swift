@@ -1,0 +1,155 @@
+internal import Foundation
+internal import MobileToken
+internal import PowerAuthProtocol
+
+/// Commands about operations.
+enum OperationCommands {
+    static let all = [list, watch, show, approve, reject, claim, history, offline]
+
+    private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it")
+
+    static let list = Command("list", summary: "Show the operations that wait for a decision.") { invocation in
+        let session = try Session(invocation)
+        let operations = try await session.operations().operations()
+        session.output.result(.array(operations.map(\.document)), text: operations.table)
+        return .done
+    }
+
+    static let watch = Command(
+        "watch",
+        summary: "Follow the list of operations until interrupted.",
+        discussion: "On a terminal the list is redrawn; in a pipe, or with --json, each change is a line.",
+        options: [.init("interval", "SECONDS", "how often to ask, 5 at least (default: 7)")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let interval = try invocation.seconds("interval") ?? .seconds(7)
+        let view = WatchView(output: session.output)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await service.poll(every: interval) }
+            group.addTask {
+                for await event in service.events() {
+                    switch event {
+                    case .changed(let change): view.show(change)
+                    case .failed(let error): view.show(error)
+                    default: break
+                    }
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+        return .done
+    }
+
+    static let show = Command("show", summary: "Show one operation.", operands: [id]) { invocation in
+        let session = try Session(invocation)
+        let operation = try await session.operation(invocation.required(0), from: session.operations())
+        session.output.result(operation.document, text: operation.page)
+        return .done
+    }
+
+    static let approve = Command(
+        "approve",
+        summary: "Approve an operation, with the factors it asks for.",
+        operands: [id],
+        options: PasswordSource.options
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let operation = try await session.operation(invocation.required(0), from: service)
+        if !session.output.isJSON { Output.note(operation.page) }
+        let needsPassword = !operation.allowedSignatureType.variants.contains(.possession)
+        let authentication: Authentication =
+            needsPassword
+            ? .possession(password: try PasswordSource(invocation).read(prompt: "Password: "))
+            : .possession
+        try await service.authorize(operation, with: authentication)
+        session.output.result(["approved": .string(operation.id)], text: "Approved \(operation.id).")
+        return .done
+    }
+
+    static let reject = Command(
+        "reject",
+        summary: "Reject an operation.",
+        operands: [id],
+        options: [.init("reason", "TEXT", "UNKNOWN, INCORRECT_DATA, UNEXPECTED_OPERATION, or a word of your own")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let operation = try await session.operation(invocation.required(0), from: service)
+        try await service.reject(operation, reason: RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN"))
+        session.output.result(["rejected": .string(operation.id)], text: "Rejected \(operation.id).")
+        return .done
+    }
+
+    static let claim = Command(
+        "claim",
+        summary: "Take an operation that belongs to nobody yet.",
+        operands: [id]
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let id = try invocation.required(0)
+        let operation = try await session.finding("operation \(id)") { try await service.claim(id: id) }
+        session.output.result(operation.document, text: operation.page)
+        return .done
+    }
+
+    static let history = Command(
+        "history",
+        summary: "Show operations of the past, with their outcome.",
+        options: PasswordSource.options
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let password = try PasswordSource(invocation).read(prompt: "Password: ")
+        let operations = try await service.history(with: .possession(password: password)).operations
+        session.output.result(.array(operations.map(\.document)), text: operations.table)
+        return .done
+    }
+
+    static let offline = Command(
+        "offline",
+        summary: "Compute the code that approves the operation of a QR code, without a network.",
+        discussion: "The text's signature is verified before anything of it is shown.",
+        operands: [.init("TEXT", "the content of the QR code, or - for standard input", isOptional: true)],
+        options: PasswordSource.options + [.init("file", "FILE", "read the content of the QR code from a file")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let received = try UnverifiedOfflineOperation(parsing: Self.offlineText(invocation))
+        let operation = try service.verify(received)
+        if !session.output.isJSON {
+            Output.note(TextTable.printable(operation.title))
+            Output.note(TextTable.printable(operation.message))
+        }
+        let password = try PasswordSource(invocation).read(prompt: "Password: ")
+        let code = try await service.authorize(offline: received, with: .possession(password: password))
+        session.output.result(["operationId": .string(operation.id), "code": .string(code)], text: code)
+        return .done
+    }
+
+    private static func offlineText(_ invocation: Invocation) throws -> String {
+        let limit = 64 * 1024
+        switch (invocation.operand(0), invocation["file"]) {
+        case ("-", nil):
+            guard !invocation.has("password-stdin") else {
+                throw UsageError(
+                    message: "only one of the two can come from standard input",
+                    command: invocation.command
+                )
+            }
+            return String(decoding: FileHandle.standardInput.readData(ofLength: limit), as: UTF8.self)
+        case (let text?, nil): return text
+        case (nil, let file?):
+            guard let handle = FileHandle(forReadingAtPath: file) else {
+                throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+            }
+            return String(decoding: handle.readData(ofLength: limit), as: UTF8.self)
+        case (_?, _?), (nil, nil):
+            throw UsageError(message: "give the text, or --file", command: invocation.command)
+        }
+    }
+}

@@ -1,0 +1,13 @@
+internal import MobileToken
+
+extension ExitCode {
+    /// What a failure means to the caller of the program.
+    init(_ error: MobileTokenError) {
+        switch error.code {
+        case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
+        case .unknownActivation: self = .notFound
+        case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage: self = .usage
+        default: self = .refused
+        }
+    }
+}

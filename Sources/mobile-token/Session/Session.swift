@@ -1,0 +1,128 @@
+internal import Foundation
+internal import MobileToken
+
+/// What every command that talks to a server starts from: the profile's client, and where results go.
+struct Session: Sendable {
+    let folder: ProfileFolder
+    let client: MobileTokenClient
+    let output: Output
+    private let language: AcceptLanguage
+    private var profile: Profile
+
+    /// The options that choose the server, the profile and the connection.
+    static let options = [
+        Command.Option("url", "URL", "the server, such as https://host/enrollment-server"),
+        Command.Option("sdk-configuration", "TEXT", "the text handed out by the server's administrator"),
+        Command.Option("profile", "NAME", "which activation to use (default: default)"),
+        Command.Option("home", "DIR", "where profiles are kept (default: $MOBILE_TOKEN_HOME)"),
+        Command.Option("language", "TAG", "the language of texts from the server (default: en)"),
+        Command.Option("timeout", "SECONDS", "the longest a request may take (default: 20)"),
+        Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
+        Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM)"),
+        Command.Option("pin", "sha256//KEY", "accept this public key only"),
+    ]
+
+    /// Opens the profile that the options name.
+    ///
+    /// Server and configuration come from the options, else from the profile.
+    init(_ invocation: Invocation) throws {
+        let folder = try ProfileFolder(invocation)
+        let stored = try folder.load()
+        guard let url = invocation["url"] ?? stored?.url else {
+            throw UsageError(message: "--url is missing, and there is no such profile yet", command: invocation.command)
+        }
+        guard let sdkConfiguration = invocation["sdk-configuration"] ?? stored?.sdkConfiguration else {
+            throw UsageError(
+                message: "--sdk-configuration is missing, and there is no such profile yet",
+                command: invocation.command
+            )
+        }
+        try folder.create()
+        var configuration = MobileTokenClient.Configuration()
+        configuration.transport = try CurlTransport(configuration: Self.transport(invocation))
+        configuration.store = SQLiteActivationStore(path: folder.database)
+        self.client = try MobileTokenClient(
+            baseURL: url,
+            sdkConfiguration: sdkConfiguration,
+            configuration: configuration
+        )
+        self.language = try invocation["language"].map { try AcceptLanguage($0) } ?? .english
+        self.folder = folder
+        self.profile = Profile(url: url, sdkConfiguration: sdkConfiguration, activationID: stored?.activationID)
+        self.output = Output(isJSON: invocation.has("json"))
+    }
+
+    private static func transport(_ invocation: Invocation) throws -> CurlTransport.Configuration {
+        var configuration = CurlTransport.Configuration()
+        if let timeout = try invocation.seconds("timeout") { configuration.timeout = timeout }
+        if let file = invocation["ca-file"] { configuration.tls.validation = .certificateAuthority(file: file) }
+        if invocation.has("insecure") {
+            guard invocation["ca-file"] == nil else {
+                throw UsageError(message: "--insecure and --ca-file exclude each other", command: invocation.command)
+            }
+            configuration.tls.validation = .noValidation
+        }
+        if let pin = invocation["pin"] { configuration.tls.pinnedPublicKeys = [pin] }
+        return configuration
+    }
+
+    /// The profile's activation.
+    func activation() async throws -> Activation {
+        guard let id = self.profile.activationID else {
+            throw MobileTokenError(.unknownActivation, "this profile has no activation; see 'mobile-token activate'")
+        }
+        return try await self.client.activation(id: id)
+    }
+
+    /// Whether the profile has an activation already.
+    var hasActivation: Bool { self.profile.activationID != nil }
+
+    /// Makes an activation the profile's own.
+    func remember(_ activation: Activation) throws {
+        var profile = self.profile
+        profile.activationID = activation.activationID
+        try self.folder.save(profile)
+    }
+
+    /// Forgets the activation, and keeps where the server is.
+    func forgetActivation() throws {
+        var profile = self.profile
+        profile.activationID = nil
+        try self.folder.save(profile)
+    }
+}
+
+extension Session {
+    func operations() async throws -> OperationsService {
+        var configuration = OperationsService.Configuration()
+        configuration.acceptLanguage = self.language
+        return OperationsService(activation: try await self.activation(), configuration: configuration)
+    }
+
+    /// An operation by its identifier.
+    ///
+    /// - Throws: ``NotFound`` when the server knows none.
+    func operation(_ id: String, from service: OperationsService) async throws -> UserOperation {
+        try await self.finding("operation \(id)") { try await service.detail(id: id) }
+    }
+
+    /// Names what a server means that calls a well-formed question invalid: it does not know what is asked for.
+    func finding<Found>(_ what: String, _ body: () async throws -> Found) async throws -> Found {
+        do {
+            return try await body()
+        } catch let error as MobileTokenError where error.code == .invalidRequest || error.httpStatus == 404 {
+            throw NotFound(what: what)
+        }
+    }
+
+    func inbox() async throws -> InboxService {
+        InboxService(activation: try await self.activation(), acceptLanguage: self.language)
+    }
+
+    func push() async throws -> PushService { PushService(activation: try await self.activation()) }
+}
+
+/// The server does not know what was asked for.
+struct NotFound: Error {
+    let what: String
+}

@@ -1,0 +1,27 @@
+internal import Dispatch
+internal import Foundation
+
+/// Turns SIGINT and SIGTERM into the cancellation of the running command.
+///
+/// A command that does not end within a second, such as one that waits for input, is ended by force.
+final class TerminationSignals: Sendable {
+    // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+
+    init(_ onSignal: @escaping @Sendable () -> Void) {
+        self.sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                onSignal()
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                    exit(ExitCode.interrupted.rawValue)
+                }
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    func stop() { for source in self.sources { source.cancel() } }
+}

@@ -1,0 +1,35 @@
+/// Rows in aligned columns.
+struct TextTable {
+    private var rows: [[String]] = []
+
+    init(header: String...) { self.rows.append(header) }
+
+    mutating func add(_ cells: String...) { self.rows.append(cells.map(Self.printable)) }
+
+    var text: String {
+        let columns = self.rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in
+            self.rows.compactMap { $0.indices.contains(column) ? $0[column].count : nil }.max() ?? 0
+        }
+        return self.rows.map { row in
+            zip(row, widths).enumerated().map { index, cell in
+                // The last column is not padded: no blanks at line ends.
+                index == row.count - 1 ? cell.0 : cell.0 + String(repeating: " ", count: cell.1 - cell.0.count)
+            }.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+
+    /// A text from outside with control characters shown as `·`, so that it cannot steer the terminal.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: "·"
+                    default: scalar
+                    }
+                }
+            )
+        )
+    }
+}

@@ -1,1 +1,0 @@
-print("mobile-token")

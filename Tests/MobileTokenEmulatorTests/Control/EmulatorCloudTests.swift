@@ -1,0 +1,71 @@
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite(.timeLimit(.minutes(1))) struct EmulatorCloudTests {
+    @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {
+        try await withRunningEmulator { emulator async throws in
+            let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])
+            #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
+            #expect(await emulator.activations().map(\.id) == [registration.id])
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice", demandsProximityCheck: true).id
+            try await emulator.cloud.cancelOperation(operation)
+            #expect(await emulator.operations().map(\.status) == ["CANCELED"])
+        }
+    }
+
+    @Test func aRefusalHasTheServersMessage() async throws {
+        try await withRunningEmulator { emulator async throws in
+            await #expect {
+                try await emulator.cloud.createOperation("nonsense", userID: nil).id
+            } throws: {
+                let error = $0 as? EmulatorError
+                return error?.code == .refused && error?.message.contains("nonsense") == true
+            }
+            let registration = try await emulator.cloud.register(userID: "alice")
+            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(registration.id) }
+        }
+    }
+
+    @Test func anOperationExpiresForThoseWhoWatch() async throws {
+        try await withRunningEmulator { emulator async throws in
+            await emulator.clock.stand()
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            let events = emulator.events()
+            await emulator.clock.advance(by: .seconds(3600))
+            let expiry = await events.first { $0.kind == .operation }
+            #expect(expiry?.id == operation)
+            #expect(expiry?.status == "EXPIRED")
+        }
+    }
+
+    @Test func anActivationIsAdministered() async throws {
+        try await withRunningEmulator { emulator async throws in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            // Nobody has activated yet: there is nothing to block, and no counter.
+            for action in ["block", "unblock"] {
+                let path = "/_emulator/activations/\(registration.id)/\(action)"
+                #expect(try await emulator.send("POST", path).status == 409)
+            }
+            let removed = try await emulator.send("DELETE", "/_emulator/activations/\(registration.id)")
+            #expect(try removed.json(as: [String: Any].self)["status"] as? String == "REMOVED")
+            await #expect {
+                try await emulator.removeActivation(registration.id)
+            } throws: {
+                ($0 as? EmulatorError)?.code == .conflict
+            }
+        }
+    }
+
+    @Test func aRuleMayStrikeOneActivation() async throws {
+        try await withRunningEmulator { emulator async throws in
+            let one = try await emulator.cloud.register(userID: "alice").id
+            let other = try await emulator.cloud.register(userID: "bob").id
+            await emulator.faults.add(FaultRule(match: .init(activation: one), effect: .init(status: 500)))
+            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(one) }
+            #expect(await emulator.journal().last?.status == 500)
+            await #expect(throws: EmulatorError.self) { try await emulator.cloud.commit(other) }
+            #expect(await emulator.journal().last?.status == 400)
+        }
+    }
+}
