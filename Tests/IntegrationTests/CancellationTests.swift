@@ -63,7 +63,9 @@ import Testing
             try await device.emulator.advanceCounter(ofActivation: device.activation.activationID, by: 3)
             try await device.activation.validate(.twoFactors)
         },
-        Call("activate") { _ = try await $0.emulator.makeActivation(user: "bob", password: password, client: $0.client) },
+        Call("activate") {
+            _ = try await $0.emulator.makeActivation(user: "bob", password: password, client: $0.client)
+        },
     ]
 
     @Test(arguments: Self.calls) func aCallCancelledAroundEachOfItsRequestsLeavesAllInOrder(call: Call) async throws {

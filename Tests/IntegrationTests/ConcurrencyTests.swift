@@ -110,7 +110,11 @@ import Testing
                 for number in 0..<200 {
                     group.addTask {
                         let user = "user \(number)"
-                        let activation = try await emulator.makeActivation(user: user, password: password, client: client)
+                        let activation = try await emulator.makeActivation(
+                            user: user,
+                            password: password,
+                            client: client
+                        )
                         let operation = try await emulator.cloud.createOperation("login", userID: user)
                         return (operation.id, client.operations(of: activation))
                     }

@@ -128,7 +128,9 @@ extension ErrorCodeTests {
         },
         Way(to: .invalidRequest) { _ = try await $0.service.detail(id: "nobody's") },
         Way(to: .temporaryKeyRefused) { device in
-            await device.emulator.faults.set([FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))])
+            await device.emulator.faults.set([
+                FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))
+            ])
             _ = try await device.activation.userInfo()
         },
         Way(to: .encryptionFailed) { device in
@@ -162,7 +164,9 @@ extension ErrorCodeTests {
             try await device.service.operations()
         },
         Way(to: .invalidResponse) { device in
-            await device.emulator.faults.set([FaultRule(match: .init(path: "**/operation/list"), effect: .init(body: .garbage))])
+            await device.emulator.faults.set([
+                FaultRule(match: .init(path: "**/operation/list"), effect: .init(body: .garbage))
+            ])
             try await device.service.operations()
         },
         Way(to: .operationAlreadyFinished) { device in

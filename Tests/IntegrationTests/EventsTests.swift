@@ -7,11 +7,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct EventsTests {
     @Test func aFailureIsToldBetweenTwoListsAndChangesNothing() async throws {
         try await withEmulator { emulator in
-            let service = OperationsService(activation: try await emulator.makeActivation(user: "alice", password: password))
+            let service = OperationsService(
+                activation: try await emulator.makeActivation(user: "alice", password: password)
+            )
             var events = service.events().makeAsyncIterator()
             let first = try await emulator.cloud.createOperation("login", userID: "alice")
             try await service.operations()
-            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/list", first: 1), effect: .unavailable(retryAfter: 30))])
+            await emulator.faults.set([
+                FaultRule(match: .init(path: "**/operation/list", first: 1), effect: .unavailable(retryAfter: 30))
+            ])
             let error = try await #require(throws: MobileTokenError.self) { try await service.operations() }
             #expect(error.httpStatus == 503)
             #expect(error.retryAfter == .seconds(30))

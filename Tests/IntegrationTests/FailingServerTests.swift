@@ -132,7 +132,9 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             let service = OperationsService(activation: activation)
             let operation = try await emulator.offer("payment", to: "alice", on: service)
-            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostAnswer)])
+            await emulator.faults.set([
+                FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostAnswer)
+            ])
 
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
@@ -156,7 +158,9 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             let service = OperationsService(activation: activation)
             let operation = try await emulator.offer("payment", to: "alice", on: service)
-            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostRequest)])
+            await emulator.faults.set([
+                FaultRule(match: .init(path: "**/operation/authorize", first: 1), effect: .lostRequest)
+            ])
 
             #expect(
                 try await errorCode { try await service.authorize(operation, with: .twoFactors) } == .connectionLost
@@ -173,7 +177,9 @@ import Testing
     @Test func anActivationWhoseAnswerWasLostLeavesNothingBehind() async throws {
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
-            await emulator.faults.set([FaultRule(match: .init(path: "**/activation/create", first: 1), effect: .lostAnswer)])
+            await emulator.faults.set([
+                FaultRule(match: .init(path: "**/activation/create", first: 1), effect: .lostAnswer)
+            ])
             await #expect(throws: MobileTokenError.self) {
                 try await emulator.makeActivation(user: "alice", password: password, client: client)
             }

@@ -21,7 +21,9 @@ import Testing
 
             let position = await emulator.journalPosition
             try await service.operations()
-            #expect(await emulator.requests(to: "**/operation/list", since: position).map(\.isAccepted) == [false, true])
+            #expect(
+                await emulator.requests(to: "**/operation/list", since: position).map(\.isAccepted) == [false, true]
+            )
             #expect(await emulator.requests(to: "**/token/create", since: position).count == 1)
             #expect(observer.retries == [.tokenRenewed])
             try await service.operations()
@@ -55,7 +57,9 @@ import Testing
             try await service.operations()
             let position = await emulator.journalPosition
             // For these requests the server's time is three hours on: no timestamp of ours is within its window.
-            await emulator.faults.set([FaultRule(match: .init(path: "**/operation/list"), effect: .init(clockSkew: 3 * 3600))])
+            await emulator.faults.set([
+                FaultRule(match: .init(path: "**/operation/list"), effect: .init(clockSkew: 3 * 3600))
+            ])
             #expect(try await errorCode { try await service.operations() } == .authenticationFailed)
             #expect(await emulator.requests(to: "**/operation/list", since: position).count == 2)
             #expect(await emulator.requests(to: "**/token/create", since: position).count == 1)
