@@ -123,7 +123,10 @@ import Testing
             }
             try await withThrowingTaskGroup { group in
                 for (expected, service) in services {
-                    group.addTask { #expect(try await service.operations().map(\.id) == [expected]) }
+                    group.addTask {
+                        let list = try await service.operations()
+                        #expect(list.map(\.id) == [expected])
+                    }
                 }
                 try await group.waitForAll()
             }

@@ -1,3 +1,4 @@
+import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting

@@ -27,6 +27,11 @@ extension Emulator {
     }
 }
 
+extension [Emulator.JournalEntry] {
+    /// What was called: the last parts of the paths.
+    var calls: [String] { self.map { entry in entry.path.split(separator: "/").last.map(String.init) ?? "" } }
+}
+
 /// A folder of its own, gone with this value.
 final class TemporaryFolder: Sendable {
     let path: String
