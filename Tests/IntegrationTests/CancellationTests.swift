@@ -160,7 +160,8 @@ import Testing
                 await #expect(throws: CancellationError.self) { try await task.value }
                 waypoints.arm(nil)
                 // The request was signed, so it is finished in the background; the next one waits for it.
-                #expect(try await errorCode { try await activation.validate(.twoFactors) } == .unknownActivation)
+                let code = try await errorCode { try await activation.validate(.twoFactors) }
+                #expect(code == .unknownActivation)
                 #expect(await emulator.summary(of: activation)?.status == "REMOVED")
                 #expect(try await client.activations().isEmpty)
             }

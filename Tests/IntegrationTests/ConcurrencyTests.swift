@@ -160,11 +160,33 @@ import Testing
             for store in stores { await store.close() }
         }
     }
+
+    @Test func pollingEndsWhenAnotherOwnerOfTheStoreRemovedTheActivation() async throws {
+        try await withEmulator { emulator in
+            let store = InMemoryActivationStore()
+            let client = try emulator.makeClient { $0.store = store }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let clock = ManualClock()
+            var configuration = OperationsService.Configuration()
+            configuration.clock = clock
+            let service = OperationsService(activation: activation, configuration: configuration)
+            let polling = Task { try await service.poll() }
+            await clock.waitForSleepers(1)
+
+            let other = try await emulator.makeClient { $0.store = store }.activation(id: activation.activationID)
+            try await other.remove(with: .twoFactors)
+            clock.advanceToNextDeadline()
+            let code = try await errorCode { try await polling.value }
+            #expect(code == .unknownActivation)
+        }
+    }
 }
 
 /// How many connections of this machine lead to a port of the loopback interface, as the kernel counts them.
 private func connectionCount(to port: UInt16) throws -> Int {
-    let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
+    // Not read at one go: files of the kernel have no size.
+    let file = try #require(FileHandle(forReadingAtPath: "/proc/self/net/tcp"))
+    let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let remote = "0100007F:" + String(format: "%04X", Int(port))
     return table.split(separator: "\n").dropFirst().count { line in
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)

@@ -45,11 +45,12 @@ import Testing
         }
     }
 
-    @Test func aServerAheadByMoreThanTheWindowIsADeadlock() async throws {
+    /// This side moves its counter before it signs, so a server ahead of it has seen a later state of the store.
+    @Test func aServerAheadByMoreThanTheWindowShowsThatTheStoreWentBack() async throws {
         try await withDevice { emulator, activation, observer, _ in
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: 21)
             let error = try await #require(throws: MobileTokenError.self) { try await activation.validate(.twoFactors) }
-            #expect(error.code == .deadlock)
+            #expect(error.code == .stateRolledBack)
             #expect(observer.retries == [])
             #expect(try await activation.status().counter.result == .deadlock)
         }

@@ -107,7 +107,9 @@ import Testing
         configuration.initialState = try await first.exported()
         configuration.port = first.port
         await first.stop()
-        for wait: Duration in [.seconds(7), .seconds(7), .seconds(7), .seconds(12.8), .seconds(25.6), .seconds(30)] {
+        for wait: Duration in [
+            .seconds(7), .seconds(7), .seconds(7), .milliseconds(12_800), .milliseconds(25_600), .seconds(30),
+        ] {
             poll.clock.advanceToNextDeadline()
             #expect(await poll.nextWait() == wait)
             let outcome = await poll.nextOutcome()

@@ -74,7 +74,7 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: 30)
             for _ in 1...6 {
-                #expect(try await errorCode { try await activation.validate(.possession) } == .deadlock)
+                #expect(try await errorCode { try await activation.validate(.possession) } == .stateRolledBack)
             }
             #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
             #expect(try await activation.status().state == .active)

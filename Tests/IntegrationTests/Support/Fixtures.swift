@@ -32,13 +32,17 @@ extension [Emulator.JournalEntry] {
     var calls: [String] { self.map { entry in entry.path.split(separator: "/").last.map(String.init) ?? "" } }
 }
 
-/// A folder of its own, gone with this value.
+/// A folder of mode 0700, gone with this value.
 final class TemporaryFolder: Sendable {
     let path: String
 
     init() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            at: url,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
         self.path = url.path
     }
 
