@@ -85,6 +85,8 @@ extension Activation {
             } catch let error as MobileTokenError where error.code == .temporaryKeyRefused && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
+                // The refused attempt took a counter value of its own, whose fate is not known either.
+                maySettle = true
                 self.encryptionKeys.drop(keyID)
                 self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
