@@ -82,7 +82,7 @@ extension Activation {
             } catch is Unsettled where maySettle {
                 maySettle = false
                 try await self.settle(for: audience)
-            } catch let error as MobileTokenError where error.code == .temporaryKeyRefused && mayRenewKey {
+            } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 // The refused attempt took a counter value of its own, whose fate is not known either.
