@@ -2,31 +2,42 @@ public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// A client of this server that keeps its activations in memory.
+    /// A client of this server, which keeps its activations in memory unless told otherwise.
     ///
-    /// - Throws: ``MobileTokenError`` when the server's configuration is not understood.
-    public func makeClient() throws -> PowerAuthClient {
-        PowerAuthClient(
-            try PowerAuthConfiguration(
-                baseURL: self.baseURL,
-                sdkConfiguration: self.sdkConfiguration,
-                transport: try CurlTransport(),
-                store: InMemoryActivationStore()
-            )
+    /// ```swift
+    /// let client = try emulator.makeClient { $0.version = .v3_1 }
+    /// ```
+    ///
+    /// - Parameter configure: Changes what the client is made with.
+    /// - Throws: What `configure` throws, or `MobileTokenError` when an option cannot be used.
+    public func makeClient(
+        _ configure: (inout MobileTokenClient.Configuration) throws -> Void = { _ in }
+    ) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = InMemoryActivationStore()
+        try configure(&configuration)
+        return try MobileTokenClient(
+            baseURL: self.baseURL,
+            sdkConfiguration: self.sdkConfiguration,
+            configuration: configuration
         )
     }
 
     /// An activation that is ready to sign: registered, activated and committed.
     ///
-    /// - Throws: ``EmulatorError`` or ``MobileTokenError``.
+    /// - Parameters:
+    ///   - flags: What the server marks the activation with.
+    ///   - client: Who activates; a client of its own when there is none.
+    /// - Throws: `EmulatorError` or `MobileTokenError`.
     public func makeActivation(
         user: String,
         password: String,
         name: String? = nil,
-        client: PowerAuthClient? = nil
+        flags: [String] = [],
+        client: MobileTokenClient? = nil
     ) async throws -> Activation {
         let client = try client ?? self.makeClient()
-        let registration = try await self.cloud.register(userID: user)
+        let registration = try await self.cloud.register(userID: user, flags: flags)
         let activation = try await client.activate(
             code: registration.activationQRCode,
             name: name,
@@ -34,5 +45,10 @@ extension Emulator {
         )
         try await self.cloud.commit(registration.id)
         return activation
+    }
+
+    /// What the server knows of an activation.
+    public func summary(of activation: Activation) async -> ActivationSummary? {
+        await self.activations().first { $0.id == activation.activationID }
     }
 }

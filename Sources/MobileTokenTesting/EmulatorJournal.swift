@@ -1,3 +1,4 @@
+public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
@@ -30,5 +31,41 @@ extension Emulator {
             if let entry = await self.requests(to: path, since: id).first { return entry }
         }
         return nil
+    }
+}
+
+extension Emulator {
+    /// The number of the journal's last entry, to ask for what comes after it.
+    public var journalPosition: UInt64 {
+        get async { await self.journal().last?.id ?? 0 }
+    }
+
+    /// The requests that an activation signed, oldest first.
+    ///
+    /// - Parameter id: Only those after this journal entry.
+    public func signedRequests(of activation: Activation, since id: UInt64 = 0) async -> [JournalEntry] {
+        await self.journal(since: id).filter { $0.activationID == activation.activationID && $0.isSigned }
+    }
+}
+
+extension Emulator.JournalEntry {
+    /// Whether the request carried a signature, right or wrong.
+    public var isSigned: Bool { self.headers.contains { $0.name.lowercased() == "x-powerauth-authorization" } }
+}
+
+extension [Emulator.JournalEntry] {
+    /// Those that did what they asked for.
+    public var accepted: Self { self.filter(\.isAccepted) }
+
+    /// Why the others did not.
+    public var refusals: [String] { self.compactMap(\.refusal) }
+
+    /// Whether each moved the server's counter by one, from where the one before it left the counter.
+    public var areConsecutive: Bool {
+        for (entry, next) in zip(self, self.dropFirst()) where entry.counterAfter != next.counterBefore { return false }
+        return self.allSatisfy { entry in
+            guard let before = entry.counterBefore, let after = entry.counterAfter else { return false }
+            return after == before + 1
+        }
     }
 }

@@ -107,6 +107,12 @@ public actor Activation: AuthenticatedChannel {
         try await MobileTokenError.store { try await self.server.store.update(self.activationID, change) }
     }
 
+    /// Forgets a temporary key that the server does not know any more, in whichever scope it is.
+    nonisolated func forgetEncryptionKey(_ id: String) {
+        self.encryptionKeys.drop(id)
+        self.applicationKeys.drop(id)
+    }
+
     /// Whether the activation is still in the store, as far as this process knows.
     nonisolated var isPresent: Bool { !self.removed.load(ordering: .acquiring) }
 

@@ -9,8 +9,6 @@ extension MobileTokenError.Code {
     public static let invalidAuthentication = Self("invalidAuthentication")
     /// The store holds no such activation.
     public static let unknownActivation = Self("unknownActivation")
-    /// Data did not carry the server's signature.
-    public static let invalidSignature = Self("invalidSignature")
 
     // MARK: What the server said
 

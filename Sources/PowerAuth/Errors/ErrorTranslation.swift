@@ -31,9 +31,14 @@ extension MobileTokenError {
     }
 
     /// Runs a store's call; what it throws of its own becomes ``Code/storeFailed``.
+    ///
+    /// An activation that is not in the store any more has one name, whichever of a store's calls was the first to miss it:
+    /// users match on it, and polling ends with it.
     static func store<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
+        } catch let error as MobileTokenError where error.code == .activationNotStored {
+            throw MobileTokenError.unknownActivation
         } catch let error where error is CancellationError || error is MobileTokenError {
             throw error
         } catch {

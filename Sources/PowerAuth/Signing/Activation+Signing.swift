@@ -68,7 +68,6 @@ extension Activation {
 
     /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
     private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> [UInt8] {
-        var maySettle = true
         var maySynchronize = true
         var mayRenewKey = true
         while true {
@@ -79,15 +78,13 @@ extension Activation {
             try audience.checkIsWaiting()
             do {
                 return try await self.attempt(request, body)
-            } catch is Unsettled where maySettle {
-                maySettle = false
+            } catch is Unsettled {
+                // Comes back only when somebody else moves the counter between the status and the next attempt.
                 try await self.settle(for: audience)
             } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
-                // The refused attempt took a counter value of its own, whose fate is not known either.
-                maySettle = true
-                self.encryptionKeys.drop(keyID)
+                self.forgetEncryptionKey(keyID)
                 self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false

@@ -62,22 +62,40 @@ extension Activation {
         let token = try await self.token(name, with: .possession)
         try await self.server.synchronizeTime()  // after the token, whose creation may have told the time
         do {
-            return try await self.post(path, headers: headers, body: try await body(), token: token)
+            return try await self.post(path, headers: headers, token: token, body: body)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             // The server forgot the token, or our idea of its time is wrong.
             self.server.time.distrust()
             try await self.server.synchronizeTime()
             let renewed = try await self.replaceToken(name, refused: token)
             self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
-            return try await self.post(path, headers: headers, body: try await body(), token: renewed)
+            return try await self.post(path, headers: headers, token: renewed, body: body)
         }
     }
 
+    /// One request with a token, and once more when it is encrypted for a key that the server does not know any more.
     private func post(
         _ path: String,
         headers: HTTPHeaders,
-        body: RequestBody,
-        token: ActivationRecord.Token
+        token: ActivationRecord.Token,
+        body: @Sendable () async throws -> RequestBody
+    ) async throws -> [UInt8] {
+        let sealed = try await body()
+        do {
+            return try await self.postOnce(path, headers: headers, token: token, body: sealed)
+        } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
+            guard let keyID = sealed.temporaryKeyID else { throw error }
+            self.forgetEncryptionKey(keyID)
+            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            return try await self.postOnce(path, headers: headers, token: token, body: try await body())
+        }
+    }
+
+    private func postOnce(
+        _ path: String,
+        headers: HTTPHeaders,
+        token: ActivationRecord.Token,
+        body: RequestBody
     ) async throws -> [UInt8] {
         var headers = headers
         headers[TokenHeader.name] = self.tokenHeader(token)

@@ -58,6 +58,13 @@ import Testing
         _ = try await activation.userInfo()
         fixture.server.state.withLock { $0.temporaryKeys = [:] }
         try await activation.requestToken("t")
+        let sealed = Endpoint<EndpointTests.Note, EndpointTests.Echo>(
+            "/api/encrypted/token",
+            .token("t"),
+            encryption: .activation
+        )
+        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        _ = try await activation.call(sealed, EndpointTests.Note(text: "x"))
         fixture.server.state.withLock { $0.temporaryKeys = [:] }
         _ = try await fixture.activate()
         #expect(fixture.server.requestCount("/activation/create") == 3)

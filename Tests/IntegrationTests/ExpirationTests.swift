@@ -1,0 +1,53 @@
+import Foundation
+import HTTPTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import Testing
+
+/// Operations whose time runs out, with both sides' clocks in the test's hand.
+@Suite(.timeLimit(.minutes(1))) struct ExpirationTests {
+    @Test func anExpiredOperationLeavesTheListWhenItsTimeIsOver() async throws {
+        try await withEmulator { emulator in
+            let start = Date(timeIntervalSince1970: 1_750_000_000)
+            await emulator.clock.stand(at: start)
+            let clock = ManualClock()
+            let zero = clock.now
+            var configuration = try PowerAuthConfiguration(
+                baseURL: emulator.baseURL,
+                sdkConfiguration: emulator.sdkConfiguration,
+                transport: CurlTransport(),
+                store: InMemoryActivationStore()
+            )
+            configuration.clock = clock
+            configuration.wallClock = { start + zero.duration(to: clock.now) / .seconds(1) }
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let activation = try await PowerAuthClient(configuration).activate(
+                code: registration.activationCode,
+                password: password
+            )
+            try await emulator.cloud.commit(registration.id)
+
+            let service = OperationsService(activation: activation)
+            let watcher = ExpirationWatcher(activation: activation, clock: clock)
+            var changes = service.changes().makeAsyncIterator()
+            let watching = Task { await watcher.watch(service) }
+            let long = try await emulator.cloud.createOperation("login", userID: "alice", lifetime: .seconds(600))
+            let short = try await emulator.cloud.createOperation("login", userID: "alice", lifetime: .seconds(20))
+            try await service.operations()
+            #expect(await changes.next()?.added.count == 2)
+            await clock.waitForSleepers(1)
+
+            await emulator.clock.advance(by: .seconds(20))
+            clock.advance(by: .seconds(20))
+            let change = try #require(await changes.next())
+            #expect(change.removed.map(\.operation.id) == [short.id])
+            #expect(change.removed.map(\.reason) == [.expired])
+            #expect(change.operations.map(\.id) == [long.id])
+
+            watching.cancel()
+            await watching.value
+        }
+    }
+}

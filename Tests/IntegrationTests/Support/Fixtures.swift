@@ -1,0 +1,60 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+
+/// The password of every activation here.
+let password = "correct horse"
+
+extension Authentication {
+    /// Possession and the right password.
+    static var twoFactors: Self { .possession(password: password) }
+}
+
+extension Emulator {
+    /// An operation of a user, as the server offers it to the service.
+    func offer(_ template: String = "login", to user: String, on service: OperationsService) async throws
+        -> UserOperation
+    {
+        let made = try await self.cloud.createOperation(template, userID: user)
+        return try #require(try await service.operations().first { $0.id == made.id })
+    }
+
+    /// Where an operation stands.
+    func status(of operation: UserOperation) async throws -> String {
+        try await self.cloud.operation(operation.id).status
+    }
+}
+
+extension [Emulator.JournalEntry] {
+    /// What was called: the last parts of the paths.
+    var calls: [String] { self.map { entry in entry.path.split(separator: "/").last.map(String.init) ?? "" } }
+}
+
+/// A folder of mode 0700, gone with this value.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(
+            at: url,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        self.path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.path) }
+}
+
+/// The code of what a call throws, or `nil` when it succeeds.
+func errorCode(_ call: () async throws -> some Any) async throws -> MobileTokenError.Code? {
+    do {
+        _ = try await call()
+        return nil
+    } catch let error as MobileTokenError {
+        return error.code
+    }
+}

@@ -1,0 +1,59 @@
+import HTTPTransport
+import Synchronization
+
+/// A real transport with somebody in the way, who may look, change, wait or lose.
+struct InterceptingTransport: HTTPTransport {
+    typealias Delivery = @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+    private let base: any HTTPTransport
+    private let intercept: @Sendable (HTTPRequest, Delivery) async throws -> HTTPResponse
+
+    init(
+        base: (any HTTPTransport)? = nil,
+        _ intercept: @escaping @Sendable (HTTPRequest, Delivery) async throws -> HTTPResponse
+    ) throws {
+        self.base = try base ?? CurlTransport()
+        self.intercept = intercept
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await self.intercept(request) { try await self.base.send($0) }
+    }
+}
+
+/// A value that a test and the code it drives share.
+final class Shared<Value: Sendable>: Sendable {
+    private let storage: Mutex<Value>
+
+    init(_ value: Value) { self.storage = Mutex(value) }
+
+    var value: Value {
+        get { self.storage.withLock { $0 } }
+        set { self.storage.withLock { $0 = newValue } }
+    }
+
+    func change(_ body: @Sendable (inout Value) -> Void) { self.storage.withLock { body(&$0) } }
+}
+
+/// Keeps what was sent, for the test to send it again.
+final class Recorder: Sendable {
+    private let recorded = Shared<[HTTPRequest]>([])
+
+    /// A transport that keeps every request, and delivers it unless `isHeldBack` says otherwise.
+    func transport(isHeldBack: @escaping @Sendable (HTTPRequest) -> Bool = { _ in false }) throws
+        -> InterceptingTransport
+    {
+        try InterceptingTransport { request, deliver in
+            self.recorded.change { $0.append(request) }
+            guard !isHeldBack(request) else { throw HTTPTransportError(.connectionLost) }
+            return try await deliver(request)
+        }
+    }
+
+    /// The last request to a path, of which the end is enough.
+    func last(to path: String) -> HTTPRequest? { self.recorded.value.last { $0.url.hasSuffix(path) } }
+}
+
+extension HTTPRequest {
+    var isSigned: Bool { self.headers["X-PowerAuth-Authorization"] != nil }
+}

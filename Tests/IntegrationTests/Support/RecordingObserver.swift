@@ -1,0 +1,18 @@
+import MobileToken
+
+/// Keeps what the SDK says it did.
+final class RecordingObserver: MobileTokenObserver {
+    private let retried = Shared<[RetryReason]>([])
+    private let compared = Shared<[Int]>([])
+
+    /// Why requests were sent once more.
+    var retries: [RetryReason] { self.retried.value }
+    /// How far the client was ahead whenever it was compared.
+    var distances: [Int] { self.compared.value }
+
+    func requestRetried(path: String, reason: RetryReason) { self.retried.change { $0.append(reason) } }
+
+    func counterCompared(activationID: String, distance: Int, window: Int) {
+        self.compared.change { $0.append(distance) }
+    }
+}
