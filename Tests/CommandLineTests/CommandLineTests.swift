@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import MobileTokenEmulator
 import Testing
 
@@ -95,6 +96,30 @@ import Testing
             let remove = try await Program.run("remove", "--password-stdin", home: home.url, input: "1234\n")
             #expect(remove.exitCode == 0, "\(remove.errors)")
             #expect(try await Program.run("status", home: home.url).exitCode == 4)
+        }
+    }
+
+    @Test func whatCannotBeReadIsNamedBesideTheList() async throws {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home)
+            let body = """
+                {"userId":"alice","operationType":"transfer","data":"A1","formData":{"title":"T","message":"M",
+                "attributes":[{"type":"AMOUNT","id":"a","label":"Amount","currency":"EUR"}]}}
+                """
+            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+            let transport = try CurlTransport()
+            let created = try await transport.send(
+                HTTPRequest(
+                    url: emulator.cloudURL + "/v2/operations",
+                    headers: ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"],
+                    body: Array(body.utf8)
+                )
+            )
+            await transport.shutdown()
+            #expect(created.status == 200)
+            let list = try await Program.run("list", "--json", home: home.url)
+            #expect(try JSONValue(parsing: list.output).array?.count == 1)
+            #expect(list.errors.contains("not read: responseObject[0].formData.attributes[0]"), "\(list.errors)")
         }
     }
 

@@ -148,7 +148,7 @@ final class EncryptionKeys: Sendable {
         let key = try await self.ready()
         do {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
-        } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
+        } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey {
             guard let id = key.id else { throw error }
             self.drop(id)
             let renewed = try await self.current()
@@ -186,5 +186,13 @@ extension EncryptionKeys.Scope {
         case .application: (nil, nil)
         case .activation(let id, let transportKey, _): (id, transportKey)
         }
+    }
+}
+
+extension MobileTokenError {
+    /// Whether the server may have forgotten the temporary key. Some servers say so; others, real ones among them, only
+    /// say that they could not open the request.
+    var mayMeanUnknownTemporaryKey: Bool {
+        self.code == .temporaryKeyRefused || (self.code == .encryptionFailed && self.serverCode != nil)
     }
 }

@@ -81,7 +81,7 @@ extension Activation {
             } catch is Unsettled {
                 // Comes back only when somebody else moves the counter between the status and the next attempt.
                 try await self.settle(for: audience)
-            } catch let error as MobileTokenError where error.code == .temporaryKeyRefused && mayRenewKey {
+            } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 self.forgetEncryptionKey(keyID)

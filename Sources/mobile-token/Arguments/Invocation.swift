@@ -34,7 +34,9 @@ struct Invocation: Sendable {
                 throw UsageError(message: "--\(name) stands twice", command: command)
             }
             if let placeholder = option.value {
-                guard let value = parts.count == 2 ? String(parts[1]) : words.popFirst() else {
+                // What looks like the next option is no value; `--name=--value` says that it is meant.
+                let isForgotten = words.first?.hasPrefix("--") ?? true
+                guard let value = parts.count == 2 ? String(parts[1]) : isForgotten ? nil : words.popFirst() else {
                     throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: command)
                 }
                 self.values[name] = value

@@ -16,7 +16,6 @@ enum EmulatorCommands {
         .init("seed", "FILE", "start from an exported state"),
         .init("export-on-exit", "FILE", "write the state to this file at the end"),
         .init("random-seed", "NUMBER", "fix identifiers, keys and nonces"),
-        .init("tls", nil, "serve HTTPS with a throw-away certificate"),
     ]
 
     static let emulator = Command(

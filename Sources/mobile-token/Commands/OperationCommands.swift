@@ -8,11 +8,21 @@ enum OperationCommands {
 
     private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it")
 
-    static let list = Command("list", summary: "Show the operations that wait for a decision.") { invocation in
+    static let list = Command(
+        "list",
+        summary: "Show the operations that wait for a decision.",
+        discussion: "What cannot be read of the server's answer is named on standard error; the rest is shown."
+    ) { invocation in
         let session = try Session(invocation)
-        let operations = try await session.operations().operations()
+        let service = try await session.operations()
+        let operations = try await service.operations()
         session.output.result(.array(operations.map(\.document)), text: operations.table)
+        Self.note(try await service.lastFetchResult?.get().issues ?? [])
         return .done
+    }
+
+    private static func note(_ issues: [DecodingIssue]) {
+        for issue in issues { Output.note(TextTable.printable("mobile-token: not read: \(issue)")) }
     }
 
     static let watch = Command(
@@ -105,8 +115,9 @@ enum OperationCommands {
         let session = try Session(invocation)
         let service = try await session.operations()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
-        let operations = try await service.history(with: .possession(password: password)).operations
-        session.output.result(.array(operations.map(\.document)), text: operations.table)
+        let list = try await service.history(with: .possession(password: password))
+        session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
+        Self.note(list.issues)
         return .done
     }
 

@@ -70,7 +70,15 @@ import Testing
         #expect(fixture.server.requestCount("/activation/create") == 3)
     }
 
-    @Test func aSignedRequestGetsAnotherKeyEvenAfterTheStatusHadToBeAskedFor() async throws {
+    private static func refusal(_ code: String) -> HTTPResponse {
+        HTTPResponse(
+            status: 400,
+            body: Array(#"{"status":"ERROR","responseObject":{"code":"\#(code)","message":"m"}}"#.utf8)
+        )
+    }
+
+    @Test(arguments: ["ERR_TEMPORARY_KEY", "ERR_ENCRYPTION"])
+    func aSignedRequestGetsAnotherKeyEvenAfterTheStatusHadToBeAskedFor(code: String) async throws {
         let store = InMemoryActivationStore()
         let past = try Fixture(store: store)
         let earlier = try await past.activate()
@@ -78,15 +86,11 @@ import Testing
         // A new process does not know what became of the last signature.
         let fixture = try Fixture(server: past.server, store: store)
         let activation = try await fixture.client.activation(id: earlier.activationID)
-        let refusal = HTTPResponse(
-            status: 400,
-            body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"m"}}"#.utf8)
-        )
         let isForgetful = Shared(true)
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/token/create"), isForgetful.value else { return .delivered }
             isForgetful.update { $0 = false }
-            return .answered(refusal)
+            return .answered(Self.refusal(code))
         }
         try await activation.requestToken("t")
         #expect(fixture.server.requestCount("/token/create") == 2)
@@ -94,19 +98,19 @@ import Testing
         #expect(try await activation.status().counter.distance == 0)
     }
 
-    @Test func aServerThatNeverKnowsItsKeysIsAskedTwice() async throws {
+    @Test(arguments: [
+        ("ERR_TEMPORARY_KEY", MobileTokenError.Code.temporaryKeyRefused), ("ERR_ENCRYPTION", .encryptionFailed),
+    ])
+    func aServerThatNeverKnowsItsKeysIsAskedTwice(serverCode: String, code: MobileTokenError.Code) async throws {
         let fixture = try self.makeFixture()
         let activation = try await fixture.activate()
-        let refusal = HTTPResponse(
-            status: 400,
-            body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"m"}}"#.utf8)
-        )
+        let refusal = Self.refusal(serverCode)
         fixture.server.setFate { $0.url.hasSuffix("/user/info") ? .answered(refusal) : .delivered }
         do {
             _ = try await activation.userInfo()
             Issue.record("answered")
         } catch let error as MobileTokenError {
-            #expect(error.code == .temporaryKeyRefused)
+            #expect(error.code == code)
         }
         #expect(fixture.server.requestCount("/user/info") == 2)
     }
