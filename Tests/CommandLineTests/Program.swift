@@ -23,6 +23,21 @@ final class Program: Sendable {
         let program = try Self.executable
         let variables = ["HOME": home.path, "MOBILE_TOKEN_HOME": home.path, "PATH": "/usr/bin:/bin"]
             .merging(environment) { $1 }
+        // One at a time: a pipe is not yet closed-on-exec in the moment after it was made.
+        let started = try Self.starting.withLock { _ in try Self.start(program, words, variables) }
+        self.identifier = started.identifier
+        self.input = Mutex(FileHandle(fileDescriptor: started.input, closeOnDealloc: true))
+        self.output = PipeReader(started.output)
+        self.errors = PipeReader(started.errors)
+    }
+
+    private static let starting = Mutex(())
+
+    private static func start(
+        _ program: String,
+        _ words: [String],
+        _ variables: [String: String]
+    ) throws -> (identifier: pid_t, input: CInt, output: CInt, errors: CInt) {
         let (input, output, errors) = (try Pipe(), try Pipe(), try Pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -39,10 +54,7 @@ final class Program: Sendable {
         }
         for end in [input.reading, output.writing, errors.writing] { close(end) }
         guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .ENOENT) }
-        self.identifier = identifier
-        self.input = Mutex(FileHandle(fileDescriptor: input.writing, closeOnDealloc: true))
-        self.output = PipeReader(output.reading)
-        self.errors = PipeReader(errors.reading)
+        return (identifier, input.writing, output.reading, errors.reading)
     }
 
     /// Runs the program to its end.
@@ -102,7 +114,8 @@ private struct Pipe {
 
     init() throws {
         var ends: [CInt] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw POSIXError(.EMFILE) }
+        guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (self.reading, self.writing) = (ends[0], ends[1])
     }
 }

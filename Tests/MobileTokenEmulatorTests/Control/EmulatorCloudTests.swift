@@ -8,7 +8,11 @@ import Testing
             let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])
             #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
             #expect(await emulator.activations().map(\.id) == [registration.id])
-            let operation = try await emulator.cloud.createOperation("login", userID: "alice", demandsProximityCheck: true).id
+            let operation = try await emulator.cloud.createOperation(
+                "login",
+                userID: "alice",
+                demandsProximityCheck: true
+            ).id
             try await emulator.cloud.cancelOperation(operation)
             #expect(await emulator.operations().map(\.status) == ["CANCELED"])
         }
