@@ -83,7 +83,9 @@ let package = Package(
         ),
         .testTarget(
             name: "MobileTokenTests",
-            dependencies: ["MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting"]
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
+            ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",

@@ -6,6 +6,7 @@ extension Emulator {
     /// ```swift
     /// try await emulator.withFault(.unavailable(retryAfter: 5), on: "/api/**") { … }
     /// ```
+    @discardableResult
     public func withFault<Result>(
         _ effect: FaultRule.Effect,
         on path: String = "/**",

@@ -12,6 +12,7 @@ public import MobileTokenEmulator
 ///     }
 /// }
 /// ```
+@discardableResult
 public func withEmulator<Result>(
     _ configuration: Emulator.Configuration = Emulator.Configuration(),
     _ body: (Emulator) async throws -> Result

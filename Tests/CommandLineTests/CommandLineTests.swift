@@ -222,10 +222,8 @@ import Testing
     ])
     func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
         let home = try CommandLineHome()
-        let program = try Program(
-            words + (words.contains("--timeout") ? ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"] : []),
-            home: home.url
-        )
+        let server = ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"]
+        let program = try Program(words.first == "list" ? ["list"] + server + words.dropFirst() : words, home: home.url)
         let outcome = await program.outcome()
         home.remove()
         #expect(outcome.exitCode == 2)

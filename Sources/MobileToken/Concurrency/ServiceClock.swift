@@ -3,8 +3,11 @@ package struct ServiceClock: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let sleepUntil: @Sendable (Duration) async throws -> Void
 
+    /// Shared by the services of a fleet, each of which would need memory of its own for it.
+    private static let continuous = opened(ContinuousClock())
+
     package init(_ clock: any Clock<Duration>) {
-        self = Self.opened(clock)
+        self = clock is ContinuousClock ? Self.continuous : Self.opened(clock)
     }
 
     private init(

@@ -38,6 +38,7 @@ package struct ExpirationQueue: Sendable {
 
     /// Watches operations. One that is watched already is replaced, and keeps its place when its time did not change.
     package mutating func add(_ operations: [UserOperation]) {
+        if operations.count > self.watched.capacity { self.watched.reserveCapacity(operations.count) }
         for operation in operations {
             let known = self.watched.updateValue(operation, forKey: operation.id)
             guard known?.expires != operation.expires else { continue }

@@ -30,7 +30,7 @@ package final class Poller: Sendable {
     private struct State {
         /// Exists while anybody runs.
         var schedule: PollSchedule?
-        var runners: Set<UInt64> = []
+        var runners: [UInt64] = []
         var nextRunner: UInt64 = 0
         var pausesWhenUnobserved = false
         /// How many kinds of streams somebody reads.
@@ -99,7 +99,7 @@ package final class Poller: Sendable {
         let random = self.random()
         return self.state.withLock { state in
             state.nextRunner += 1
-            state.runners.insert(state.nextRunner)
+            state.runners.append(state.nextRunner)
             if state.schedule == nil {
                 state.pausesWhenUnobserved = plan.pausesWhenUnobserved
                 state.schedule = PollSchedule(
@@ -116,7 +116,7 @@ package final class Poller: Sendable {
 
     private func leave(_ runner: UInt64) {
         self.state.withLock { state in
-            state.runners.remove(runner)
+            state.runners.removeAll { $0 == runner }
             if state.runners.isEmpty { state.schedule = nil }
         }
     }

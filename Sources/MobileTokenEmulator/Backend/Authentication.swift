@@ -15,6 +15,10 @@ extension Set<SignatureType> {
     static let twoFactors: Self = [.possessionKnowledge, .possessionBiometry]
     /// What the standard endpoints take, unless they are pickier.
     static let onlineFactors: Self = [.possession, .possessionKnowledge, .possessionBiometry]
+    /// What the endpoint takes that only looks at signatures.
+    static let validatedFactors: Self = [
+        .possession, .possessionKnowledge, .possessionBiometry, .possessionKnowledgeBiometry,
+    ]
     /// What opens the vault.
     static let vaultFactors: Self = [.possessionKnowledge, .possessionKnowledgeBiometry]
 }

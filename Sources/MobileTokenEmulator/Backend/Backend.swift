@@ -60,7 +60,7 @@ struct Backend: Sendable {
 
     private mutating func perform(_ endpoint: Endpoint, _ call: inout Call) throws(BackendRefusal) -> Answer {
         switch endpoint {
-        case .serverStatus: self.serverStatus(call)
+        case .serverStatus: try self.serverStatus(call)
         case .createTemporaryKey: try self.createTemporaryKey(&call)
         case .createActivation: try self.createActivation(&call)
         case .activationStatus: try self.activationStatus(&call)
@@ -105,8 +105,9 @@ struct Backend: Sendable {
         }
     }
 
-    private func serverStatus(_ call: Call) -> Answer {
-        .object([
+    private func serverStatus(_ call: Call) throws(BackendRefusal) -> Answer {
+        _ = try call.json()
+        return .object([
             "serverTime": .number(JSONNumber(call.now)),
             "application": ["name": .string(self.applicationName), "version": "1.0.0"],
         ])

@@ -5,6 +5,12 @@ struct FaultInjector: Sendable {
         var name: String
         var path: PathPattern?
         var matches = 0
+
+        init(_ rule: FaultRule, number: Int) {
+            self.rule = rule
+            self.name = rule.name ?? "fault \(number)"
+            self.path = rule.match.path.map { PathPattern(String(withoutContextPath($0[...]))) }
+        }
     }
 
     private var armed: [ArmedRule] = []
@@ -13,13 +19,7 @@ struct FaultInjector: Sendable {
     var rules: [FaultRule] {
         get { self.armed.map(\.rule) }
         set {
-            self.armed = newValue.enumerated().map { index, rule in
-                ArmedRule(
-                    rule: rule,
-                    name: rule.name ?? "fault \(index + 1)",
-                    path: rule.match.path.map(PathPattern.init)
-                )
-            }
+            self.armed = newValue.enumerated().map { index, rule in ArmedRule(rule, number: index + 1) }
         }
     }
 
@@ -28,8 +28,7 @@ struct FaultInjector: Sendable {
 
     /// Adds a rule at the end; the counts of the others go on.
     mutating func append(_ rule: FaultRule) {
-        let name = rule.name ?? "fault \(self.armed.count + 1)"
-        self.armed.append(ArmedRule(rule: rule, name: name, path: rule.match.path.map(PathPattern.init)))
+        self.armed.append(ArmedRule(rule, number: self.armed.count + 1))
     }
 
     /// Removes the rules of a name; the counts of the others go on.

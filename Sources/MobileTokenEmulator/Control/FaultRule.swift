@@ -7,7 +7,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
     public struct Match: Sendable, Codable, Hashable {
         /// The method, such as `POST`.
         public var method: String?
-        /// The path, bare of `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
+        /// The path, with or without `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
         public var path: String?
         /// The activation the request names.
         public var activation: String?

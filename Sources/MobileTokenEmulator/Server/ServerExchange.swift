@@ -127,9 +127,7 @@ extension ReceivedRequest {
             target = authority.firstIndex(of: "/").map { authority[$0...] } ?? "/"
         }
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var path = parts.first ?? "/"
-        let prefix = "/enrollment-server"
-        if path == prefix || path.hasPrefix(prefix + "/") { path = path.dropFirst(prefix.count) }
+        let path = withoutContextPath(parts.first ?? "/")
         self.init(method: method, path: path.isEmpty ? "/" : String(path))
         if parts.count == 2 { self.rawQuery = String(parts[1]) }
         self.query = self.rawQuery.split(separator: "&").map { pair in
@@ -137,6 +135,12 @@ extension ReceivedRequest {
             return (formDecoded(sides[0]), sides.count == 2 ? formDecoded(sides[1]) : "")
         }
     }
+}
+
+/// A path as the server knows it: everything is served bare and under the context path of a real server.
+func withoutContextPath(_ path: Substring) -> Substring {
+    let prefix = "/enrollment-server"
+    return path == prefix || path.hasPrefix(prefix + "/") ? path.dropFirst(prefix.count) : path
 }
 
 /// Undoes form encoding; a percent sign that introduces no byte stays as it is.

@@ -9,6 +9,11 @@ final class TerminationSignals: Sendable {
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     init(_ onSignal: @escaping @Sendable () -> Void) {
+        // A parent may have started this process with signals blocked, and they would never arrive.
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        for number in [SIGINT, SIGTERM] { sigaddset(&numbers, number) }
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
         self.sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

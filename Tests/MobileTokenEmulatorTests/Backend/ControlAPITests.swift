@@ -169,6 +169,14 @@ import Testing
         #expect(reply.object["application"]?["name"]?.string == "Mobile Token Emulator")
     }
 
+    @Test func theStatusTakesAnEmptyBodyButNoMalformedOne() throws {
+        var fixture = try BackendFixture()
+        #expect(fixture.send("POST", "/pa/v3/status", body: []).outcome == "200 OK")
+        for text in ["{", "nul", "[]", String(repeating: "[", count: 10_000)] {
+            #expect(fixture.send("POST", "/pa/v3/status", body: Array(text.utf8)).outcome == "400 INVALID_REQUEST")
+        }
+    }
+
     @Test func malformedBodiesAreInvalidRequests() throws {
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken()

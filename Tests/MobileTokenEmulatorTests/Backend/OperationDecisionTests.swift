@@ -187,6 +187,23 @@ import Testing
         #expect(fixture.control("GET", "/v2/operations/\(operation.id)").json["proximityOtp"] == nil)
     }
 
+    @Test(arguments: ["NFC", "", nil]) func aProximityCodeOfNoKnownSourceIsInvalid(source: String?) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("login_proximity")
+        let path = "/v2/operations/\(operation.id)"
+        let code = try #require(fixture.control("GET", path).json["proximityOtp"])
+        var check: JSONObject = ["otp": code]
+        check["type"] = source.map(JSONValue.string)
+        let reply = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
+        #expect(reply.outcome == "400 INVALID_REQUEST")
+        let kept = fixture.control("GET", path).json
+        #expect((kept["status"]?.string, kept["failureCount"]?.int64) == ("PENDING", 0))
+        check["type"] = "DEEPLINK"
+        let right = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
+        #expect(right.outcome == "200 OK")
+    }
+
     @Test func rejectingTakesPossessionAloneAndAReason() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()

@@ -63,6 +63,17 @@ import Testing
         #expect(try fixture.exportedState() == state)
     }
 
+    @Test(arguments: [
+        SignatureType.possession, .possessionKnowledge, .possessionBiometry, .possessionKnowledgeBiometry,
+    ])
+    func signaturesAreValidatedWhateverTheFactorsBesidePossession(type: SignatureType) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        let path = "/pa/v3/signature/validate"
+        let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", type, in: &fixture)
+        #expect(reply.outcome == "200 OK")
+    }
+
     @Test func possessionAloneNeitherCountsNorResets() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()

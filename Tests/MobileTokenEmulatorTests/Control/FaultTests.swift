@@ -44,6 +44,12 @@ import Testing
         )
     }
 
+    @Test func aRuleMayNameTheContextPath() {
+        let effect = FaultRule.Effect(status: 500)
+        let rules = [FaultRule(match: .init(path: "/enrollment-server/pa/*"), effect: effect)]
+        #expect(self.strikes(rules, [("POST", "/pa/a", nil), ("POST", "/api/a", nil)]) == ["fault 1", nil])
+    }
+
     @Test func requestsAreCountedForEachRule() {
         let rules = [
             FaultRule(name: "second", match: .init(path: "/a", nth: 2), effect: .init(status: 500)),

@@ -10,7 +10,7 @@ import Testing
 /// Client and server go on agreeing whatever the network loses or repeats.
 ///
 /// `POWERAUTH_TEST_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
-@Suite(.timeLimit(.minutes(10))) struct AgreementTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct AgreementTests {
     private static let callCount = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
 
     @Test(arguments: ProtocolVersion.allCases)

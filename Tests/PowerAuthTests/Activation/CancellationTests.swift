@@ -7,7 +7,7 @@ import Testing
 @testable import PowerAuth
 
 /// Every call, cancelled at every place where it waits for the network or the store.
-@Suite(.timeLimit(.minutes(2))) struct CancellationTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CancellationTests {
     /// One call to be cancelled.
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -8,7 +8,7 @@ import Testing
 @testable import PowerAuth
 
 /// The client against the development server, over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct EmulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct EmulatorTests {
     /// An emulator, a transport and a client, for the length of one test.
     private func withClient(
         version: ProtocolVersion = .v3_3,

@@ -6,7 +6,7 @@ import PowerAuthProtocol
 import Testing
 
 /// Wrong passwords, and activations that the server will not have.
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     private func error(_ body: () async throws -> Void) async -> MobileTokenError? {
         do {
             try await body()

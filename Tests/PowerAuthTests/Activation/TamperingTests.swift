@@ -6,7 +6,7 @@ import Testing
 @testable import PowerAuth
 
 /// One bit flipped anywhere on the way: the receiver refuses by name, and nothing changes.
-@Suite(.timeLimit(.minutes(2))) struct TamperingTests {
+@Suite(.timeLimit(.minutes(5))) struct TamperingTests {
     private static func flipped(_ bytes: [UInt8], _ index: Int) -> [UInt8] {
         var bytes = bytes
         bytes[index] ^= 1 << UInt8(index % 8)

@@ -70,6 +70,30 @@ import Testing
         #expect(fixture.server.requestCount("/activation/create") == 3)
     }
 
+    @Test func aSignedRequestGetsAnotherKeyEvenAfterTheStatusHadToBeAskedFor() async throws {
+        let store = InMemoryActivationStore()
+        let past = try Fixture(store: store)
+        let earlier = try await past.activate()
+        try await earlier.approve("a")
+        // A new process does not know what became of the last signature.
+        let fixture = try Fixture(server: past.server, store: store)
+        let activation = try await fixture.client.activation(id: earlier.activationID)
+        let refusal = HTTPResponse(
+            status: 400,
+            body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"m"}}"#.utf8)
+        )
+        let isForgetful = Shared(true)
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/token/create"), isForgetful.value else { return .delivered }
+            isForgetful.update { $0 = false }
+            return .answered(refusal)
+        }
+        try await activation.requestToken("t")
+        #expect(fixture.server.requestCount("/token/create") == 2)
+        try await activation.approve("b")
+        #expect(try await activation.status().counter.distance == 0)
+    }
+
     @Test func aServerThatNeverKnowsItsKeysIsAskedTwice() async throws {
         let fixture = try self.makeFixture()
         let activation = try await fixture.activate()

@@ -19,12 +19,12 @@ private final class Door: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct SingleFlightTests {
+@Suite(.timeLimit(.minutes(5))) struct SingleFlightTests {
     private let flight = SingleFlight<Int>()
     private let door = Door()
 
     private func untilVisited(_ count: Int) async {
-        while self.door.visitors.value < count { await Task.yield() }
+        await until { self.door.visitors.value >= count }
     }
 
     @Test func aHundredCallersShareOneRun() async throws {
@@ -39,7 +39,7 @@ private final class Door: Sendable {
                     }
                 }
             }
-            while joined.value < 100 || self.flight.waiterCount < 100 { await Task.yield() }
+            await until { joined.value == 100 && self.flight.waiterCount == 100 }
             self.door.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -54,7 +54,7 @@ private final class Door: Sendable {
         }
         let impatient = Task { try await self.flight.run(work) }
         let patient = Task { try await self.flight.run(work) }
-        while self.flight.waiterCount < 2 { await Task.yield() }
+        await until { self.flight.waiterCount == 2 }
         await self.untilVisited(1)
         impatient.cancel()
         await #expect(throws: CancellationError.self) { try await impatient.value }
@@ -78,7 +78,7 @@ private final class Door: Sendable {
         await self.untilVisited(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
-        while !wasCancelled.value { await Task.yield() }
+        await until { wasCancelled.value }
         #expect(try await self.flight.run { 2 } == 2)
     }
 
@@ -89,7 +89,7 @@ private final class Door: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ErrandTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrandTests {
     @Test func theWorkGoesOnWhenItsCallerIsCancelled() async throws {
         let door = Door()
         let finished = Shared(false)
@@ -99,12 +99,12 @@ private final class Door: Sendable {
                 finished.set(true)
             }
         }
-        while door.visitors.value < 1 { await Task.yield() }
+        await until { door.visitors.value == 1 }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         #expect(!finished.value)
         door.open()
-        while !finished.value { await Task.yield() }
+        await until { finished.value }
     }
 
     @Test func theWorkIsToldThatNobodyWaits() async throws {
@@ -121,11 +121,11 @@ private final class Door: Sendable {
                 }
             }
         }
-        while door.visitors.value < 1 { await Task.yield() }
+        await until { door.visitors.value == 1 }
         caller.cancel()
         _ = await caller.result
         door.open()
-        while !refused.value { await Task.yield() }
+        await until { refused.value }
     }
 
     @Test func resultsAndFailuresComeBack() async throws {

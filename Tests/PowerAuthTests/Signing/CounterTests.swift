@@ -4,7 +4,7 @@ import PowerAuthProtocol
 import Testing
 
 /// Client and server counters apart, and how they meet again.
-@Suite(.timeLimit(.minutes(1))) struct CounterTests {
+@Suite(.timeLimit(.minutes(5))) struct CounterTests {
     private func moveServer(_ fixture: Fixture, _ activation: Activation, by steps: Int) {
         fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
     }
@@ -133,14 +133,14 @@ import Testing
         fixture.server.setFate { request in
             request.url.hasSuffix("/api/signed") && lost.value ? .requestLost : .delivered
         }
-        for _ in 0..<100 {
+        for _ in 0..<50 {
             await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
         }
         lost.set(false)
         try await activation.approve("y")
         #expect(fixture.server.state.value.accepted == ["y"])
         // Every tenth loss or so cost one signature that let the server catch up, and none was wasted otherwise.
-        #expect((5...15).contains(fixture.server.requestCount("/signature/validate")))
+        #expect((3...8).contains(fixture.server.requestCount("/signature/validate")))
     }
 
     @Test func noCounterValueIsSpentWhileTheServerIsGone() async throws {
@@ -148,7 +148,7 @@ import Testing
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         fixture.server.setFate { _ in .requestLost }
-        for _ in 0..<100 {
+        for _ in 0..<50 {
             await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
         }
         #expect(try await store.record(of: activation.activationID)?.history.moves == 1)

@@ -15,9 +15,12 @@ final class Shared<Value: Sendable>: Sendable {
     func set(_ value: Value) { self.storage.withLock { $0 = value } }
 }
 
-/// Waits for a condition that other tasks bring about.
+/// Waits for a condition that other tasks bring about, and leaves them the processor meanwhile.
 func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    while !condition() {
+        // The length of the pause is of no meaning: only the condition ends the wait.
+        if (try? await Task.sleep(for: .microseconds(300))) == nil { await Task.yield() }
+    }
 }
 
 extension Mutex where Value: Sendable {

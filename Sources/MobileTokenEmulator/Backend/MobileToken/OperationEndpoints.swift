@@ -67,6 +67,9 @@ extension Backend {
         let (id, data) = (try request.text("id"), try request.text("data"))
         let code = try request.optionalObject("proximityCheck")
         let proximityCode = try code?.text("otp")
+        if let source = try code?.text("type"), !["QR_CODE", "DEEPLINK"].contains(source) {
+            throw .invalidRequest("'type' of the proximity check is neither QR_CODE nor DEEPLINK")
+        }
         let mobileTokenData = try request.optionalObject("mobileTokenData")
         let activation = signature.activation
         try self.refuseUnverifiedDevice(activation)

@@ -53,7 +53,7 @@ extension Backend {
     }
 
     mutating func validateSignature(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        _ = try self.authenticateSignature(&call, uriID: "/pa/signature/validate", allowing: .onlineFactors)
+        _ = try self.authenticateSignature(&call, uriID: "/pa/signature/validate", allowing: .validatedFactors)
         return .ok
     }
 

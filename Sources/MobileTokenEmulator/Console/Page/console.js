@@ -627,3 +627,6 @@ on("clock", () => ask("clock").then(showClock));
 on("faults", () => ask("faults").then((answer) => showRules(answer.rules)));
 on("reset", () => loadAll());
 events.addEventListener("error", () => setConnection("lost", "connection lost, trying again"));
+// A page kept for the back button would keep its connection too, and a browser has six for one server.
+addEventListener("pagehide", () => events.close());
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
