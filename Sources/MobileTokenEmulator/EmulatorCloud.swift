@@ -46,6 +46,7 @@ extension Emulator {
         }
 
         /// Registers a device for a user.
+        @discardableResult
         public func register(userID: String, flags: [String] = []) async throws(EmulatorError) -> Registration {
             let answer = try await self.call(
                 "POST",
@@ -72,6 +73,7 @@ extension Emulator {
         ///   - parameters: Values for the template's placeholders; those left out have examples.
         ///   - lifetime: Until when it can be decided; `nil` leaves it to the template.
         ///   - demandsProximityCheck: Whether the approval must carry a one-time code; `nil` leaves it to the template.
+        @discardableResult
         public func createOperation(
             _ template: String,
             userID: String?,
