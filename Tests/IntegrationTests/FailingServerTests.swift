@@ -96,14 +96,14 @@ import Testing
     }
 
     @Test func pollingOutlivesAServerThatGoesAndComesBack() async throws {
-        var configuration = Emulator.Configuration()
-        let first = try await Emulator.start()
+        let first = try await Self.startOnQuietPort()
         let activation = try await first.makeActivation(user: "alice", password: password)
         let known = try await first.cloud.createOperation("login", userID: "alice")
         let poll = Poll(of: activation)
         #expect(await poll.nextWait() == .seconds(7))
         #expect(await poll.nextOutcome() == .list([known.id]))
 
+        var configuration = Emulator.Configuration()
         configuration.initialState = try await first.exported()
         configuration.port = first.port
         await first.stop()
@@ -124,6 +124,16 @@ import Testing
             #expect(await poll.nextOutcome() == .list([new.id, known.id]))
         }
         await poll.stop()
+    }
+
+    /// Starts a server on a port that the system hands out to nobody, so that it is still free when the server is back.
+    private static func startOnQuietPort() async throws -> Emulator {
+        var configuration = Emulator.Configuration()
+        for _ in 0..<20 {
+            configuration.port = .random(in: 20_000..<32_000)
+            if let emulator = try? await Emulator.start(configuration: configuration) { return emulator }
+        }
+        return try await Emulator.start(configuration: configuration)
     }
 }
 

@@ -18,7 +18,7 @@ import Testing
             try await remove(emulator, folder, id)
             let versions = await emulator.activations().map(\.version)
             #expect(versions == [version.rawValue])
-            #expect(await emulator.signedRequests(of: id).refusals == [])
+            #expect(await emulator.signedRequests(of: id).refusals == ["the activation is PENDING_COMMIT"])
         }
     }
 
