@@ -51,7 +51,7 @@ final class BlockedListener: Sendable {
 
     /// Returns once as many more connections as `count` knock at the door.
     func waitForKnocks(_ count: Int) async throws {
-        while try Self.knocks(at: self.port) < self.ownKnocks + count { await Task.yield() }
+        while !Task.isCancelled, try Self.knocks(at: self.port) < self.ownKnocks + count { await Task.yield() }
     }
 
     private static func knocks(at port: UInt16) throws -> Int {

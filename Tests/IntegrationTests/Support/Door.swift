@@ -50,5 +50,5 @@ final class Door: Sendable {
 
 /// Waits for what nobody reports, such as the end of an object's life. The suite's time limit ends a wait in vain.
 func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    while !Task.isCancelled, !condition() { await Task.yield() }
 }

@@ -455,7 +455,7 @@ extension HTTPServer.Limits {
 extension HTTPServer {
     /// Returns when nobody is connected any more.
     func becomesEmpty() async -> Bool {
-        while self.connectionCount > 0 { await Task.yield() }
+        while !Task.isCancelled, self.connectionCount > 0 { await Task.yield() }
         return true
     }
 }

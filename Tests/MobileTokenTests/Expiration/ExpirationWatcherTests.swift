@@ -18,7 +18,7 @@ import Testing
     }
 
     private func until(_ condition: () async -> Bool) async {
-        while await !condition() { await Task.yield() }
+        while !Task.isCancelled, await !condition() { await Task.yield() }
     }
 
     @Test func operationsAreReportedWhenTheyExpire() async {

@@ -220,7 +220,7 @@ import Testing
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
         }
-        while self.channel.pendingCount > 0 { await Task.yield() }
+        while !Task.isCancelled, self.channel.pendingCount > 0 { await Task.yield() }
         try await self.load("a")
         #expect(await self.service.list.operations.map(\.id) == ["a"])
     }

@@ -14,7 +14,7 @@ import Testing
 
     /// Waits for a condition that other tasks bring about.
     private func until(_ condition: () async -> Bool) async {
-        while await !condition() { await Task.yield() }
+        while !Task.isCancelled, await !condition() { await Task.yield() }
     }
 
     // MARK: Fetching

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func until(_ condition: () async -> Bool) async {
-        while await !condition() { await Task.yield() }
+        while !Task.isCancelled, await !condition() { await Task.yield() }
     }
 
     /// Answers the poll under way and waits until the service sleeps until the next one.

@@ -8,7 +8,7 @@ import Testing
     private let channel = ScriptedChannel()
 
     private func until(_ condition: () async -> Bool) async {
-        while await !condition() { await Task.yield() }
+        while !Task.isCancelled, await !condition() { await Task.yield() }
     }
 
     @Test(arguments: [PushService.Platform.apns, .fcm, .hms])

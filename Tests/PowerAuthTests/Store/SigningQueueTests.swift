@@ -15,7 +15,7 @@ struct SigningQueueTests {
             work()
             queue.leave("a")
         }
-        while queue.waiterCount(of: "a") < position { await Task.yield() }
+        while !Task.isCancelled, queue.waiterCount(of: "a") < position { await Task.yield() }
         return task
     }
 

@@ -17,7 +17,7 @@ final class Shared<Value: Sendable>: Sendable {
 
 /// Waits for a condition that other tasks bring about, and leaves them the processor meanwhile.
 func until(_ condition: () -> Bool) async {
-    while !condition() {
+    while !Task.isCancelled, !condition() {
         // The length of the pause is of no meaning: only the condition ends the wait.
         if (try? await Task.sleep(for: .microseconds(300))) == nil { await Task.yield() }
     }
