@@ -4,7 +4,7 @@ import MobileTokenEmulator
 import Testing
 
 /// The program as its users run it, against a development server over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct CommandLineTests {
+@Suite(.timeLimit(.minutes(4))) struct CommandLineTests {
     /// An emulator, and a home folder of its own that is removed at the end.
     private func withServer(_ body: (Emulator, CommandLineHome) async throws -> Void) async throws {
         let emulator = try await Emulator.start()

@@ -1,7 +1,7 @@
 import HTTPTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
     /// How far the exchange has come when the task is cancelled.
     enum Point: CaseIterable {
         case accepted, sendingBody, waiting, inHead, inBody, inChunk

@@ -1,7 +1,7 @@
 import HTTPTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ExchangeTests {
+@Suite(.timeLimit(.minutes(4))) struct ExchangeTests {
     @Test func aPostArrivesAsItWasWrittenAndTheAnswerComesBackWhole() async throws {
         let server = try ScriptedServer { connection in
             connection.readRequest()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPTransport
 
-@Suite(.timeLimit(.minutes(1))) struct LifecycleTests {
+@Suite(.timeLimit(.minutes(4))) struct LifecycleTests {
     @Test func shutdownEndsEveryPendingCall() async throws {
         let server = try ScriptedServer { $0.waitForClose() }
         defer { server.stop() }
@@ -63,7 +63,8 @@ import Testing
             engine = transport.engine
         }
         await server.waitFor(.clientClosed(connection: 0))
-        while !Task.isCancelled, engine != nil { await Task.yield() }  // the thread holds the engine for as long as it runs
+        // The thread holds the engine for as long as it runs.
+        while !Task.isCancelled, engine != nil { await Task.yield() }
     }
 
     @Test func connectionsAreClosedInPrograms() async throws {

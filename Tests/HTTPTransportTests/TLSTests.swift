@@ -2,7 +2,7 @@ import Foundation
 import HTTPTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+@Suite(.timeLimit(.minutes(4))) struct TLSTests {
     private func send(
         to server: TLSServer,
         _ change: (inout CurlTransport.TLS) -> Void

@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 
 /// Every call that asks the server, cancelled before and after each of its requests, and at random.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
     /// A new activation with its services, and what its calls are about.
     struct Device: Sendable {
         let emulator: Emulator

@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 
 /// Many tasks, many activations, and two owners of one store.
-@Suite(.timeLimit(.minutes(1))) struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(4))) struct ConcurrencyTests {
     @Test func aHundredTasksThatAskForTheListShareOneRequest() async throws {
         try await withEmulator { emulator in
             let (door, isHolding) = (Door(), Shared(false))

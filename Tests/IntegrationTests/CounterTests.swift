@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 
 /// Counters that are apart, and how they come together again.
-@Suite(.timeLimit(.minutes(1))) struct CounterTests {
+@Suite(.timeLimit(.minutes(4))) struct CounterTests {
     @Test(arguments: [1, 19, 20]) func aServerAheadIsFollowedByOneRefusedSignature(steps: UInt64) async throws {
         try await withDevice { emulator, activation, observer, _ in
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: steps)

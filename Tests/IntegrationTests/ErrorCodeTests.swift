@@ -6,7 +6,7 @@ import PowerAuth
 import Testing
 
 /// Every kind of error, brought about by what a server or a network can do, or by a call that makes no sense.
-@Suite(.timeLimit(.minutes(1))) struct ErrorCodeTests {
+@Suite(.timeLimit(.minutes(4))) struct ErrorCodeTests {
     /// A way to an error.
     struct Way: Sendable, CustomTestStringConvertible {
         let code: MobileTokenError.Code

@@ -4,7 +4,7 @@ import MobileTokenTesting
 import Testing
 
 /// What a reader of a service's streams is told while the server fails and recovers.
-@Suite(.timeLimit(.minutes(1))) struct EventsTests {
+@Suite(.timeLimit(.minutes(4))) struct EventsTests {
     @Test func aFailureIsToldBetweenTwoListsAndChangesNothing() async throws {
         try await withEmulator { emulator in
             let service = OperationsService(

@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 
 /// What a server can do wrong while its operations are polled.
-@Suite(.timeLimit(.minutes(1))) struct FailingServerTests {
+@Suite(.timeLimit(.minutes(4))) struct FailingServerTests {
     /// A fault, and what the SDK makes of it.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -138,7 +138,7 @@ import Testing
 }
 
 /// An approval whose request or answer is lost on the way.
-@Suite(.timeLimit(.minutes(1))) struct LostApprovalTests {
+@Suite(.timeLimit(.minutes(4))) struct LostApprovalTests {
     @Test func anApprovalWithoutAnswerIsReportedAsUnknownAndDoneOnce() async throws {
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)

@@ -5,7 +5,7 @@ import MobileTokenTesting
 import Testing
 
 /// What the server forgot is fetched anew, once.
-@Suite(.timeLimit(.minutes(1))) struct RenewalTests {
+@Suite(.timeLimit(.minutes(4))) struct RenewalTests {
     @Test func aTokenThatTheServerForgotIsRenewedOnce() async throws {
         try await withEmulator { emulator in
             let (observer, store) = (RecordingObserver(), InMemoryActivationStore())

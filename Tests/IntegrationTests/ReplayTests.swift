@@ -6,7 +6,7 @@ import MobileTokenTesting
 import Testing
 
 /// Requests of the SDK that come a second time, changed, or too late: refused, and the server's state is as it was.
-@Suite(.timeLimit(.minutes(1))) struct ReplayTests {
+@Suite(.timeLimit(.minutes(4))) struct ReplayTests {
     /// A kind of request, how to make one, and how a copy of it is refused.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -6,7 +6,7 @@ import Testing
 
 /// A device's life from its code to its removal. The store is closed and opened between the chapters, as a restart of the
 /// process would.
-@Suite(.timeLimit(.minutes(1))) struct WholeJobTests {
+@Suite(.timeLimit(.minutes(4))) struct WholeJobTests {
     @Test(arguments: ProtocolVersion.allCases)
     func aDeviceActivatesDecidesAndGoes(version: ProtocolVersion) async throws {
         let folder = try TemporaryFolder()

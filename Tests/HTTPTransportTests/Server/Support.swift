@@ -55,10 +55,27 @@ final class BlockedListener: Sendable {
     }
 
     private static func knocks(at port: UInt16) throws -> Int {
-        // The remote address and its port in hexadecimal, then state 02: SYN_SENT.
-        let remote = String(format: "0100007F:%04X 02", Int(port))
+        try KernelSockets.count(connectionsTo: port, state: .connecting)
+    }
+}
+
+/// The kernel's table of this process's connections.
+enum KernelSockets {
+    enum State: String {
+        case established = "01"
+        case connecting = "02"
+    }
+
+    static func count(connectionsTo port: UInt16, state: State) throws -> Int {
+        // The remote address and its port in hexadecimal, then the state.
+        let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/net/tcp"))
         let table = try file.readToEnd() ?? Data()
         return String(decoding: table, as: UTF8.self).split(separator: "\n").count { $0.contains(remote) }
+    }
+
+    /// Returns once the client's side of every connection to the port has learned that it is over.
+    static func waitUntilNothingIsConnected(to port: UInt16) async throws {
+        while !Task.isCancelled, try self.count(connectionsTo: port, state: .established) > 0 { await Task.yield() }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct DataFileTests {
+@Suite(.timeLimit(.minutes(4))) struct DataFileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("emulator-\(UUID())")
 
     private func configuration() throws -> Emulator.Configuration {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct EmulatorCloudTests {
+@Suite(.timeLimit(.minutes(4))) struct EmulatorCloudTests {
     @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {
         try await withRunningEmulator { emulator async throws in
             let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct EmulatorTests {
+@Suite(.timeLimit(.minutes(4))) struct EmulatorTests {
     @Test func itListensOnAFreeLoopbackPort() async throws {
         try await withRunningEmulator { emulator async throws in
             #expect(emulator.baseURL == "http://127.0.0.1:\(emulator.port)/enrollment-server")

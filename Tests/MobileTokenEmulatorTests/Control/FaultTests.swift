@@ -3,7 +3,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(4))) struct FaultTests {
     // MARK: Rules
 
     @Test(arguments: [

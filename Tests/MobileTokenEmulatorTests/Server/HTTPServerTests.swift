@@ -5,7 +5,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(4))) struct HTTPServerTests {
     /// Answers with what it got.
     private static func echo(_ request: ReceivedRequest) async -> ServerResponse {
         let text = "\(request.method) \(request.path)?\(request.rawQuery) \(request.header("x-test") ?? "-") "

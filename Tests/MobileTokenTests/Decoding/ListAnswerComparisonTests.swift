@@ -5,7 +5,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ListAnswerComparisonTests {
+@Suite(.timeLimit(.minutes(4))) struct ListAnswerComparisonTests {
     private func comparison(_ answer: String) throws -> ListAnswerComparison {
         try OperationList.read([UInt8](answer)).1
     }

@@ -5,7 +5,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OperationListTests {
+@Suite(.timeLimit(.minutes(4))) struct OperationListTests {
     @Test func readsAListWithTheServersTime() throws {
         let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, ServerJSON.operation]))
         #expect(list.operations.count == 2)

@@ -3,7 +3,7 @@ import MobileToken
 import MobileTokenTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ExpirationWatcherTests {
+@Suite(.timeLimit(.minutes(4))) struct ExpirationWatcherTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
 

@@ -4,7 +4,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct InboxServiceTests {
+@Suite(.timeLimit(.minutes(4))) struct InboxServiceTests {
     private static func message(_ id: Int, body: String? = nil) -> JSONValue {
         [
             "id": .string("\(id)"), "type": "text", "subject": "Subject", "summary": "Summary", "read": false,

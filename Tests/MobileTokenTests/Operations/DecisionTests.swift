@@ -4,7 +4,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DecisionTests {
+@Suite(.timeLimit(.minutes(4))) struct DecisionTests {
     private static let password = Authentication.possession(password: "1234")
     private static let biometryKey = Authentication.possession(biometryKey: SecretBytes(count: 16) { _ in })
 

@@ -5,7 +5,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OperationsServiceTests {
+@Suite(.timeLimit(.minutes(4))) struct OperationsServiceTests {
     private let channel = ScriptedChannel()
 
     private func makeService(_ channel: ScriptedChannel? = nil) -> OperationsService {

@@ -4,7 +4,7 @@ import PowerAuth
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PollingTests {
+@Suite(.timeLimit(.minutes(4))) struct PollingTests {
     private let clock = ManualClock()
     private let channel = ScriptedChannel()
 

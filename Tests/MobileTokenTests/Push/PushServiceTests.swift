@@ -4,7 +4,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PushServiceTests {
+@Suite(.timeLimit(.minutes(4))) struct PushServiceTests {
     private let channel = ScriptedChannel()
 
     private func until(_ condition: () async -> Bool) async {

@@ -8,7 +8,7 @@ import Testing
 @testable import PowerAuth
 
 /// What an activation is asked for with, and what comes of it.
-@Suite(.timeLimit(.minutes(1))) struct ActivationRequestTests {
+@Suite(.timeLimit(.minutes(4))) struct ActivationRequestTests {
     private let password = SecretBytes(utf8: Fixture.password)
 
     private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {

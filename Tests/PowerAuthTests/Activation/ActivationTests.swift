@@ -5,7 +5,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ActivationTests {
+@Suite(.timeLimit(.minutes(4))) struct ActivationTests {
     @Test(arguments: ProtocolVersion.allCases) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
         async throws
     {

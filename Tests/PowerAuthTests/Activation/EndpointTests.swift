@@ -5,7 +5,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+@Suite(.timeLimit(.minutes(4))) struct EndpointTests {
     struct Note: Codable, Sendable, Equatable { var text: String }
     struct Echo: Codable, Sendable, Equatable { var echo: Note }
     struct Done: Decodable, Sendable { var done: Bool }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(1))) struct TemporaryKeyTests {
+@Suite(.timeLimit(.minutes(4))) struct TemporaryKeyTests {
     private let clock = ManualClock()
     private let elapsed = Shared(0.0)
 

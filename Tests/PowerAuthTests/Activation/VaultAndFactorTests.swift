@@ -6,7 +6,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(1))) struct VaultAndFactorTests {
+@Suite(.timeLimit(.minutes(4))) struct VaultAndFactorTests {
     private let password = SecretBytes(utf8: Fixture.password)
     private let key = SecretBytes(copying: Array(0..<16))
 

@@ -5,7 +5,7 @@ import PowerAuth
 import PowerAuthCrypto
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SealingKeyTests {
     private let folder: TemporaryFolder
     private let path: String

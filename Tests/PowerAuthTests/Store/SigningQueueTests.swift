@@ -3,7 +3,7 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SigningQueueTests {
     private let queue = SigningQueue()
 

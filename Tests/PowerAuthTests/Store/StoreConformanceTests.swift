@@ -2,7 +2,7 @@ import MobileTokenTesting
 import PowerAuth
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct StoreConformanceTests {
     @Test(arguments: ActivationStoreConformance.allCases)
     func theStoreInMemoryConforms(to requirement: ActivationStoreConformance) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import PowerAuth
 
 /// What goes wrong around a store: each fault has a name, and leaves what was stored as it was.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct StoreFaultTests {
     private let folder: TemporaryFolder
     private let path: String
