@@ -19,6 +19,9 @@ extension Emulator {
             public let activationCode: String
             /// The content of the QR code, `CODE#SIGNATURE`.
             public let activationQRCode: String
+
+            /// The QR code for a terminal, where a phone can scan it.
+            package var terminalQRCode: String? { QRCode(self.activationQRCode)?.terminalText }
         }
 
         /// An operation as the control API shows it.

@@ -46,4 +46,24 @@ struct QRCode {
         let headers = [(name: "Content-Type", value: "image/svg+xml"), (name: "Cache-Control", value: "no-store")]
         return ServerResponse(status: 200, headers: headers, body: .bytes(Array(code.svg.utf8)))
     }
+
+    /// Two rows a line of half blocks, dark on light whatever the terminal's colours are.
+    var terminalText: String {
+        func isDark(_ row: Int, _ column: Int) -> Bool {
+            let range = 0..<self.width
+            return range.contains(row) && range.contains(column) && self.modules[row * self.width + column]
+        }
+        // Scanners need four light modules on every side.
+        return stride(from: -4, to: self.width + 4, by: 2).map { row in
+            let line = (-4..<self.width + 4).map { column in
+                switch (isDark(row, column), isDark(row + 1, column)) {
+                case (true, true): "█"
+                case (true, false): "▀"
+                case (false, true): "▄"
+                case (false, false): " "
+                }
+            }
+            return "\u{1B}[30;107m" + line.joined() + "\u{1B}[0m"
+        }.joined(separator: "\n")
+    }
 }

@@ -25,11 +25,19 @@ enum EmulatorCommands {
             It speaks the protocol strictly, keeps its state in memory, and is for development only. With --json the first
             line on standard output, once it accepts connections, says how to reach it.
             """,
-        options: options
+        options: options + [.init("register", "USER", "register a device for a user, and show its activation code")]
     ) { invocation in
         let emulator = try await start(invocation)
         let output = Output(isJSON: invocation.has("json"))
         output.result(document(emulator), text: description(emulator))
+        if let user = invocation["register"] {
+            let registration = try await emulator.cloud.register(userID: user)
+            output.result(
+                ["userId": .string(user), "activationCode": .string(registration.activationQRCode)],
+                text: "  activation code    \(registration.activationCode), for \(user)"
+            )
+            if !output.isJSON, Output.isTerminal, let code = registration.terminalQRCode { Output.line(code) }
+        }
         await untilCancelled()
         try await stop(emulator, invocation)
         return .done
@@ -75,6 +83,7 @@ enum EmulatorCommands {
             }
             configuration.initialState = state
         }
+        raiseDescriptorLimit()
         return try await Emulator.start(configuration: configuration)
     }
 
