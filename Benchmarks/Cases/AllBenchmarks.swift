@@ -1,2 +1,4 @@
 /// Every case. One that is added here is measured, listed, drawn and reported.
-let allBenchmarks: [Benchmark] = protocolBenchmarks + listBenchmarks + transportBenchmarks
+let allBenchmarks: [Benchmark] =
+    protocolBenchmarks + listBenchmarks + transportBenchmarks
+    + approvalBenchmarks
