@@ -140,10 +140,15 @@ extension UserOperation: Hashable {
         guard one.proximityCheck == other.proximityCheck, one.mobileTokenData == other.mobileTokenData else {
             return false
         }
-        // Servers write an unchanged operation with the same bytes again, so this decides almost always.
+        // An unchanged operation is read once, or has the same bytes again, so this decides almost always.
         if one.storage === other.storage || one.json.hasSameBytes(as: other.json) { return true }
         guard one.id == other.id, let members = one.serverMembers else { return false }
         return members == other.serverMembers
+    }
+
+    /// Whether both have the same identifier; quick when they are copies of one another.
+    func isIdentified(as other: Self) -> Bool {
+        self.storage === other.storage || self.id == other.id
     }
 
     /// Hashes the identity alone: lists rarely have two states of one operation.
