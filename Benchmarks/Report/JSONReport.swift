@@ -17,6 +17,7 @@ struct JSONReport: Encodable {
         }
 
         let name: String
+        let detail: String?
         let unit: String
         let median: Double
         let spread: Double
@@ -40,6 +41,7 @@ struct JSONReport: Encodable {
         self.cases = rows.map { row in
             Entry(
                 name: row.name,
+                detail: row.detail,
                 unit: row.unit.rawValue,
                 median: row.figure.median,
                 spread: row.figure.spread,

@@ -26,7 +26,7 @@ struct Table {
             let goal = index < row.goals.count ? row.goals[index] : nil
             let isFirst = index == 0
             return [
-                isFirst ? row.name : "",
+                isFirst ? row.title : "",
                 isFirst ? "\(row.figure.median.grouped) \(row.unit.rawValue)" : "",
                 baseline.map { "\($0.figure.median.grouped) \(row.unit.rawValue)" } ?? "",
                 baseline?.name ?? "",
