@@ -19,7 +19,7 @@ package struct OperationListDifference {
         var oldIndex = 0
         var newIndex = 0
         while oldIndex < old.count, newIndex < new.count {
-            if old[oldIndex].isIdentified(as: new[newIndex]) {
+            if old[oldIndex].identity == new[newIndex].identity {
                 self.compare(old[oldIndex], new[newIndex])
                 oldIndex += 1
                 newIndex += 1
@@ -40,17 +40,17 @@ package struct OperationListDifference {
             return
         }
         var moved = Dictionary(
-            oldLeftovers.map { (old[$0].id, $0) },
+            oldLeftovers.map { (old[$0].identity, $0) },
             uniquingKeysWith: { first, _ in first }
         )
         for index in newLeftovers {
-            if let from = moved.removeValue(forKey: new[index].id) {
+            if let from = moved.removeValue(forKey: new[index].identity) {
                 self.compare(old[from], new[index])
             } else {
                 self.added.append(new[index])
             }
         }
-        self.removed = moved.isEmpty ? [] : oldLeftovers.filter { moved[old[$0].id] == $0 }.map { old[$0] }
+        self.removed = moved.isEmpty ? [] : oldLeftovers.filter { moved[old[$0].identity] == $0 }.map { old[$0] }
     }
 
     private mutating func compare(_ old: UserOperation, _ new: UserOperation) {
@@ -68,11 +68,11 @@ package struct OperationListDifference {
         var distance = 1
         while searches > 0, distance < old.count || distance < new.count {
             searches -= 3
-            let laterOld = distance < old.count ? old[old.startIndex + distance] : nil
-            let laterNew = distance < new.count ? new[new.startIndex + distance] : nil
-            if let laterOld, laterOld.isIdentified(as: new[new.startIndex]) { return (distance, 0) }
-            if let laterNew, laterNew.isIdentified(as: old[old.startIndex]) { return (0, distance) }
-            if let laterOld, let laterNew, laterOld.isIdentified(as: laterNew) { return (distance, distance) }
+            let laterOld = distance < old.count ? old[old.startIndex + distance].identity : nil
+            let laterNew = distance < new.count ? new[new.startIndex + distance].identity : nil
+            if let laterOld, laterOld == new[new.startIndex].identity { return (distance, 0) }
+            if let laterNew, laterNew == old[old.startIndex].identity { return (0, distance) }
+            if let laterOld, let laterNew, laterOld == laterNew { return (distance, distance) }
             distance += 1
         }
         return nil
