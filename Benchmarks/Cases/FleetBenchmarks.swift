@@ -55,7 +55,7 @@ private final class Fleet: Sendable {
         try await Task.sleep(for: Self.interval * 1.1)
         try check(self.lags.polled == count)
         let serviceBytes = (CAllocations_bytes_in_use() - self.bytesBefore) / count
-        let threads = Self.threadCount - self.threadsBefore
+        let threads = max(0, Self.threadCount - self.threadsBefore)
         _ = self.lags.take()
         let start = Self.processorNanoseconds
         try await Task.sleep(for: Self.interval * intervals)

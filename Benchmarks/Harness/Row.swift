@@ -76,6 +76,8 @@ struct Row: Sendable {
         let figure: Figure
         /// Of this process, per operation, in nanoseconds: on a busy machine it says more than the time that passes.
         var processorTime: Double?
+        /// Per operation.
+        var allocations: Double?
     }
 
     let name: String

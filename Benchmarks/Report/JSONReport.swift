@@ -8,6 +8,7 @@ struct JSONReport: Encodable {
             let median: Double
             let ratio: Double
             let processorNanoseconds: Double?
+            let allocations: Double?
             let samples: [Double]
         }
 
@@ -53,6 +54,7 @@ struct JSONReport: Encodable {
                         median: $0.figure.median,
                         ratio: row.ratio(to: $0),
                         processorNanoseconds: $0.processorTime,
+                        allocations: $0.allocations,
                         samples: $0.figure.samples
                     )
                 },

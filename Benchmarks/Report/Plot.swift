@@ -8,7 +8,7 @@ struct Plot {
     }
 
     private static let width = 900.0
-    private static let labelWidth = 250.0
+    private static let labelWidth = 270.0
     private static let barHeight = 14.0
     private static let ours = "#2b6cb0"
     private static let theirs = "#a0aec0"
@@ -23,9 +23,18 @@ struct Plot {
         for row in self.rows where row.size == nil {
             parts += Self.bars(of: row, at: &y)
         }
-        for panel in self.panels {
-            parts += panel.drawn(at: &y)
+        let panels = self.panels
+        if !panels.isEmpty {
+            parts.append(
+                Self.text(
+                    "By the number of services: what does not rise grows no faster than they do",
+                    x: 16,
+                    y: y + 14
+                )
+            )
+            y += 24
         }
+        for panel in panels { parts += panel.drawn(at: &y) }
         return """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Self.width) \(y + 10)" \
             font-family="sans-serif" font-size="11">
