@@ -25,9 +25,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try plaintext.withBytes { (plaintext) throws(CryptoError) in
-            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: true, to: plaintext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -41,9 +39,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try plaintext.withUnsafeBytes { (plaintext) throws(CryptoError) in
-            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: true, to: plaintext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -58,9 +54,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try ciphertext.withBytes { (ciphertext) throws(CryptoError) in
-            try Self.array(capacity: ciphertext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: false, ciphertext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: false, to: ciphertext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -171,18 +165,27 @@ package enum AES128CBC {
         require(status, "EVP_CipherInit_ex2")
     }
 
-    private static func array(
-        capacity: Int,
-        _ fill: (UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int
+    private static func applied(
+        encrypting: Bool,
+        to input: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        iv: [UInt8],
+        padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         var outcome: Result<Int, CryptoError> = .success(0)
-        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            let buffer = UnsafeMutableRawBufferPointer(buffer)
+        let bytes = [UInt8](unsafeUninitializedCapacity: input.count + Self.blockByteCount) { buffer, count in
+            let output = UnsafeMutableRawBufferPointer(buffer)
             do throws(CryptoError) {
-                count = try fill(buffer)
-                outcome = .success(count)
+                count = try Self.apply(
+                    encrypting: encrypting,
+                    input,
+                    key: key,
+                    iv: iv,
+                    padding: padding,
+                    into: output
+                )
             } catch {
-                OPENSSL_cleanse(buffer.baseAddress, buffer.count)  // half a decrypted text
+                output.wipe()  // half a decrypted text
                 outcome = .failure(error)
             }
         }
