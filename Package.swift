@@ -56,8 +56,8 @@ let package = Package(
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
-        // What tests start beside themselves.
-        .target(name: "ChildProcesses", path: "Tests/ChildProcesses"),
+        // What the tests of several targets share.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
@@ -75,12 +75,12 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
         ),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "ChildProcesses"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
-                "MobileTokenEmulator", "ChildProcesses", "StoreExerciser",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser",
             ]
         ),
         .testTarget(
@@ -98,12 +98,12 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "ChildProcesses", "StoreExerciser",
+                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
             ]
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["MobileTokenEmulator", "HTTPTransport", "ChildProcesses"]
+            dependencies: ["MobileTokenEmulator", "HTTPTransport", "TestSupport"]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,4 @@
-import ChildProcesses
+import TestSupport
 import Foundation
 
 /// The built `mobile-token` program, run as a process of its own.

@@ -1,4 +1,4 @@
-import ChildProcesses
+import TestSupport
 import Foundation
 import MobileToken
 import MobileTokenEmulator
@@ -95,7 +95,7 @@ private struct Device {
     static func with(_ body: (Device) async throws -> Void) async throws {
         try await withEmulator { emulator in
             let folder = try TemporaryFolder()
-            let store = SQLiteActivationStore(path: folder.path + "/store.sqlite")
+            let store = SQLiteActivationStore(path: folder.file("store.sqlite"))
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let record = try #require(try await store.record(of: activation.activationID))
@@ -122,7 +122,7 @@ private struct Device {
         try ChildProcess(
             ChildProcess.besideTests("StoreExerciser"),
             [
-                "action=sign", "store=\(self.folder.path)/store.sqlite", "activation=\(self.activationID)",
+                "action=sign", "store=\(self.folder.file("store.sqlite"))", "activation=\(self.activationID)",
                 "password=\(password)", "url=\(self.emulator.baseURL)",
                 "sdk-configuration=\(self.emulator.sdkConfiguration)",
             ] + settings
@@ -172,7 +172,7 @@ private struct Device {
 
     /// Signs, and expects the server to agree and to have nothing against the activation, of which only the counter moved.
     func expectInStep() async throws {
-        let store = SQLiteActivationStore(path: self.folder.path + "/store.sqlite")
+        let store = SQLiteActivationStore(path: self.folder.file("store.sqlite"))
         let client = try self.emulator.makeClient { $0.store = store }
         let activation = try await client.activation(id: self.activationID)
         let position = await self.emulator.journalPosition

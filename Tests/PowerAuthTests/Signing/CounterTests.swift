@@ -134,7 +134,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask { try await activation.approve("\(number)") }
-                await until { activation.gate.isBusy && activation.gate.waitingCount == number }
+                await until { activation.isSigning && activation.waitingSignatureCount == number }
             }
             hold.set(false)
             try await group.waitForAll()

@@ -1,4 +1,4 @@
-import ChildProcesses
+import TestSupport
 
 /// A `StoreExerciser` that runs beside the test.
 enum Exerciser {

@@ -1,4 +1,4 @@
-import ChildProcesses
+import TestSupport
 import Foundation
 import MobileTokenTesting
 import PowerAuth
