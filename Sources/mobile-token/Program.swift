@@ -13,6 +13,7 @@ enum Program {
         ]
 
     static func main() async {
+        Output.fillClosedDescriptors()
         let words = Array(CommandLine.arguments.dropFirst())
         let work = Task { await Self.run(words) }
         let signals = TerminationSignals { work.cancel() }

@@ -21,7 +21,11 @@ import Testing
         await emulator.stop()
     }
 
-    private func activate(_ emulator: Emulator, _ home: CommandLineHome) async throws -> String {
+    private func activate(
+        _ emulator: Emulator,
+        _ home: CommandLineHome,
+        version: String = "3.3"
+    ) async throws -> String {
         let registration = try await emulator.cloud.register(userID: "alice")
         let outcome = try await Program.run(
             "activate",
@@ -30,6 +34,8 @@ import Testing
             emulator.baseURL,
             "--sdk-configuration",
             emulator.sdkConfiguration,
+            "--protocol",
+            version,
             "--password-stdin",
             home: home.url,
             input: "1234\n"
@@ -120,8 +126,83 @@ import Testing
             #expect(created.status == 200)
             let list = try await Program.run("list", "--json", home: home.url)
             #expect(try JSONValue(parsing: list.output).array?.count == 1)
-            #expect(list.errors.contains("not read: responseObject[0].formData.attributes[0]"), "\(list.errors)")
+            let complaint = "not read: responseObject[0].formData.attributes[0]"
+            #expect(list.errors.contains(complaint), "\(list.errors)")
+
+            let watch = try Program.start(["watch"], home: home.url)
+            #expect(await watch.nextErrorLine()?.contains(complaint) == true)
+            watch.send(signal: SIGTERM)
+            #expect(await watch.outcome().exitCode == 130)
         }
+    }
+
+    @Test(arguments: ["3.1", "3.2", "3.3"]) func anActivationSpeaksTheVersionItWasMadeWith(version: String) async throws
+    {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home, version: version)
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let approve = try await Program.run(
+                "approve",
+                operation.id,
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            #expect(approve.exitCode == 0, "\(approve.errors)")
+            for name in ["x-powerauth-authorization", "x-powerauth-token", "x-powerauth-encryption"] {
+                let headers = await emulator.journal().flatMap(\.headers).filter { $0.name.lowercased() == name }
+                #expect(!headers.isEmpty)
+                #expect(headers.allSatisfy { $0.value.contains(#"version="\#(version)""#) }, "\(name)")
+            }
+        }
+    }
+
+    @Test(arguments: [(19, 0, "movedForward(19)"), (20, 1, "rolledBack")])
+    func aCounterBeyondRepairIsAnExitCode(steps: Int, exitCode: Int32, result: String) async throws {
+        try await self.withServer { emulator, home in
+            let id = try await self.activate(emulator, home)
+            try await emulator.advanceCounter(ofActivation: id, by: UInt64(steps))
+            let counter = try await Program.run("counter", "--json", home: home.url)
+            #expect(counter.exitCode == exitCode, "\(counter.errors)")
+            #expect(try JSONValue(parsing: counter.output)["result"]?.string == result)
+            let history = try await Program.run("history", "--password-stdin", home: home.url, input: "1234\n")
+            #expect(history.exitCode == exitCode, "\(history.errors)")
+        }
+    }
+
+    @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+    func outputThatCannotBeWrittenIsAFailure(redirection: String, reason: String) async throws {
+        let program = try ChildProcess.besideTests("mobile-token")
+        let outcome = try await ChildProcess.run("sh", ["-c", "'\(program)' --help \(redirection)"])
+        #expect(outcome.exitCode == 5)
+        #expect(outcome.errors == "mobile-token: cannot write the output: \(reason)\n")
+    }
+
+    @Test func aDamagedStoreIsTroubleOnThisMachine() async throws {
+        try await self.withServer { emulator, home in
+            _ = try await self.activate(emulator, home)
+            let store = home.url.appending(path: "default/activations.sqlite")
+            try Data(repeating: 0x5A, count: 8192).write(to: store)
+            let counter = try await Program.run("counter", home: home.url)
+            #expect(counter.exitCode == 5)
+            #expect(counter.errors.contains("storeCorrupted"), "\(counter.errors)")
+        }
+    }
+
+    @Test func profilesAreKeptBelowTheHomeOfTheEnvironment() async throws {
+        let home = try CommandLineHome()
+        _ = try await Program.run(
+            "status",
+            "--url",
+            "http://127.0.0.1:1",
+            "--sdk-configuration",
+            "x",
+            home: home.url,
+            environment: ["MOBILE_TOKEN_HOME": ""]
+        )
+        let folder = home.url.appending(path: ".local/share/mobile-token/default").path
+        #expect(FileManager.default.fileExists(atPath: folder))
+        home.remove()
     }
 
     @Test func changesArriveLineByLine() async throws {
@@ -245,6 +326,8 @@ import Testing
         (["list", "--timeout"], "--timeout needs a value"),
         (["list", "--timeout", "soon"], "--timeout takes seconds"),
         (["approve", "1", "--password", "1234"], "unknown option --password"),
+        (["activate", "CODE", "--protocol", "2.1"], "--protocol takes one of: 3.1, 3.2, 3.3"),
+        (["activate", "CODE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"], "sdkConfiguration"),
     ])
     func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
         let home = try CommandLineHome()

@@ -24,6 +24,7 @@ package final class ChildProcess: Sendable {
     private let identity: Identity
     private let input: Mutex<FileHandle?>
     private let outputLines: AsyncStream<String>
+    private let errorLines: AsyncStream<String>
     private let end: Task<Outcome, Never>
 
     /// Starts a program.
@@ -48,11 +49,13 @@ package final class ChildProcess: Sendable {
         for end in [input.reading, output.writing, errors.writing] { try end.close() }
 
         let (lines, line) = AsyncStream.makeStream(of: String.self)
+        let (complaints, complaint) = AsyncStream.makeStream(of: String.self)
         self.outputLines = lines
+        self.errorLines = complaints
         self.input = Mutex(input.writing)
         self.end = Task { [identity] in
             async let written = Self.read(output.reading, line)
-            async let complaints = Self.read(errors.reading)
+            async let complaints = Self.read(errors.reading, complaint)
             return Outcome(
                 outputBytes: await written,
                 errors: String(decoding: await complaints, as: UTF8.self),
@@ -94,6 +97,11 @@ package final class ChildProcess: Sendable {
     /// The next line of its standard output; `nil` when the output ends first.
     package func nextLine() async -> String? {
         await self.outputLines.first { _ in true }
+    }
+
+    /// The next line of its standard error; `nil` when that ends first.
+    package func nextErrorLine() async -> String? {
+        await self.errorLines.first { _ in true }
     }
 
     /// Closes its standard input and waits for its end. A test that is cancelled kills it.
@@ -202,7 +210,7 @@ extension ChildProcess {
     }
 
     /// Reads a pipe to its end, and closes it; hands out the lines as they come.
-    private static func read(_ pipe: FileHandle, _ line: AsyncStream<String>.Continuation? = nil) async -> [UInt8] {
+    private static func read(_ pipe: FileHandle, _ line: AsyncStream<String>.Continuation) async -> [UInt8] {
         await self.onThread {
             var all: [UInt8] = []
             var lineStart = 0
@@ -213,12 +221,12 @@ extension ChildProcess {
                 guard count > 0 else { break }
                 all += buffer[..<count]
                 while let newline = all[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
-                    line?.yield(String(decoding: all[lineStart..<newline], as: UTF8.self))
+                    line.yield(String(decoding: all[lineStart..<newline], as: UTF8.self))
                     lineStart = newline + 1
                 }
             }
             try? pipe.close()
-            line?.finish()
+            line.finish()
             return all
         }
     }

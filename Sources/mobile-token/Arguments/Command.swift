@@ -68,6 +68,7 @@ struct ExitCode: Sendable, Hashable {
     static let usage = Self(rawValue: 2)
     static let network = Self(rawValue: 3)
     static let notFound = Self(rawValue: 4)
+    static let local = Self(rawValue: 5)
     static let interrupted = Self(rawValue: 130)
 }
 

@@ -13,7 +13,7 @@ enum HelpPage {
         \(self.table(common.map(self.row)))
 
         Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
-        130 interrupted. 'mobile-token COMMAND --help' tells more about a command.
+        5 trouble on this machine (the store, the output), 130 interrupted. 'mobile-token COMMAND --help' tells more about a command.
         """
     }
 

@@ -14,10 +14,11 @@ enum ActivationCommands {
         options: PasswordSource.options + [
             .init("name", "TEXT", "what the server's side calls this device (default: mobile-token)"),
             .init("otp", "CODE", "the one-time password that some servers ask for"),
+            .init("protocol", "VERSION", "3.1, 3.2 or 3.3 (default: 3.3); the activation keeps to it"),
             .init("replace", nil, "forget the profile's present activation"),
         ]
     ) { invocation in
-        let session = try Session(invocation)
+        let session = try Session(invocation, version: Self.version(invocation))
         guard !session.hasActivation || invocation.has("replace") else {
             throw UsageError(
                 message: "this profile has an activation; use --replace, or another --profile",
@@ -40,6 +41,15 @@ enum ActivationCommands {
             text: "Activated \(activation.activationID), fingerprint \(activation.fingerprint)."
         )
         return .done
+    }
+
+    private static func version(_ invocation: Invocation) throws -> ProtocolVersion {
+        guard let name = invocation["protocol"] else { return .v3_3 }
+        guard let version = ProtocolVersion(rawValue: name) else {
+            let names = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError(message: "--protocol takes one of: \(names)", command: invocation.command)
+        }
+        return version
     }
 
     static let status = Command(
@@ -65,7 +75,10 @@ enum ActivationCommands {
     static let counter = Command(
         "counter",
         summary: "Show how far the server's counter and this one are apart.",
-        discussion: "A counter that is behind is moved forward; one that cannot be reached any more is a deadlock."
+        discussion: """
+            A counter that is behind is moved forward, and one that is far ahead lets the server catch up. When no signature
+            can be accepted any more (deadlock, rolledBack) the exit code is 1, and the activation must be replaced.
+            """
     ) { invocation in
         let session = try Session(invocation)
         let counter = try await session.activation().status().counter
@@ -77,7 +90,7 @@ enum ActivationCommands {
             ],
             text: "\(counter.result): distance \(counter.distance), window \(counter.window)"
         )
-        return .done
+        return counter.canSign ? .done : .refused
     }
 
     static let changePassword = Command(

@@ -17,32 +17,34 @@ enum OperationCommands {
         let service = try await session.operations()
         let operations = try await service.operations()
         session.output.result(.array(operations.map(\.document)), text: operations.table)
-        Self.note(try await service.lastFetchResult?.get().issues ?? [])
+        Output.note(try await service.lastFetchResult?.get().issues ?? [])
         return .done
-    }
-
-    private static func note(_ issues: [DecodingIssue]) {
-        for issue in issues { Output.note(TextTable.printable("mobile-token: not read: \(issue)")) }
     }
 
     static let watch = Command(
         "watch",
         summary: "Follow the list of operations until interrupted.",
-        discussion: "On a terminal the list is redrawn; in a pipe, or with --json, each change is a line.",
+        discussion: """
+            On a terminal the list is redrawn; in a pipe, or with --json, each change is a line. What cannot be read of the
+            server's answer is named below the list, or on standard error.
+            """,
         options: [.init("interval", "SECONDS", "how often to ask, 5 at least (default: 7)")]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
         let interval = try invocation.seconds("interval") ?? .seconds(7)
-        let view = WatchView(output: session.output)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.poll(every: interval) }
             group.addTask {
+                var view = WatchView(output: session.output)
                 for await event in service.events() {
                     switch event {
                     case .changed(let change): view.show(change)
                     case .failed(let error): view.show(error)
-                    default: break
+                    case .loading(true): break
+                    case .loading(false):
+                        // Nothing changes when all that is new cannot be read, so the end of each fetch is the moment.
+                        if case .success(let list) = await service.lastFetchResult { view.show(list.issues) }
                     }
                 }
             }
@@ -117,7 +119,7 @@ enum OperationCommands {
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         let list = try await service.history(with: .possession(password: password))
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
-        Self.note(list.issues)
+        Output.note(list.issues)
         return .done
     }
 

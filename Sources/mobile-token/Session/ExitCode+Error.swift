@@ -7,6 +7,10 @@ extension ExitCode {
         case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
         case .unknownActivation: self = .notFound
         case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage: self = .usage
+        case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
+            .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
+            .cryptographyFailed:
+            self = .local
         default: self = .refused
         }
     }

@@ -33,7 +33,9 @@ struct ProfileFolder: Sendable {
         if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
             return URL(filePath: path).appending(path: "mobile-token", directoryHint: .isDirectory)
         }
-        return URL.homeDirectory.appending(path: ".local/share/mobile-token", directoryHint: .isDirectory)
+        // `URL.homeDirectory` is the one in the password file, whatever the environment says.
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) } ?? .homeDirectory
+        return home.appending(path: ".local/share/mobile-token", directoryHint: .isDirectory)
     }
 
     private var file: URL { self.url.appending(path: "profile.json") }

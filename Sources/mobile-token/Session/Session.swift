@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MobileToken
+internal import PowerAuthProtocol
 
 /// What every command that talks to a server starts from: the profile's client, and where results go.
 struct Session: Sendable {
@@ -25,7 +26,9 @@ struct Session: Sendable {
     /// Opens the profile that the options name.
     ///
     /// Server and configuration come from the options, else from the profile.
-    init(_ invocation: Invocation) throws {
+    ///
+    /// - Parameter version: What a new activation speaks.
+    init(_ invocation: Invocation, version: ProtocolVersion = .v3_3) throws {
         let folder = try ProfileFolder(invocation)
         let stored = try folder.load()
         guard let url = invocation["url"] ?? stored?.url else {
@@ -40,6 +43,7 @@ struct Session: Sendable {
         try folder.create()
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = try CurlTransport(configuration: Self.transport(invocation))
+        configuration.version = version
         configuration.store = SQLiteActivationStore(path: folder.database)
         self.client = try MobileTokenClient(
             baseURL: url,

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import PowerAuthProtocol
 
 /// Where a command's results go: text for people, or JSON documents for programs.
@@ -14,13 +15,47 @@ struct Output: Sendable {
         Self.line(self.isJSON ? String(decoding: document().serialized(), as: UTF8.self) : text())
     }
 
-    /// Writes a line to standard output, whole and at once.
+    /// Writes a line to standard output, whole and at once. A result that cannot be written ends the program.
     static func line(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        let failure = self.write(text, to: STDOUT_FILENO)
+        guard failure != 0 else { return }
+        // Who closed the pipe has seen enough.
+        if failure != EPIPE {
+            self.note("mobile-token: cannot write the output: \(String(cString: strerror(failure)))")
+        }
+        exit(ExitCode.local.rawValue)
     }
 
     /// Writes a line for people to standard error.
     static func note(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        _ = self.write(text, to: STDERR_FILENO)
+    }
+
+    /// Returns the system's error, or 0.
+    private static func write(_ text: String, to descriptor: CInt) -> CInt {
+        var rest = Array((text + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count < 0 else {
+                rest = rest.dropFirst(count)
+                continue
+            }
+            if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+
+    /// Takes the place of standard descriptors that are closed, which the next file or connection would have otherwise:
+    /// what is meant for people would be written there.
+    static func fillClosedDescriptors() {
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+            // Results must not vanish without an error, so nothing can be written to what stands for standard output.
+            _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
     }
 }

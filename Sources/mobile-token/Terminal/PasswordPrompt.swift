@@ -1,5 +1,6 @@
 internal import Foundation
 internal import MobileToken
+internal import Synchronization
 
 /// Reads passwords: from a file, from standard input, or from the terminal without showing them.
 struct PasswordSource: Sendable {
@@ -13,7 +14,7 @@ struct PasswordSource: Sendable {
 
     /// The options by which a command takes a password.
     static let options = [
-        Command.Option("password-file", "FILE", "read the password from a file; its first line counts"),
+        Command.Option("password-file", "FILE", "read the password from a file, or /dev/fd/N; its first line counts"),
         Command.Option("password-stdin", nil, "read the password from standard input; its first line counts"),
     ]
 
@@ -70,15 +71,30 @@ struct PasswordSource: Sendable {
         }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        // With ISIG off, an interrupt arrives as a byte: the echo is on again before the process ends.
+        // With ISIG off, an interrupt arrives as a byte, which ends the line as a line break does.
+        let interrupt: UInt8 = 3
         hidden.c_lflag &= ~tcflag_t(ISIG)
+        withUnsafeMutableBytes(of: &hidden.c_cc) { $0[Int(VEOL)] = interrupt }
+        Self.hiding.withLock { $0 = shown }
         tcsetattr(terminal, TCSAFLUSH, &hidden)
         defer {
-            tcsetattr(terminal, TCSAFLUSH, &shown)
+            Self.showAgain()
             Self.write("\n", to: terminal)
         }
         Self.write(prompt, to: terminal)
-        return try Self.firstLine(of: terminal, interruptByte: 3)
+        return try Self.firstLine(of: terminal, interruptByte: interrupt)
+    }
+
+    /// How the terminal was before it hid what is typed.
+    private static let hiding = Mutex<termios?>(nil)
+
+    /// Lets the terminal show what is typed, if a prompt has hidden it. For before the process ends.
+    static func showAgain() {
+        guard var shown = self.hiding.withLock({ $0.take() }) else { return }
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else { return }
+        tcsetattr(terminal, TCSAFLUSH, &shown)
+        close(terminal)
     }
 
     private static func write(_ text: String, to descriptor: CInt) {
@@ -93,11 +109,15 @@ struct PasswordSource: Sendable {
         let limit = 1024
         var count = 0
         var isInterrupted = false
+        var failure: CInt = 0
         let buffer = SecretBytes(count: limit) { bytes in
             var byte: UInt8 = 0
             while count < limit {
                 let got = Glibc.read(descriptor, &byte, 1)
-                if got < 0, errno == EINTR { continue }
+                if got < 0 {
+                    if errno == EINTR { continue }
+                    failure = errno
+                }
                 guard got == 1, byte != UInt8(ascii: "\n") else { break }
                 if byte == interruptByte {
                     isInterrupted = true
@@ -109,6 +129,9 @@ struct PasswordSource: Sendable {
             if count > 0, bytes[count - 1] == UInt8(ascii: "\r") { count -= 1 }
         }
         guard !isInterrupted else { throw CancellationError() }
+        guard failure == 0 else {
+            throw UsageError(message: "cannot read the password: \(String(cString: strerror(failure)))")
+        }
         guard count < limit else { throw UsageError(message: "the password is longer than \(limit - 1) bytes") }
         let length = count
         return buffer.withUnsafeBytes { all in SecretBytes(copying: all.prefix(length)) }

@@ -20,6 +20,7 @@ final class TerminationSignals: Sendable {
             source.setEventHandler {
                 onSignal()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                    PasswordSource.showAgain()
                     exit(ExitCode.interrupted.rawValue)
                 }
             }

@@ -4,21 +4,56 @@ internal import MobileToken
 /// Shows a live list: redrawn on a terminal, a line for each change elsewhere, a document each with `--json`.
 struct WatchView: Sendable {
     let output: Output
+    private var operations: [UserOperation] = []
+    private var issues: [DecodingIssue] = []
 
-    func show(_ change: OperationListChange) {
+    init(output: Output) { self.output = output }
+
+    private var isRedrawn: Bool { !self.output.isJSON && Output.isTerminal }
+
+    mutating func show(_ change: OperationListChange) {
+        self.operations = change.operations
         if self.output.isJSON {
             self.output.result(change.document, text: "")
-        } else if Output.isTerminal {
-            // Home, list, clear the rest: no flicker, and nothing of the old list stays.
-            let clock = Date().formatted(.dateTime.hour().minute().second())
-            let page = "\(clock)  \(change.operations.count) waiting\n\n\(change.operations.table)\n"
-            Output.line("\u{1B}[H" + page.replacing("\n", with: "\u{1B}[K\n") + "\u{1B}[J")
+        } else if self.isRedrawn {
+            self.redraw()
         } else {
             for line in change.lines { Output.line(line) }
+        }
+    }
+
+    /// Shows what could not be read, unless it is what could not be read before.
+    mutating func show(_ issues: [DecodingIssue]) {
+        guard issues != self.issues else { return }
+        let known = Set(self.issues)
+        self.issues = issues
+        if self.isRedrawn {
+            self.redraw()
+        } else {
+            Output.note(issues.filter { !known.contains($0) })
         }
     }
 
     func show(_ error: MobileTokenError) {
         Output.note("mobile-token: \(error)")
     }
+
+    /// Home, list, clear the rest: no flicker, and nothing of the old list stays.
+    private func redraw() {
+        let clock = Date().formatted(.dateTime.hour().minute().second())
+        let lines = ["\(clock)  \(self.operations.count) waiting", "", self.operations.table]
+        let page = (lines + self.issues.map(\.line)).joined(separator: "\n") + "\n"
+        Output.line("\u{1B}[H" + page.replacing("\n", with: "\u{1B}[K\n") + "\u{1B}[J")
+    }
+}
+
+extension Output {
+    /// Names what could not be read of an answer.
+    static func note(_ issues: [DecodingIssue]) {
+        for issue in issues { self.note("mobile-token: " + issue.line) }
+    }
+}
+
+extension DecodingIssue {
+    fileprivate var line: String { TextTable.printable("not read: \(self)") }
 }
