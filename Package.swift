@@ -89,8 +89,12 @@ let package = Package(
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
-            dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: [
+                "MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "HeadlessBrowser",
+            ]
         ),
+        // A real browser, for the tests that use the emulator's page.
+        .target(name: "HeadlessBrowser", path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
@@ -99,7 +103,10 @@ let package = Package(
                 "PowerAuthProtocol",
             ]
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["MobileTokenEmulator", "HTTPTransport"]),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["MobileTokenEmulator", "HTTPTransport", "HeadlessBrowser"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
