@@ -1,6 +1,7 @@
 import Foundation
 import HeadlessBrowser
 import MobileTokenEmulator
+import TestSupport
 import Testing
 
 /// The whole triangle: a person at the console in a browser, the server, and the program as the client that decides.

@@ -1,19 +1,12 @@
+import TestSupport
 import Foundation
 import Testing
 
 /// Runs a program to its end and returns what it wrote.
-@discardableResult func run(_ program: String, _ arguments: [String]) throws -> [UInt8] {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(program) \(arguments) failed")
-    return [UInt8](bytes)
+@discardableResult func run(_ program: String, _ arguments: [String]) async throws -> [UInt8] {
+    let outcome = try await ChildProcess.run(program, arguments)
+    try #require(outcome.exitCode == 0, "\(program) \(arguments) failed: \(outcome.errors)")
+    return outcome.outputBytes
 }
 
 /// A listener whose queue is full, so that a connection to it stays half open.

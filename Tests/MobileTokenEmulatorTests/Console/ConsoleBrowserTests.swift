@@ -173,7 +173,7 @@ struct ConsoleBrowserTests {
                 #expect(try await page.evaluate("document.documentElement.scrollWidth") == "360", "\(view)")
                 let small = """
                     [...document.querySelectorAll('#\(view) :is(button, input, select)')]
-                        .filter((one) => one.offsetParent && !one.matches('.facts button, [type=checkbox]'))
+                        .filter((one) => one.offsetParent && !one.matches('[type=checkbox]'))
                         .filter((one) => one.getBoundingClientRect().height < 32).map((one) => one.outerHTML).join()
                     """
                 #expect(try await page.evaluate(small) == "", "\(view)")
