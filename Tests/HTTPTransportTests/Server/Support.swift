@@ -60,8 +60,9 @@ enum KernelSockets {
     }
 
     static func count(connectionsTo port: UInt16, state: State) throws -> Int {
-        // The remote address and its port in hexadecimal, then the state.
-        let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue
+        // The remote address and its port in hexadecimal, then the state: not to be taken for the two addresses of a
+        // server's side, of which the second begins with 01 too.
+        let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue + " "
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/net/tcp"))
         let table = try file.readToEnd() ?? Data()
         return String(decoding: table, as: UTF8.self).split(separator: "\n").count { $0.contains(remote) }
