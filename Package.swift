@@ -91,8 +91,12 @@ let package = Package(
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
-            dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: [
+                "MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "HeadlessBrowser",
+            ]
         ),
+        // A real browser, for the tests that use the emulator's page.
+        .target(name: "HeadlessBrowser", path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
@@ -103,7 +107,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["MobileTokenEmulator", "HTTPTransport", "TestSupport"]
+            dependencies: ["MobileTokenEmulator", "HTTPTransport", "HeadlessBrowser", "TestSupport"]
         ),
     ],
     swiftLanguageModes: [.v6]
