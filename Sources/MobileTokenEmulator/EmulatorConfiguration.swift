@@ -8,6 +8,8 @@ extension Emulator {
         public var host: String = "127.0.0.1"
         /// The port to bind to; 0, the default, takes a free one.
         public var port: UInt16 = 0
+        /// Whether it speaks TLS; not, by default.
+        public var tls: TLS = .disabled
         /// The user of the `/v2` API's Basic authentication.
         public var cloudUser: String = "developer"
         /// The password of the `/v2` API's Basic authentication. `nil`, the default, makes one at each start; the

@@ -4,6 +4,7 @@ internal import Foundation
 struct ControlPlane: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
+    let certificate: Emulator.Certificate?
 
     /// - Parameter path: The segments after `_emulator`.
     func respond(to request: ReceivedRequest, path: ArraySlice<String>) async -> ServerResponse {
@@ -59,7 +60,7 @@ struct ControlPlane: Sendable {
             return .done
         case ("configuration", 1):
             try allow(["GET"], method)
-            return .json(ServerConfiguration(self.core, self.address))
+            return .json(ServerConfiguration(self.core, self.address, self.certificate))
         case ("activations", 3):
             try allow(["POST"], method)
             return try await self.administer(path[1], path[2], request)
@@ -248,8 +249,11 @@ private struct ServerConfiguration: Encodable {
     var masterServerPublicKey: String
     var cloudUser: String
     var cloudPassword: String
+    /// In PEM, when the server speaks TLS; and the pin of its key.
+    var certificate: String?
+    var publicKeyPin: String?
 
-    init(_ core: EmulatorCore, _ address: ServerAddress) {
+    init(_ core: EmulatorCore, _ address: ServerAddress, _ certificate: Emulator.Certificate?) {
         let application = core.application
         self.baseURL = address.origin + "/enrollment-server"
         self.sdkConfiguration = application.sdkConfiguration
@@ -259,6 +263,8 @@ private struct ServerConfiguration: Encodable {
         self.masterServerPublicKey = application.masterServerPublicKey
         self.cloudUser = core.configuration.cloudUser
         self.cloudPassword = core.configuration.cloudPassword ?? ""
+        self.certificate = certificate?.pem
+        self.publicKeyPin = certificate?.publicKeyPin
     }
 }
 

@@ -1,6 +1,7 @@
 internal import CMicroHTTPD
 internal import Dispatch
 internal import Glibc
+internal import PowerAuthCrypto
 internal import Synchronization
 
 /// The library's thread and what it calls.
@@ -16,25 +17,18 @@ final class ServerDaemon: Sendable {
     private let context: ServerContext
     private let handle: Mutex<Handle?>
 
-    init(socket: ListeningSocket, context: ServerContext) throws(EmulatorError) {
-        let limits = context.limits
+    /// - Parameter certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    init(
+        socket: ListeningSocket,
+        certificate: SelfSignedCertificate?,
+        context: ServerContext
+    ) throws(EmulatorError) {
+        guard certificate == nil || MHD_is_feature_supported(.FEATURE_TLS) == .YES else {
+            close(socket.descriptor)
+            throw EmulatorError(.cannotListen, "This machine's libmicrohttpd was built without TLS")
+        }
         let lent = Unmanaged.passRetained(context)
-        let daemon = CMicroHTTPD_start_daemon(
-            socket.descriptor,
-            limits.connections,
-            limits.headerBytes,
-            UInt32(max(1, limits.patience.components.seconds)),
-            lent.toOpaque(),
-            { context, connection, _, method, _, upload, uploadSize, exchange in
-                ServerDaemon.handle(context, connection, method, upload, uploadSize, exchange)
-            },
-            { context, target, connection in ServerDaemon.beginRequest(context, target, connection) },
-            { context, _, exchange, _ in ServerDaemon.completeRequest(context, exchange) },
-            { context, connection, socketContext, event in
-                ServerDaemon.connectionChanged(context, connection, socketContext, event)
-            }
-        )
-        guard let daemon else {
+        guard let daemon = Self.start(socket, certificate, context.limits, lent.toOpaque()) else {
             let code = errno
             lent.release()
             close(socket.descriptor)
@@ -42,6 +36,38 @@ final class ServerDaemon: Sendable {
         }
         self.context = context
         self.handle = Mutex(Handle(pointer: daemon))
+    }
+
+    /// The library reads the key and the certificate before this returns, and keeps neither text.
+    private static func start(
+        _ socket: ListeningSocket,
+        _ certificate: SelfSignedCertificate?,
+        _ limits: HTTPServer.Limits,
+        _ context: UnsafeMutableRawPointer
+    ) -> OpaquePointer? {
+        let start = { (privateKey: UnsafePointer<CChar>?) in
+            CMicroHTTPD_start_daemon(
+                socket.descriptor,
+                limits.connections,
+                limits.headerBytes,
+                UInt32(max(1, limits.patience.components.seconds)),
+                privateKey,
+                certificate?.pem,
+                context,
+                { context, connection, _, method, _, upload, uploadSize, exchange in
+                    ServerDaemon.handle(context, connection, method, upload, uploadSize, exchange)
+                },
+                { context, target, connection in ServerDaemon.beginRequest(context, target, connection) },
+                { context, _, exchange, _ in ServerDaemon.completeRequest(context, exchange) },
+                { context, connection, socketContext, event in
+                    ServerDaemon.connectionChanged(context, connection, socketContext, event)
+                }
+            )
+        }
+        guard let key = certificate?.privateKeyPEM else { return start(nil) }
+        // The library asks for a zero at the end.
+        let terminated = SecretBytes(count: key.count + 1) { text in key.withUnsafeBytes { text.copyMemory(from: $0) } }
+        return terminated.withUnsafeBytes { start($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
     }
 
     deinit {

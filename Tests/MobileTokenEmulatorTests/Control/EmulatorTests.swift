@@ -293,9 +293,12 @@ import Testing
         }
     }
 
-    @Test func eventsAreStreamedOverHTTP() async throws {
-        try await withRunningEmulator { emulator async throws in
-            let stream = try RawConnection(port: emulator.port)
+    @Test(arguments: [Emulator.TLS.disabled, .selfSigned])
+    func eventsAreStreamedOverHTTP(tls: Emulator.TLS) async throws {
+        var configuration = Emulator.Configuration()
+        configuration.tls = tls
+        try await withRunningEmulator(configuration) { emulator async throws in
+            let stream = try emulator.connect()
             try await stream.send("GET /_emulator/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let head = try await stream.responseHeadAndChunk()
             #expect(head.contains("Content-Type: text/event-stream"))
@@ -419,6 +422,12 @@ extension Emulator {
         try await self.send("PUT", "/_emulator/clock", body: change).json()
     }
 
+    /// A connection as the server speaks, with TLS or without.
+    func connect() throws -> RawConnection {
+        guard let certificate = self.certificate else { return try RawConnection(port: self.port) }
+        return try RawConnection(securePort: self.port, trusting: certificate.file)
+    }
+
     /// Sends a request on a connection of its own.
     @discardableResult
     func send(
@@ -428,7 +437,7 @@ extension Emulator {
         type: String = "application/json",
         body: String? = nil
     ) async throws -> RawConnection.Response {
-        let client = try RawConnection(port: self.port)
+        let client = try self.connect()
         var lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(self.port)"] + headers
         if let body { lines += ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"] }
         try await client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PowerAuthCrypto
 import Synchronization
 import Testing
 
@@ -425,10 +426,11 @@ import Testing
 @discardableResult
 func withServer<Result>(
     limits: HTTPServer.Limits = HTTPServer.Limits(),
+    certificate: SelfSignedCertificate? = nil,
     _ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse,
     _ body: (HTTPServer) async throws -> Result
 ) async throws -> Result {
-    let server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits)
+    let server = try HTTPServer(host: "127.0.0.1", port: 0, certificate: certificate, limits: limits)
     let service = Task { await server.run(respond) }
     do {
         let result = try await body(server)
