@@ -99,7 +99,7 @@ public final class Emulator: Sendable {
     /// Base64 of the application's secret.
     public var applicationSecret: String { self.core.application.secret }
 
-    /// Base64 of the public key that signs activation codes.
+    /// Base64 of the public key that signs activation codes: the uncompressed point, 65 bytes.
     public var masterServerPublicKey: String { self.core.application.masterServerPublicKey }
 
     /// The user of the `/v2` API's Basic authentication.

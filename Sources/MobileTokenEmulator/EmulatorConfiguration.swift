@@ -21,6 +21,8 @@ extension Emulator {
         public var applicationID: String = "mobile-token"
         /// What the server allows.
         public var limits: Limits = .init()
+        /// What callers can make the server hold.
+        public var capacity: Capacity = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
         /// Fixes identifiers, keys and nonces, so that two servers that are asked the same answer the same. `nil`, the

@@ -92,7 +92,7 @@ struct ApplicationDescription: Sendable {
     var key: String
     /// Base64 of 16 bytes.
     var secret: String
-    /// Base64 of the compressed X9.62 point.
+    /// Base64 of the uncompressed X9.62 point, 65 bytes, as it stands in the SDK configuration too.
     var masterServerPublicKey: String
 }
 

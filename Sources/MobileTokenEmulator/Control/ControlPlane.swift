@@ -33,8 +33,8 @@ struct ControlPlane: Sendable {
         case ("faults", 1):
             try allow(["GET", "PUT", "POST", "DELETE"], method)
             switch method {
-            case "PUT": await self.core.setFaults(try request.decoded(FaultRules.self).rules)
-            case "POST": await self.core.addFault(try request.decoded())
+            case "PUT": try await self.setFaults(request.decoded(FaultRules.self).rules)
+            case "POST": try await self.addFault(request.decoded())
             case "DELETE": await self.core.setFaults([])
             default: break
             }
@@ -44,7 +44,7 @@ struct ControlPlane: Sendable {
             return try await self.journal(request)
         case ("events", 1):
             try allow(["GET"], request.method)
-            return .events(self.core.events)
+            return try self.eventStream()
         case ("export", 1):
             try allow(["GET"], method)
             let document = try await self.core.exported()
@@ -117,8 +117,8 @@ struct ControlPlane: Sendable {
         }
     }
 
-    private func setClock(_ change: ClockChange) async {
-        await self.core.changeTime { time in
+    private func setClock(_ change: ClockChange) async throws(ControlRefusal) {
+        let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
             case .manual: time.stand(at: change.now ?? time.now())
             case .real where change.now != nil || time.mode == .manual: time.run(from: change.now)
@@ -126,12 +126,43 @@ struct ControlPlane: Sendable {
             }
             if let seconds = change.advance { time.advance(bySeconds: seconds) }
         }
+        guard isPossible else {
+            let name = change.advance == nil ? "now" : "advance"
+            throw ControlRefusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
+        }
     }
 
     // MARK: Faults
 
     private struct FaultRules: Codable {
         var rules: [FaultRule]
+    }
+
+    private func setFaults(_ rules: [FaultRule]) async throws(ControlRefusal) {
+        guard rules.count <= self.capacity.faultRules else { throw self.tooManyFaultRules }
+        await self.core.setFaults(rules)
+    }
+
+    private func addFault(_ rule: FaultRule) async throws(ControlRefusal) {
+        let isAdded = await self.core.addFault(rule, unlessThereAre: self.capacity.faultRules)
+        guard isAdded else { throw self.tooManyFaultRules }
+    }
+
+    private var tooManyFaultRules: ControlRefusal {
+        let message = "There is room for \(self.capacity.faultRules) fault rules"
+        return ControlRefusal(507, "CAPACITY_EXCEEDED", message)
+    }
+
+    private var capacity: Emulator.Capacity { self.core.configuration.capacity }
+
+    // MARK: Events
+
+    private func eventStream() throws(ControlRefusal) -> ServerResponse {
+        guard let events = self.core.events.subscribe(unlessThereAre: self.capacity.eventStreams) else {
+            let message = "There are \(self.capacity.eventStreams) readers of the events already"
+            throw ControlRefusal(503, "CAPACITY_EXCEEDED", message)
+        }
+        return .events(events)
     }
 
     // MARK: Journal

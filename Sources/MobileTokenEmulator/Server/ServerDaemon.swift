@@ -211,8 +211,16 @@ extension ServerDaemon {
 extension ServerResponse {
     /// What the server itself refuses, in the shape of the API's errors.
     static func refusal(_ status: Int) -> ServerResponse {
-        let message = status == 413 ? "The request body is too large" : "The server holds too many requests"
-        return .error(status, code: "INVALID_REQUEST", message: message)
+        let message =
+            switch status {
+            case 400: "The request does not say in one way where its body ends"
+            case 413: "The request body is too large"
+            default: "The server holds too many requests"
+            }
+        var response = ServerResponse.error(status, code: "INVALID_REQUEST", message: message)
+        // What follows on the connection may be a body or a request.
+        if status == 400 { response.headers.append(("Connection", "close")) }
+        return response
     }
 
     /// Hands the response to the library. Called on its thread, in its callback for the request.

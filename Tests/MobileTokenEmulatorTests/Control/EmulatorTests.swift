@@ -63,6 +63,18 @@ import Testing
                 masterPublicKey: emulator.masterServerPublicKey
             )
             #expect(parsed == assembled)
+            // One form everywhere, so that whoever compares texts finds them equal.
+            let key = try #require(Data(base64Encoded: emulator.masterServerPublicKey))
+            #expect(key.count == 65)
+            let configuration = try #require(Data(base64Encoded: emulator.sdkConfiguration))
+            #expect(configuration.suffix(65) == key)
+            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+            let header = "Authorization: Basic \(credentials)"
+            let listed = try await emulator.send("GET", "/v2/applications", headers: [header]).json(
+                as: [String: Any].self
+            )
+            let application = (listed["applications"] as? [[String: Any]])?.first
+            #expect(application?["masterServerPublicKey"] as? String == emulator.masterServerPublicKey)
         }
     }
 
@@ -210,6 +222,35 @@ import Testing
         try await withRunningEmulator { emulator async throws in
             #expect(try await emulator.send("PUT", "/_emulator/clock", body: body).status == 400)
             #expect(await !emulator.clock.isManual)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"advance":1e300}"#, #"{"advance":-1e300}"#, #"{"advance":1e400}"#, #"{"advance":260000000000}"#,
+        #"{"advance":-70000000000}"#, #"{"mode":"manual","now":"9999-06-01T00:00:00Z"}"#,
+        #"{"mode":"manual","now":"2024-01-01T00:00:00Z","advance":1e12}"#, #"{"advance":NaN}"#, #"{"advance":"1"}"#,
+        #"{"mode":"real","now":"2024-01-01T00:00:00Z","advance":-1e12}"#,
+    ])
+    func theClockIsNotSetToWhatItCannotShow(body: String) async throws {
+        try await withRunningEmulator { emulator async throws in
+            let noon = Date(timeIntervalSince1970: 1_700_000_000)
+            await emulator.clock.stand(at: noon)
+            let refused = try await emulator.send("PUT", "/_emulator/clock", body: body)
+            #expect(refused.status == 400)
+            #expect(refused.text.contains("INVALID_REQUEST"))
+            #expect(await emulator.clock.now == noon)
+            #expect(await emulator.clock.isManual)
+            // What is only far away is possible.
+            #expect(try await emulator.putClock(#"{"advance":240000000000}"#)["now"]?.hasPrefix("9629-") == true)
+            await emulator.clock.advance(by: .seconds(Int64.max / 2))
+            #expect(await emulator.clock.now < VirtualTime.range.upperBound)
+        }
+    }
+
+    @Test func aRefusedClockSaysWhy() async throws {
+        try await withRunningEmulator { emulator async throws in
+            let refused = try await emulator.send("PUT", "/_emulator/clock", body: #"{"advance":1e300}"#)
+            #expect(refused.text.contains("advance: The clock shows the years 1 to 9998"))
         }
     }
 

@@ -35,7 +35,7 @@ extension Backend {
             "appId": .string(application.id),
             "applicationKey": .string(application.key),
             "applicationSecret": .string(application.secret.base64),
-            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.compressed)),
+            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
             "sdkConfiguration": .string(configuration.text),
         ]
     }

@@ -6,6 +6,7 @@ extension Backend {
         let request = try call.json()
         let userID = try request.text("userId")
         let flags = try request.texts("flags")
+        try self.requireRoom(forFlags: flags)
         let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
         guard let application = self.state.applications[applicationID] else {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
@@ -48,7 +49,9 @@ extension Backend {
 
     func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let userID = call.request.queryValue("userId")
-        let listed = self.state.activations.newestFirst.filter { userID == nil || $0.userID == userID }
+        let listed = self.state.activations.newestFirst.lazy
+            .filter { userID == nil || $0.userID == userID }
+            .prefix(1_000)
         return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
     }
 
@@ -122,6 +125,7 @@ extension Backend {
         for flag in try call.json().texts("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
+        try self.requireRoom(forFlags: activation.flags)
         self.keep(activation, &call)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }

@@ -135,8 +135,10 @@ extension Backend {
             guard let userID = named ?? first, !userID.isEmpty else {
                 throw .activation("there are no identity attributes")
             }
+            try self.requireRoomForActivation()
             return .credentials(userID: userID)
         case .recovery:
+            try self.requireRoomForActivation()
             return .recovery(try self.recoveryCode(of: request, application))
         }
     }
