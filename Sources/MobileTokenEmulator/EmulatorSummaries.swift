@@ -25,6 +25,8 @@ extension Emulator {
         public var activationQRCode: String?
         /// When the registration was made.
         public var created: Date
+        /// Where its device takes push messages, once it has said so.
+        public var push: PushRegistration?
 
         /// Describes an activation.
         public init(
@@ -38,7 +40,8 @@ extension Emulator {
             failedAttempts: Int,
             maximumFailedAttempts: Int,
             activationQRCode: String?,
-            created: Date
+            created: Date,
+            push: PushRegistration? = nil
         ) {
             self.id = id
             self.userID = userID
@@ -51,6 +54,27 @@ extension Emulator {
             self.maximumFailedAttempts = maximumFailedAttempts
             self.activationQRCode = activationQRCode
             self.created = created
+            self.push = push
+        }
+    }
+
+    /// A device that takes push messages. The server keeps it, and sends none.
+    public struct PushRegistration: Sendable, Codable, Hashable {
+        /// `apns`, `fcm` or `hms`, as the device said.
+        public var platform: String
+        /// The device's token there.
+        public var token: String
+        /// `development` or `production`, if the device said.
+        public var environment: String?
+        /// When it was registered last.
+        public var registered: Date
+
+        /// Describes a device.
+        public init(platform: String, token: String, environment: String?, registered: Date) {
+            self.platform = platform
+            self.token = token
+            self.environment = environment
+            self.registered = registered
         }
     }
 

@@ -137,7 +137,15 @@ extension Backend {
                 failedAttempts: activation.failedAttempts,
                 maximumFailedAttempts: activation.maximumFailedAttempts,
                 activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
-                created: Date(milliseconds: activation.created)
+                created: Date(milliseconds: activation.created),
+                push: self.state.devices[activation.id].map { device in
+                    Emulator.PushRegistration(
+                        platform: device.platform,
+                        token: device.token,
+                        environment: device.environment,
+                        registered: Date(milliseconds: device.registered)
+                    )
+                }
             )
         }
     }

@@ -107,6 +107,7 @@ struct Backend: Sendable {
         case .createMessage: try self.createMessage(&call)
         case .createApplication: try self.createApplication(&call)
         case .listApplications: self.listApplications(call)
+        case .application: try self.application(call)
         }
     }
 

@@ -14,6 +14,8 @@ struct ReceivedRequest: Sendable {
     var headers: [(name: String, value: String)] = []
     /// The whole body.
     var body: [UInt8] = []
+    /// Where the server is found, `http://127.0.0.1:49152`; `nil` when nobody said.
+    var origin: String?
 
     /// The first header field of this name; case does not matter.
     func header(_ name: String) -> String? {

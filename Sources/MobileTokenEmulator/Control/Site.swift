@@ -8,6 +8,8 @@ struct Site: Sendable {
     var certificate: Emulator.Certificate?
 
     func respond(to request: ReceivedRequest) async -> ServerResponse {
+        var request = request
+        request.origin = self.address.origin
         let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch path.first {
         case "_emulator":

@@ -12,6 +12,10 @@ extension Backend {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let otp = try Self.activationOTP(in: request)
+        let commitPhase = try Self.commitPhase(in: request)
+        guard commitPhase != .onKeyExchange || otp?.stage != .commit else {
+            throw .invalidRequest("A code is to be checked at a commit that there will not be")
+        }
         let registration: ServerActivation
         do {
             registration = try self.addRegistration(
@@ -19,6 +23,7 @@ extension Backend {
                 flags: flags,
                 application: application,
                 otp: otp,
+                commitPhase: commitPhase,
                 call.now
             )
         } catch {
@@ -27,6 +32,14 @@ extension Backend {
         call.activationID = registration.id
         call.report(registration)
         return Answer(body: .object(self.presented(registration)))
+    }
+
+    private static func commitPhase(in request: JSONObject) throws(BackendRefusal) -> ServerActivation.CommitPhase? {
+        guard let text = try request.optionalText("commitPhase") else { return nil }
+        guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
+            throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
+        }
+        return phase
     }
 
     /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
@@ -187,6 +200,12 @@ extension Backend {
         object["externalUserId"] = activation.externalUserID.map { .string($0) }
         object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
+        if let device = self.state.devices[activation.id] {
+            var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]
+            push["environment"] = device.environment.map { .string($0) }
+            push["timestampRegistered"] = .number(JSONNumber(device.registered))
+            object["push"] = .object(push)
+        }
         return object
     }
 

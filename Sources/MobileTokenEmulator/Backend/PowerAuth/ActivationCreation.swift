@@ -196,8 +196,7 @@ extension Backend {
         case .registration(let registration):
             activation = registration
             if let code = registration.offer?.code { self.state.offers[code] = nil }
-            // Where the user's own code was checked, nothing is left to confirm.
-            activation.bind(device, description, commits: registration.otp?.stage == .keyExchange)
+            activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
             activation = self.newActivation(userID: userID, applicationID: application.id, call.now)
             activation.bind(device, description, commits: true)
