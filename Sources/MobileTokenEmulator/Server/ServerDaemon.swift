@@ -139,7 +139,7 @@ extension ServerDaemon {
         let exchange = Unmanaged<ServerExchange>.fromOpaque(pointer).takeRetainedValue()
         exchangePointer?.pointee = nil
         context.release(bodyBytes: exchange.reservedBytes)
-        exchange.connection.setDeadline(context.nextDeadline)
+        exchange.connection.receive(by: context.nextDeadline)
     }
 
     /// Called when the headers are there, for each piece of the body, when the body is complete, and once more when the
@@ -172,7 +172,7 @@ extension ServerDaemon {
         case .refuse(let status):
             return ServerResponse.refusal(status).queue(on: handle, stream: nil)
         case .handOut:
-            exchange.connection.setDeadline(nil)
+            exchange.connection.respond(by: nil)
             guard exchange.connection.suspend() else { return .NO }
             context.received.yield(exchange)
             return .YES
@@ -181,7 +181,7 @@ extension ServerDaemon {
                 exchange.connection.reset()
                 return .NO
             }
-            if stream == nil { exchange.connection.setDeadline(context.nextDeadline) }
+            if stream == nil { exchange.connection.respond(by: context.nextDeadline) }
             return response.queue(on: handle, stream: stream)
         case .close:
             return .NO

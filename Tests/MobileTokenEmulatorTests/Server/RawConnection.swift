@@ -117,6 +117,12 @@ final class RawConnection: Sendable {
     /// Says that nothing more will be sent.
     func finishSending() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
+    /// Ends the connection without a word, as when a machine is lost.
+    func reset() {
+        var nothing = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &nothing, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Sends `byte` again and again, a few milliseconds apart, until the server ends the connection.
     func trickleUntilEnd(_ byte: UInt8 = UInt8(ascii: "a")) async -> End {
         await self.onThread {

@@ -174,6 +174,30 @@ import Testing
         }
     }
 
+    @Test func aClientThatReadsNothingIsCutOff() async throws {
+        let body = [UInt8](repeating: 0, count: 32 << 20)  // more than the sockets between them hold
+        let response = ServerResponse(status: 200, body: .bytes(body))
+        try await withServer(limits: .impatient, { _ in response }) { server in
+            let client = try RawConnection(port: server.port)
+            try await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            while server.connectionCount == 0 { await Task.yield() }
+            #expect(await server.becomesEmpty())
+            withExtendedLifetime(client) {}
+        }
+    }
+
+    @Test func silentClientsDoNotShutOthersOut() async throws {
+        var limits = HTTPServer.Limits.impatient
+        limits.connections = 10
+        try await withServer(limits: limits, Echo.answer) { server in
+            // All that there is room for, and more that wait.
+            let silent = try (0..<30).map { _ in try RawConnection(port: server.port) }
+            try await server.expectService()
+            #expect(server.connectionCount <= 10)
+            withExtendedLifetime(silent) {}
+        }
+    }
+
     @Test func aSlowAnswerIsNotTheClientsFault() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Never.self)
         try await withServer(
