@@ -1,6 +1,7 @@
 #include "CAllocations.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -28,6 +29,11 @@ void CAllocations_start(void) {
 long CAllocations_stop(void) {
     atomic_store(&is_counting, 0);
     return atomic_load(&count);
+}
+
+size_t CAllocations_bytes_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
 }
 
 void *malloc(size_t size) {

@@ -1,4 +1,3 @@
 /// Every case. One that is added here is measured, listed, drawn and reported.
 let allBenchmarks: [Benchmark] =
-    protocolBenchmarks + listBenchmarks + transportBenchmarks
-    + approvalBenchmarks
+    protocolBenchmarks + listBenchmarks + transportBenchmarks + pollBenchmarks + approvalBenchmarks + fleetBenchmarks

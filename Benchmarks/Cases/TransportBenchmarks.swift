@@ -20,7 +20,7 @@ let transportBenchmarks: [Benchmark] = [
         let request = HTTPRequest(url: url, headers: ["Content-Type": "application/json"], body: body)
         return Scenario(
             Subject(repeating: { count in
-                try await inParallel(count) {
+                try await inParallel(count) { _ in
                     let response = try await transport.send(request)
                     try check(response.body.count == expected)
                 }
@@ -35,7 +35,7 @@ let transportBenchmarks: [Benchmark] = [
                 Subject(
                     "URLSession",
                     repeating: { count in
-                        try await inParallel(count) {
+                        try await inParallel(count) { _ in
                             var request = URLRequest(url: try unwrap(URL(string: url)))
                             request.httpMethod = "POST"
                             request.httpBody = Data(body)
@@ -82,7 +82,7 @@ let transportBenchmarks: [Benchmark] = [
     },
 ]
 
-private let inFlight = 32
+let inFlight = 32
 
 struct UnexpectedAnswer: Error {}
 
@@ -96,11 +96,13 @@ func unwrap<Value>(_ value: Value?) throws -> Value {
 }
 
 /// Repeats `operation`, as many at a time as are to be in flight.
-func inParallel(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+///
+/// - Parameter operation: Is told which of those it is.
+func inParallel(_ count: Int, _ operation: @escaping @Sendable (Int) async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<min(inFlight, count) {
             let share = count / inFlight + (number < count % inFlight ? 1 : 0)
-            group.addTask { for _ in 0..<share { try await operation() } }
+            group.addTask { for _ in 0..<share { try await operation(number) } }
         }
         try await group.waitForAll()
     }

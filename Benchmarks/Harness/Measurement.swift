@@ -17,7 +17,10 @@ extension Scenario {
                 processorTimes[index].append((Self.processorTime() - processorTime) / Double(counts[index]))
             }
         }
-        let allocations = try await self.subject.allocations(of: min(counts[0], 1000))
+        var allocations: [Double] = []
+        for (subject, count) in zip(subjects, counts) {
+            allocations.append(try await subject.allocations(of: min(count, 1000)))
+        }
         let figures = samples.map { Figure(samples: $0.map(unit.value(nanoseconds:))) }
         return Row(
             name: name,
@@ -28,10 +31,11 @@ extension Scenario {
                 Row.Baseline(
                     name: self.baselines[index].name,
                     figure: figures[index + 1],
-                    processorTime: Figure(samples: processorTimes[index + 1]).median
+                    processorTime: Figure(samples: processorTimes[index + 1]).median,
+                    allocations: allocations[index + 1]
                 )
             },
-            allocations: allocations,
+            allocations: allocations[0],
             goals: goals
         )
     }

@@ -76,9 +76,13 @@ struct Row: Sendable {
         let figure: Figure
         /// Of this process, per operation, in nanoseconds: on a busy machine it says more than the time that passes.
         var processorTime: Double?
+        /// Per operation.
+        var allocations: Double?
     }
 
     let name: String
+    /// What was measured, in a case that measures several things.
+    var detail: String?
     let unit: Unit
     let figure: Figure
     /// As for baselines.
@@ -89,6 +93,8 @@ struct Row: Sendable {
     var goals: [Goal] = []
     /// How many of something the case had, for cases that are measured at several sizes.
     var size: Int?
+
+    var title: String { self.detail.map { "\(self.name): \($0)" } ?? self.name }
 
     func ratio(to baseline: Baseline) -> Double { self.figure.median / baseline.figure.median }
 }

@@ -8,6 +8,7 @@ struct JSONReport: Encodable {
             let median: Double
             let ratio: Double
             let processorNanoseconds: Double?
+            let allocations: Double?
             let samples: [Double]
         }
 
@@ -17,6 +18,7 @@ struct JSONReport: Encodable {
         }
 
         let name: String
+        let detail: String?
         let unit: String
         let median: Double
         let spread: Double
@@ -40,6 +42,7 @@ struct JSONReport: Encodable {
         self.cases = rows.map { row in
             Entry(
                 name: row.name,
+                detail: row.detail,
                 unit: row.unit.rawValue,
                 median: row.figure.median,
                 spread: row.figure.spread,
@@ -51,6 +54,7 @@ struct JSONReport: Encodable {
                         median: $0.figure.median,
                         ratio: row.ratio(to: $0),
                         processorNanoseconds: $0.processorTime,
+                        allocations: $0.allocations,
                         samples: $0.figure.samples
                     )
                 },

@@ -1,7 +1,7 @@
 /// The report for a terminal.
 struct Table {
     private static let header = [
-        "case", "ours", "baseline", "", "ratio", "spread", "CPU", "CPU ratio", "allocations", "goal",
+        "case", "ours", "baseline", "", "ratio", "spread", "CPU", "CPU ratio", "allocations", "baseline's", "goal",
     ]
 
     let rows: [Row]
@@ -12,7 +12,7 @@ struct Table {
         return lines.map { line in
             line.enumerated().map { column, text in
                 let padding = String(repeating: " ", count: widths[column] - text.count)
-                return [0, 3, 9].contains(column) ? text + padding : padding + text
+                return [0, 3, 10].contains(column) ? text + padding : padding + text
             }
             .joined(separator: "  ").trimmedAtEnd
         }
@@ -26,7 +26,7 @@ struct Table {
             let goal = index < row.goals.count ? row.goals[index] : nil
             let isFirst = index == 0
             return [
-                isFirst ? row.name : "",
+                isFirst ? row.title : "",
                 isFirst ? "\(row.figure.median.grouped) \(row.unit.rawValue)" : "",
                 baseline.map { "\($0.figure.median.grouped) \(row.unit.rawValue)" } ?? "",
                 baseline?.name ?? "",
@@ -36,6 +36,7 @@ struct Table {
                 isFirst ? row.processorTime.map { "\($0.grouped) ns" } ?? "" : "",
                 Self.ratio(row.processorTime, baseline?.processorTime),
                 isFirst ? row.allocations?.formatted(decimals: 1) ?? "" : "",
+                baseline?.allocations?.formatted(decimals: 1) ?? "",
                 goal.map { self.mark($0.isMet(by: row)) + $0.text(in: row.unit) } ?? "",
             ]
         }

@@ -4,7 +4,9 @@ import Foundation
 final class ServerProcess: Sendable {
     struct NotStarted: Error {}
 
-    let url: String
+    let baseURL: String
+    /// The address of the list of operations; any other is answered alike.
+    var url: String { "\(self.baseURL)/api/auth/token/app/operation/list" }
     private let process: Process
     private let input: Pipe
 
@@ -28,7 +30,7 @@ final class ServerProcess: Sendable {
         if answer != nil, let file = process.arguments?.last { try FileManager.default.removeItem(atPath: file) }
         self.process = process
         self.input = input
-        self.url = "http://127.0.0.1:\(port)/api/auth/token/app/operation/list"
+        self.baseURL = "http://127.0.0.1:\(port)"
     }
 
     func stop() {

@@ -25,9 +25,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try plaintext.withBytes { (plaintext) throws(CryptoError) in
-            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: true, to: plaintext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -41,9 +39,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try plaintext.withUnsafeBytes { (plaintext) throws(CryptoError) in
-            try Self.array(capacity: plaintext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: true, plaintext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: true, to: plaintext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -58,9 +54,7 @@ package enum AES128CBC {
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         try ciphertext.withBytes { (ciphertext) throws(CryptoError) in
-            try Self.array(capacity: ciphertext.count + Self.blockByteCount) { (output) throws(CryptoError) in
-                try Self.apply(encrypting: false, ciphertext, key: key, iv: iv, padding: padding, into: output)
-            }
+            try Self.applied(encrypting: false, to: ciphertext, key: key, iv: iv, padding: padding)
         }
     }
 
@@ -83,6 +77,18 @@ package enum AES128CBC {
         return padded.withUnsafeBytes { SecretBytes(copying: $0.prefix(count)) }
     }
 
+    /// Encrypts whole blocks from one piece of memory to another, with a zero vector. Allocates nothing.
+    ///
+    /// - Throws: `invalidLength` when the key is not 16 bytes, or the text is not whole blocks.
+    package static func encryptBlocks(
+        _ plaintext: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) {
+        precondition(output.count >= plaintext.count)
+        _ = try Self.applyToBlocks(encrypting: true, plaintext, key: key, iv: Self.zeroIV, into: output)
+    }
+
     private static func apply(
         encrypting: Bool,
         _ input: UnsafeRawBufferPointer,
@@ -91,26 +97,26 @@ package enum AES128CBC {
         padding: Padding,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CryptoError) -> Int {
-        let wholeBlocks = input.count.isMultiple(of: Self.blockByteCount)
+        switch padding {
+        case .none: try Self.applyToBlocks(encrypting: encrypting, input, key: key, iv: iv, into: output)
+        case .pkcs7: try Self.applyPadded(encrypting: encrypting, input, key: key, iv: iv, into: output)
+        }
+    }
+
+    private static func applyPadded(
+        encrypting: Bool,
+        _ input: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        iv: [UInt8],
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) -> Int {
         guard key.count == Self.blockByteCount, iv.count == Self.blockByteCount,
-            wholeBlocks || (encrypting && padding == .pkcs7),
-            encrypting || padding == .none || !input.isEmpty,
+            encrypting || input.count.isMultiple(of: Self.blockByteCount) && !input.isEmpty,
             input.count <= Int(Int32.max) - Self.blockByteCount
         else { throw CryptoError(.invalidLength) }
         let context = ThreadContexts.current.cipher
-        defer { EVP_CIPHER_CTX_reset(context) }  // wipes the key
-        let started = key.withUnsafeBytes { key in
-            EVP_CipherInit_ex2(
-                context,
-                Algorithm.aes128CBC,
-                key.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                iv,
-                encrypting ? 1 : 0,
-                nil
-            )
-        }
-        require(started, "EVP_CipherInit_ex2")
-        require(EVP_CIPHER_CTX_set_padding(context, padding == .pkcs7 ? 1 : 0), "EVP_CIPHER_CTX_set_padding")
+        defer { EVP_CIPHER_CTX_reset(context) }  // wipes the key, and the last block
+        Self.start(context, Algorithm.aes128CBC, key: key, iv: iv, encrypting: encrypting)
         let source = input.address.assumingMemoryBound(to: UInt8.self)
         let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var count: Int32 = 0
@@ -122,18 +128,64 @@ package enum AES128CBC {
         return Int(count + lastCount)
     }
 
-    private static func array(
-        capacity: Int,
-        _ fill: (UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int
+    private static func applyToBlocks(
+        encrypting: Bool,
+        _ input: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        iv: [UInt8],
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) -> Int {
+        guard key.count == Self.blockByteCount, iv.count == Self.blockByteCount,
+            input.count.isMultiple(of: Self.blockByteCount), input.count <= Int(Int32.max)
+        else { throw CryptoError(.invalidLength) }
+        let context = ThreadContexts.current.blockCipher
+        // Another key in its place wipes the key. Whole blocks pass straight through, so there is nothing else to wipe.
+        defer { require(EVP_CipherInit_ex2(context, nil, Self.zeroIV, Self.zeroIV, 1, nil), "EVP_CipherInit_ex2") }
+        Self.start(context, nil, key: key, iv: iv, encrypting: encrypting)
+        let source = input.address.assumingMemoryBound(to: UInt8.self)
+        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var count: Int32 = 0
+        require(EVP_CipherUpdate(context, target, &count, source, Int32(input.count)), "EVP_CipherUpdate")
+        precondition(Int(count) == input.count, "libcrypto kept a whole block back")
+        return Int(count)
+    }
+
+    /// - Parameter algorithm: `nil` for the one that the context is set up for.
+    private static func start(
+        _ context: OpaquePointer,
+        _ algorithm: OpaquePointer?,
+        key: SecretBytes,
+        iv: [UInt8],
+        encrypting: Bool
+    ) {
+        let status = key.withUnsafeBytes { key in
+            let key = key.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return EVP_CipherInit_ex2(context, algorithm, key, iv, encrypting ? 1 : 0, nil)
+        }
+        require(status, "EVP_CipherInit_ex2")
+    }
+
+    private static func applied(
+        encrypting: Bool,
+        to input: UnsafeRawBufferPointer,
+        key: SecretBytes,
+        iv: [UInt8],
+        padding: Padding
     ) throws(CryptoError) -> [UInt8] {
         var outcome: Result<Int, CryptoError> = .success(0)
-        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            let buffer = UnsafeMutableRawBufferPointer(buffer)
+        let bytes = [UInt8](unsafeUninitializedCapacity: input.count + Self.blockByteCount) { buffer, count in
+            let output = UnsafeMutableRawBufferPointer(buffer)
             do throws(CryptoError) {
-                count = try fill(buffer)
-                outcome = .success(count)
+                count = try Self.apply(
+                    encrypting: encrypting,
+                    input,
+                    key: key,
+                    iv: iv,
+                    padding: padding,
+                    into: output
+                )
             } catch {
-                OPENSSL_cleanse(buffer.baseAddress, buffer.count)  // half a decrypted text
+                output.wipe()  // half a decrypted text
                 outcome = .failure(error)
             }
         }
@@ -144,7 +196,7 @@ package enum AES128CBC {
 
 extension [UInt8] {
     /// `withUnsafeBytes` with a typed error.
-    func withBytes<Result, Failure: Error>(
+    package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let outcome = self.withUnsafeBytes { bytes -> Swift.Result<Result, Failure> in

@@ -26,6 +26,8 @@ final class ThreadContexts {
     let mac: OpaquePointer
     let digest: OpaquePointer
     let cipher: OpaquePointer
+    /// Set up for AES-128-CBC of whole blocks: setting one up anew takes longer than a few blocks do.
+    let blockCipher: OpaquePointer
     /// Makes P-256 key pairs.
     let keyGenerator: OpaquePointer
     /// Makes P-256 keys from their bytes.
@@ -37,6 +39,10 @@ final class ThreadContexts {
         require(COpenSSL_MAC_set_digest(self.mac, "SHA256"), "EVP_MAC_CTX_set_params")
         self.digest = require(EVP_MD_CTX_new(), "EVP_MD_CTX_new")
         self.cipher = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        self.blockCipher = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        let prepared = EVP_CipherInit_ex2(self.blockCipher, Algorithm.aes128CBC, nil, nil, 1, nil)
+        require(prepared, "EVP_CipherInit_ex2")
+        require(EVP_CIPHER_CTX_set_padding(self.blockCipher, 0), "EVP_CIPHER_CTX_set_padding")
         self.keyGenerator = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
         require(EVP_PKEY_keygen_init(self.keyGenerator), "EVP_PKEY_keygen_init")
         require(EVP_PKEY_CTX_set_group_name(self.keyGenerator, "P-256"), "EVP_PKEY_CTX_set_group_name")
@@ -47,6 +53,7 @@ final class ThreadContexts {
         EVP_MAC_CTX_free(self.mac)
         EVP_MD_CTX_free(self.digest)
         EVP_CIPHER_CTX_free(self.cipher)
+        EVP_CIPHER_CTX_free(self.blockCipher)
         EVP_PKEY_CTX_free(self.keyGenerator)
         EVP_PKEY_CTX_free(self.keyImporter)
     }

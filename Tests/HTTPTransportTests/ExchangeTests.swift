@@ -63,6 +63,30 @@ import Testing
         }
     }
 
+    @Test func headersOfAnyNumberAndLengthArriveWhole() async throws {
+        let server = try ScriptedServer { $0.answerAll() }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        // On the same handle: many after few, few after many.
+        let counts = [1, 40, 3, 200, 0]
+        for count in counts {
+            var headers: HTTPHeaders = [:]
+            for number in 0..<count {
+                headers.add(name: "X-\(number)", value: String(repeating: "v", count: number * 3))
+            }
+            _ = try await transport.send(HTTPRequest(url: server.url, headers: headers, body: [1]))
+        }
+        await transport.shutdown()
+        for (request, count) in zip(server.requests, counts) {
+            for number in 0..<count {
+                #expect(request.header("X-\(number)") == String(repeating: "v", count: number * 3))
+            }
+            #expect(request.header("X-\(count)") == nil)
+            #expect(request.header("Expect") == nil)
+            #expect(request.header("Content-Type") == nil)
+        }
+    }
+
     @Test func aLongBodyIsSentWithoutAskingFirst() async throws {
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }

@@ -1,8 +1,13 @@
 #ifndef CALLOCATIONS_H
 #define CALLOCATIONS_H
 
+#include <stddef.h>
+
 // Counts the allocations of this process, on all threads, between a start and a stop. One count at a time.
 void CAllocations_start(void);
 long CAllocations_stop(void);
+
+// How many bytes of the heap are in use.
+size_t CAllocations_bytes_in_use(void);
 
 #endif

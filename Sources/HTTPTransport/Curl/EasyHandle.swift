@@ -11,7 +11,7 @@ final class EasyHandle {
 
     private let configuration: CurlTransport.Configuration
     private var collector: ResponseCollector
-    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var headers = HeaderList()
     /// How often libcurl has begun to send the request.
     private var attempts = 0
     private var wasRepeatRefused = false
@@ -37,10 +37,7 @@ final class EasyHandle {
         self.installCallbacks()
     }
 
-    deinit {
-        curl_easy_cleanup(self.curl)
-        curl_slist_free_all(self.headers)
-    }
+    deinit { curl_easy_cleanup(self.curl) }
 
     /// The handle that `curl` belongs to.
     static func of(_ curl: UnsafeMutableRawPointer) -> EasyHandle? {
@@ -82,7 +79,7 @@ extension EasyHandle {
         }
         let isOwnVerb = request.method == (request.body == nil ? .get : .post)
         CCurl_easy_set_string(self.curl, CURLOPT_CUSTOMREQUEST, isOwnVerb ? nil : request.method.rawValue)
-        try self.setHeaders(of: request)
+        CCurl_easy_set_list(self.curl, CURLOPT_HTTPHEADER, self.headers.set(request.headers))
         guard result == CURLE_OK else { throw HTTPTransportError(.connectionFailed, detail: "out of memory") }
     }
 
@@ -110,27 +107,6 @@ extension EasyHandle {
 
     /// Lets go of a transfer that nobody waits for.
     func abandon() { self.transfer = nil }
-
-    private func setHeaders(of request: HTTPRequest) throws(HTTPTransportError) {
-        // libcurl would wait for `100 Continue` before a long body, and call every body a form.
-        var lines = ["Expect:"]
-        if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
-        for field in request.headers.fields {
-            // `name:` would remove a header of libcurl's own; `name;` sends an empty one.
-            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
-        }
-        var list: UnsafeMutablePointer<curl_slist>?
-        for line in lines {
-            guard let longer = curl_slist_append(list, line) else {
-                curl_slist_free_all(list)
-                throw HTTPTransportError(.connectionFailed, detail: "out of memory")
-            }
-            list = longer
-        }
-        CCurl_easy_set_list(self.curl, CURLOPT_HTTPHEADER, list)
-        curl_slist_free_all(self.headers)
-        self.headers = list
-    }
 
     /// Whether libcurl may begin to send the request, now that it has a connection.
     ///

@@ -13,6 +13,9 @@ package struct Heap<Element: Comparable>: Sendable where Element: Sendable {
     package var count: Int { self.elements.count }
     package var min: Element? { self.elements.first }
 
+    /// The elements that are as told, in no order.
+    package func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
+
     package mutating func insert(_ element: Element) {
         self.elements.append(element)
         self.siftUp(self.elements.count - 1)

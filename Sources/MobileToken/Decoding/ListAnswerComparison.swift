@@ -65,8 +65,21 @@ package struct ListAnswerComparison: Sendable {
 
 extension OperationList {
     /// Reads an answer and remembers it, to recognise it when it comes again.
-    package static func read(_ answer: [UInt8]) throws(MobileTokenError) -> (OperationList, ListAnswerComparison) {
-        let answer = try SuccessAnswer(parsing: answer)
-        return (try OperationList(answer), ListAnswerComparison(answer.root))
+    ///
+    /// - Parameter last: The list before this one. Operations that come again as they were are taken from it unread.
+    package static func read(
+        _ answer: [UInt8],
+        after last: OperationList? = nil
+    ) throws(MobileTokenError) -> (OperationList, ListAnswerComparison) {
+        // Issues name their place in the answer, so an operation that has some is read anew.
+        let known = last?.operations.filter(\.issues.isEmpty) ?? []
+        let answer = try SuccessAnswer(
+            parsing: answer,
+            known: known.isEmpty ? nil : KnownObjects(known.map(\.json), depth: Self.operationDepth)
+        )
+        return (try OperationList(answer, known: known), ListAnswerComparison(answer.root))
     }
+
+    /// An operation stands in the list, and the list in the envelope.
+    private static var operationDepth: Int { 2 }
 }

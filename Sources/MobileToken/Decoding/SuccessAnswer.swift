@@ -5,9 +5,9 @@ internal import PowerAuthProtocol
 struct SuccessAnswer {
     let root: JSONView
 
-    init(parsing answer: [UInt8]) throws(MobileTokenError) {
+    init(parsing answer: [UInt8], known: KnownObjects? = nil) throws(MobileTokenError) {
         do {
-            self.root = try JSONDocument(parsing: answer).root
+            self.root = try JSONDocument(parsing: answer, known: known).root
         } catch {
             throw .unreadableAnswer("The answer is not JSON", underlying: error)
         }

@@ -19,12 +19,12 @@ package struct ExpirationQueue: Sendable {
 
     private struct Deadline: Comparable {
         let date: Date
-        let id: String
+        let operation: UserOperation.Identity
 
         static func < (one: Self, other: Self) -> Bool { one.date < other.date }
     }
 
-    private var watched: [String: UserOperation] = [:]
+    private var watched: [UserOperation.Identity: UserOperation] = [:]
     /// One deadline for every operation watched, and some of operations that are not any more.
     private var deadlines = Heap<Deadline>()
     private var lastReport: Duration?
@@ -40,15 +40,15 @@ package struct ExpirationQueue: Sendable {
     package mutating func add(_ operations: [UserOperation]) {
         if operations.count > self.watched.capacity { self.watched.reserveCapacity(operations.count) }
         for operation in operations {
-            let known = self.watched.updateValue(operation, forKey: operation.id)
+            let known = self.watched.updateValue(operation, forKey: operation.identity)
             guard known?.expires != operation.expires else { continue }
-            self.deadlines.insert(Deadline(date: operation.expires, id: operation.id))
+            self.deadlines.insert(Deadline(date: operation.expires, operation: operation.identity))
         }
         self.compact()
     }
 
-    package mutating func remove(_ ids: some Sequence<String>) {
-        for id in ids { self.watched[id] = nil }
+    package mutating func remove(_ operations: [UserOperation]) {
+        for operation in operations { self.watched[operation.identity] = nil }
         self.compact()
     }
 
@@ -72,7 +72,7 @@ package struct ExpirationQueue: Sendable {
     private mutating func removeExpired(at serverDate: Date) -> [UserOperation] {
         var expired: [UserOperation] = []
         while let date = self.earliest(), date <= serverDate, let deadline = self.deadlines.removeMin() {
-            if let operation = self.watched.removeValue(forKey: deadline.id) { expired.append(operation) }
+            if let operation = self.watched.removeValue(forKey: deadline.operation) { expired.append(operation) }
         }
         return expired
     }
@@ -80,7 +80,7 @@ package struct ExpirationQueue: Sendable {
     /// The earliest deadline that still counts.
     private mutating func earliest() -> Date? {
         while let deadline = self.deadlines.min {
-            if self.watched[deadline.id]?.expires == deadline.date { return deadline.date }
+            if self.watched[deadline.operation]?.expires == deadline.date { return deadline.date }
             self.deadlines.removeMin()
         }
         return nil
@@ -89,6 +89,6 @@ package struct ExpirationQueue: Sendable {
     /// Keeps deadlines that do not count any more from piling up.
     private mutating func compact() {
         guard self.deadlines.count > 2 * self.watched.count + 16 else { return }
-        self.deadlines = Heap(self.watched.values.map { Deadline(date: $0.expires, id: $0.id) })
+        self.deadlines = Heap(self.watched.values.map { Deadline(date: $0.expires, operation: $0.identity) })
     }
 }

@@ -50,7 +50,7 @@ public actor ExpirationWatcher {
 
     /// Forgets operations.
     public func remove(_ operations: [UserOperation]) {
-        self.queue.remove(operations.lazy.map(\.id))
+        self.queue.remove(operations)
         self.step()
     }
 

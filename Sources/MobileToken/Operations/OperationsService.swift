@@ -178,8 +178,10 @@ extension OperationsService {
     private struct Fetch: Sendable {
         let number: Int
         let language: String
-        /// The list that need not be read again; `nil` when ours is not exactly what the server last said.
-        let known: ServerList?
+        /// What the server said last.
+        let last: ServerList?
+        /// Whether that is also our list, so that nothing is to be done when the server says it again.
+        let isLastOurs: Bool
     }
 
     /// Fetches the list, sharing one request with everybody who asks meanwhile. It does not keep the service alive.
@@ -196,11 +198,11 @@ extension OperationsService {
                             acceptLanguage: fetch.language
                         )
                     }
-                    if let known = fetch.known?.repeated(by: answer) {
+                    if fetch.isLastOurs, let known = fetch.last?.repeated(by: answer) {
                         await self?.fetchRepeated(known, fetch.number)
                         return known.list
                     }
-                    let new = try ServerList(answer)
+                    let new = try ServerList(answer, after: fetch.last)
                     await self?.fetched(new, fetch.number)
                     return new.list
                 } catch {
@@ -216,7 +218,8 @@ extension OperationsService {
         let fetch = Fetch(
             number: self.list.fetchBegan(),
             language: self.acceptLanguage.description,
-            known: self.list.isAsFetched ? self.lastList : nil
+            last: self.lastList,
+            isLastOurs: self.list.isAsFetched
         )
         if !wasFetching { self.publish(.loading(true)) }
         return fetch

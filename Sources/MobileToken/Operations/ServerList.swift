@@ -5,9 +5,10 @@ struct ServerList: Sendable {
     let list: OperationList
     private let comparison: ListAnswerComparison
 
-    /// Reads an answer. Operations whose identifier came before are left out and reported.
-    init(_ answer: [UInt8]) throws(MobileTokenError) {
-        let (list, comparison) = try OperationList.read(answer)
+    /// Reads an answer, but for what it repeats of the last. Operations whose identifier came before are left out and
+    /// reported.
+    init(_ answer: [UInt8], after last: Self?) throws(MobileTokenError) {
+        let (list, comparison) = try OperationList.read(answer, after: last?.list)
         self.init(list: list.withoutRepetitions, comparison: comparison)
     }
 

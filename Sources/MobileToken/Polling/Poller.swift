@@ -143,14 +143,9 @@ package final class Poller: Sendable {
     }
 
     private func waitForChange(until deadline: Duration) async {
-        // The timer is a child task that nobody awaits: leaving this scope cancels it.
-        async let _ = self.raiseChanged(at: deadline)
+        let alarm = self.clock.alarms.set(self.changed, at: deadline)
         _ = await self.changed.wait()
-    }
-
-    private func raiseChanged(at deadline: Duration) async {
-        do { try await self.clock.sleep(until: deadline) } catch { return }
-        self.changed.raise()
+        self.clock.alarms.cancel(alarm)
     }
 
     // MARK: Steering

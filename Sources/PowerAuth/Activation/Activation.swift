@@ -43,7 +43,6 @@ public actor Activation: AuthenticatedChannel {
     struct Identity: Sendable {
         let applicationKey: String
         let version: ProtocolVersion
-        let devicePublicKey: P256PublicKey
         let serverPublicKey: P256PublicKey
         let possessionKey: SecretBytes
         let transportKey: SecretBytes
@@ -57,21 +56,29 @@ public actor Activation: AuthenticatedChannel {
         self.name = record.name
         self.server = server
         self.applicationKeys = applicationKeys
-        self.identity = try MobileTokenError.computing {
+        let identity = try MobileTokenError.computing {
             Identity(
                 applicationKey: record.applicationKey,
                 version: record.version,
-                devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
                 serverPublicKey: try P256PublicKey(x963: record.serverPublicKey),
                 possessionKey: record.possessionKey,
                 transportKey: record.transportKey
             )
         }
+        self.identity = identity
+        // The device's key serves nothing else: a parsed key takes kilobytes, and a fleet has thousands.
+        self.fingerprint = try MobileTokenError.computing {
+            ActivationFingerprint(
+                devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
+                activationID: record.activationID,
+                serverPublicKey: identity.serverPublicKey
+            ).text
+        }
         self.encryptionKeys = EncryptionKeys(
             scope: .activation(
                 id: record.activationID,
                 transportKey: record.transportKey,
-                serverPublicKey: self.identity.serverPublicKey
+                serverPublicKey: identity.serverPublicKey
             ),
             version: record.version,
             server: server
@@ -84,13 +91,7 @@ public actor Activation: AuthenticatedChannel {
     package nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
 
     /// The number to compare by eye with what the server shows for this activation: eight digits.
-    public nonisolated var fingerprint: String {
-        ActivationFingerprint(
-            devicePublicKey: self.identity.devicePublicKey,
-            activationID: self.activationID,
-            serverPublicKey: self.identity.serverPublicKey
-        ).text
-    }
+    public nonisolated let fingerprint: String
 
     /// The activation as the store has it now.
     nonisolated func storedRecord() async throws -> ActivationRecord {

@@ -12,7 +12,7 @@ package enum ServerAnswer {
     /// - Parameter now: The local time, for a `Retry-After` that names a date.
     package static func body(of response: HTTPResponse, now: Date) throws(MobileTokenError) -> [UInt8] {
         let isHTTPError = !(200..<300).contains(response.status)
-        guard isHTTPError || Self.mentionsError(response.body) else { return response.body }
+        guard isHTTPError || Self.mayBeError(response.body) else { return response.body }
 
         let envelope = Self.envelope(in: response.body)
         guard isHTTPError || envelope?.status == "ERROR" else { return response.body }
@@ -75,15 +75,23 @@ package enum ServerAnswer {
         }
     }
 
-    /// Whether the text `"ERROR"` stands anywhere, so that a long list need not be decoded twice to learn its status.
-    private static func mentionsError(_ body: [UInt8]) -> Bool {
-        let needle = Array("\"ERROR\"".utf8)
-        return body.withUnsafeBufferPointer { bytes in
-            guard bytes.count >= needle.count else { return false }
-            for start in 0...(bytes.count - needle.count) where bytes[start] == needle[0] {
-                if bytes[start..<(start + needle.count)].elementsEqual(needle) { return true }
+    /// Whether the answer needs a closer look. A long list is not decoded twice to learn its status, nor even searched
+    /// when it begins with it, as the answers of most servers do.
+    private static func mayBeError(_ body: [UInt8]) -> Bool {
+        guard !body.starts(with: Self.beginningOfSuccess) else { return false }
+        let error = Array(#"ERROR""#.utf8)
+        return body.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            // Capitals are rare, so the search goes from one to the next.
+            while let start = rest.firstIndex(of: UInt8(ascii: "E")) {
+                rest = bytes[(start + 1)...]
+                if start > 0, bytes[start - 1] == UInt8(ascii: "\""), bytes[start...].starts(with: error) {
+                    return true
+                }
             }
             return false
         }
     }
+
+    private static let beginningOfSuccess = Array(#"{"status":"OK","#.utf8)
 }

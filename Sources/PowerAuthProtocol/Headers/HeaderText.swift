@@ -12,7 +12,8 @@ struct HeaderText {
     /// Adds a field with a text for its value.
     mutating func add(_ name: StaticString, _ value: String) {
         self.begin(name)
-        self.bytes.append(contentsOf: value.utf8)
+        var value = value
+        value.withUTF8 { self.bytes.append(contentsOf: $0) }
         self.append("\"")
     }
 

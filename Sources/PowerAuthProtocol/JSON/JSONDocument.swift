@@ -7,8 +7,14 @@ package final class JSONDocument: Sendable {
     let nodes: [JSONNode]
 
     /// Checks that the bytes are one JSON value (RFC 8259, UTF-8, no byte order mark) within the limits.
-    package init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
-        var scanner = JSONScanner(bytes: bytes, limits: limits)
+    ///
+    /// - Parameter known: Objects that are not checked again where they come again; see ``KnownObjects``.
+    package init(
+        parsing bytes: [UInt8],
+        limits: JSONLimits = JSONLimits(),
+        known: KnownObjects? = nil
+    ) throws(JSONError) {
+        var scanner = JSONScanner(bytes: bytes, limits: limits, known: known)
         self.nodes = try scanner.scan()
         self.bytes = bytes
     }
@@ -21,6 +27,8 @@ package final class JSONDocument: Sendable {
 struct JSONNode {
     enum Kind: UInt8 {
         case null, `true`, `false`, number, string, array, object
+        /// An object that was known before. Its parts are not in the index.
+        case knownObject
     }
 
     let kind: Kind
@@ -31,4 +39,6 @@ struct JSONNode {
     var end: UInt32
     /// The index behind this value and all its parts.
     var next: UInt32
+    /// Which of the known objects it is, if it is one.
+    var known: UInt32 = 0
 }

@@ -19,6 +19,9 @@ package struct JSONView: Sendable {
     package var isArray: Bool { self.node.kind == .array }
     package var isObject: Bool { self.node.kind == .object }
 
+    /// Which of the known objects this is; nil for all other values. Such an object shows no members.
+    package var knownObject: Int? { self.node.kind == .knownObject ? Int(self.node.known) : nil }
+
     package var bool: Bool? {
         switch self.node.kind {
         case .true: true

@@ -7,9 +7,11 @@ package enum KeyDerivation {
     /// - Throws: `invalidLength` unless the key has 16 bytes.
     package static func derive(_ key: SecretBytes, index: UInt64) throws(CryptoError) -> SecretBytes {
         let block = [UInt8](repeating: 0, count: 8) + index.bigEndianBytes
-        var derived = try AES128CBC.encrypt(block, key: key, padding: .none)
-        defer { derived.wipe() }
-        return SecretBytes(copying: derived)
+        return try SecretBytes(count: block.count) { (derived) throws(CryptoError) in
+            try block.withBytes { (block) throws(CryptoError) in
+                try AES128CBC.encryptBlocks(block, key: key, into: derived)
+            }
+        }
     }
 
     /// `KDF_INTERNAL(key, index)`: HMAC-SHA-256 of the index under the key, folded to 16 bytes.

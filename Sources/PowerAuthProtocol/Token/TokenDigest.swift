@@ -20,11 +20,8 @@ package enum TokenDigest {
         input.reserveCapacity(nonce.count + 24)
         input += nonce
         input.append(UInt8(ascii: "&"))
-        input += String(timestamp).utf8
-        if version.usesTimestamps {
-            input.append(UInt8(ascii: "&"))
-            input += version.rawValue.utf8
-        }
+        var suffix = version.usesTimestamps ? "\(timestamp)&\(version.rawValue)" : "\(timestamp)"
+        suffix.withUTF8 { input.append(contentsOf: $0) }
         return input
     }
 }

@@ -140,4 +140,44 @@ import Testing
         }
         #expect(accepted > 0)
     }
+
+    /// A list that is read with the help of the one before is the list that is read without.
+    @Test func readingAfterAnotherListChangesNothingButTheWork() throws {
+        var random = SeededGenerator()
+        let broken = ServerJSON.operation.with("formData", "title", nil)
+        let halfBroken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
+        var operations: [JSONValue] = []
+        var last: OperationList?
+        for number in 0..<300 {
+            for _ in 0...Int.random(in: 0...3, using: &random) {
+                let index = Int.random(in: 0...operations.count, using: &random)
+                switch Int.random(in: 0...5, using: &random) {
+                case 0, 1: operations.insert(ServerJSON.operation.with("id", .string("\(number)")), at: index)
+                case 2: operations.insert([broken, halfBroken, 5].randomElement(using: &random) ?? nil, at: index)
+                case 3 where index < operations.count: operations.remove(at: index)
+                case 4 where index < operations.count: operations[index] = operations[index].with("name", "login")
+                default: operations.shuffle(using: &random)
+                }
+            }
+            let answer = ServerJSON.list(operations)
+            let alone = try OperationList(parsing: answer)
+            let (list, comparison) = try OperationList.read(answer, after: last)
+            #expect(list == alone)
+            #expect(list.operations.map(\.json) == alone.operations.map(\.json))
+            #expect(comparison.match(answer) != nil)
+            last = list
+        }
+    }
+
+    @Test func aKnownOperationElsewhereInTheAnswerIsNotTakenForTheList() throws {
+        let (known, _) = try OperationList.read(ServerJSON.list([ServerJSON.operation]))
+        let operation = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self)
+        let answer = #"{"status":"OK","other":[\#(operation)],"responseObject":[{"id":"1","nested":[\#(operation)]}]}"#
+        let (list, _) = try OperationList.read(Array(answer.utf8), after: known)
+        #expect(list.operations.isEmpty)
+        #expect(list.issues.map(\.path) == ["responseObject[0].name"])
+        #expect(throws: MobileTokenError.self) {
+            try OperationList.read(Array(#"{"status":"OK","responseObject":\#(operation)}"#.utf8), after: known)
+        }
+    }
 }

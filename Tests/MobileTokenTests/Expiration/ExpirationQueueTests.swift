@@ -61,7 +61,7 @@ import Testing
 
     @Test func removedOperationsAreForgotten() {
         var queue = self.queue(.sample("a", expiresIn: 10), .sample("b", expiresIn: 20))
-        queue.remove(["a", "unknown"])
+        queue.remove([.sample("a"), .sample("unknown")])
         #expect(queue.step(at: .zero, serverDate: self.date) == .sleep(until: .seconds(20)))
         queue.removeAll()
         #expect(queue.step(at: .zero, serverDate: self.date) == .wait)
@@ -72,9 +72,7 @@ import Testing
         let operations = (0..<400).map { UserOperation.sample("\($0)", expiresIn: Double($0) * 7) }
         queue.add(operations.shuffled())
         queue.add(operations.shuffled())
-        queue.remove(
-            operations.filter { $0.expires.timeIntervalSince1970.truncatingRemainder(dividingBy: 2) == 0 }.map(\.id)
-        )
+        queue.remove(operations.filter { $0.expires.timeIntervalSince1970.truncatingRemainder(dividingBy: 2) == 0 })
         var reported: [UserOperation] = []
         var now = Duration.zero
         while true {

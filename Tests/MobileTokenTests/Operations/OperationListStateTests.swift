@@ -41,6 +41,18 @@ import Testing
         #expect(state.operations.map(\.id) == ["c", "b", "a"])
     }
 
+    /// Long runs that leave, come or take the place of others, and the order kept in between.
+    @Test(arguments: [(0..<200, 50..<250), (50..<250, 0..<200), (0..<200, 300..<500), (0..<200, 0..<0)])
+    func longRunsAreComparedAsByDefinition(old: Range<Int>, new: Range<Int>) {
+        let before = old.map { UserOperation.sample("\($0)") }
+        let after = new.map { UserOperation.sample("\($0)", name: $0.isMultiple(of: 7) ? "login" : "payment") }
+        let difference = OperationListDifference(from: before, to: after)
+        #expect(difference.added.map(\.id) == new.filter { !old.contains($0) }.map { "\($0)" })
+        #expect(difference.removed.map(\.id) == old.filter { !new.contains($0) }.map { "\($0)" })
+        let changed = old.clamped(to: new).filter { $0.isMultiple(of: 7) }
+        #expect(difference.updated.map(\.new.id) == changed.map { "\($0)" })
+    }
+
     @Test func randomListsAreComparedAsByDefinition() {
         for _ in 0..<60 {
             let before = (0..<40).filter { _ in Bool.random() }.shuffled().map { UserOperation.sample("\($0)") }

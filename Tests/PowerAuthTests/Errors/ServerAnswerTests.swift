@@ -39,6 +39,8 @@ import Testing
     @Test func anErrorUnder200IsAnError() {
         let error = self.failure(200, #"{"status":"ERROR","responseObject":{"code":"INVALID_REQUEST","message":"m"}}"#)
         #expect(error?.code == .invalidRequest)
+        let behind = #"{"responseObject":{"code":"INVALID_REQUEST","message":"AN ERROR"}, "status" :"ERROR"}"#
+        #expect(self.failure(200, behind)?.code == .invalidRequest)
     }
 
     @Test func theWordErrorElsewhereIsNotAnError() {

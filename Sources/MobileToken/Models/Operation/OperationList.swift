@@ -27,14 +27,17 @@ public struct OperationList: Sendable, Hashable {
         try self.init(SuccessAnswer(parsing: answer))
     }
 
-    init(_ answer: SuccessAnswer) throws(MobileTokenError) {
+    /// - Parameter known: The operations that were known to the parser of the answer.
+    init(_ answer: SuccessAnswer, known: [UserOperation] = []) throws(MobileTokenError) {
         guard let list = answer.responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of operations")
         }
         var log = IssueLog()
         self.currentTimestamp = answer.root.optional("currentTimestamp", .date, &log)
         self.operations = log.inside("responseObject") { log in
-            log.elements(of: list) { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
+            log.elements(of: list) { (view, log) throws(DecodingIssue) in
+                if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
+            }
         }
         self.issues = log.issues
     }

@@ -95,8 +95,9 @@ extension UserOperation {
     }
 
     /// What the server said, shared by all copies.
-    private final class Storage: Sendable {
+    fileprivate final class Storage: Sendable {
         let id: String
+        let hashOfID: Int
         let name: String
         let data: String
         let status: OperationStatus
@@ -111,6 +112,7 @@ extension UserOperation {
 
         init(_ view: JSONView, _ log: inout IssueLog, issuesSince first: Int) throws(DecodingIssue) {
             self.id = try view.required("id", .identifier, log)
+            self.hashOfID = self.id.hashValue
             self.name = try view.required("name", .text, log)
             self.data = try view.required("data", .text, log)
             self.status = try view.ifPresent("status", .known, log) ?? .pending
@@ -140,11 +142,28 @@ extension UserOperation: Hashable {
         guard one.proximityCheck == other.proximityCheck, one.mobileTokenData == other.mobileTokenData else {
             return false
         }
-        // Servers write an unchanged operation with the same bytes again, so this decides almost always.
+        // An unchanged operation is read once, or has the same bytes again, so this decides almost always.
         if one.storage === other.storage || one.json.hasSameBytes(as: other.json) { return true }
         guard one.id == other.id, let members = one.serverMembers else { return false }
         return members == other.serverMembers
     }
+
+    /// The identifier as a key: it is hashed once, when the operation is read, and need not be compared with that of a
+    /// copy.
+    package struct Identity: Hashable, Sendable {
+        fileprivate let storage: Storage
+
+        package static func == (one: Self, other: Self) -> Bool {
+            one.storage === other.storage || one.storage.id == other.storage.id
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(self.storage.hashOfID)
+        }
+    }
+
+    /// What tells this operation from others.
+    package var identity: Identity { Identity(storage: self.storage) }
 
     /// Hashes the identity alone: lists rarely have two states of one operation.
     public func hash(into hasher: inout Hasher) {

@@ -1,0 +1,42 @@
+import MobileToken
+
+/// A poll from end to end: the header of the token, the request, and an answer that brings nothing new.
+let pollBenchmarks: [Benchmark] = [
+    Benchmark(
+        "poll.cycle",
+        "the list of 10 operations fetched again, unchanged, 32 services at a time",
+        unit: .perSecond,
+        goals: [.atLeast(0.6, timesBaseline: "libcurl multi")]
+    ) {
+        let answer = OperationFixture.answer(count: 10)
+        let server = try ServerProcess(answer: answer)
+        let activations = try await StoredActivations(count: inFlight)
+        let client = try activations.client(of: server)
+        var services: [OperationsService] = []
+        for id in activations.ids {
+            let service = client.operations(of: try await client.activation(id: id))
+            try check(try await service.operations().count == 10)
+            services.append(service)
+        }
+        let bare = BareCurl(url: server.url, body: Array("{}".utf8), inFlight: inFlight)
+        return Scenario(
+            Subject(repeating: { [services] count in
+                try await inParallel(count) { number in
+                    try check(try await services[number].operations().count == 10)
+                }
+            }),
+            baselines: [
+                Subject(
+                    "libcurl multi",
+                    repeating: { count in
+                        try await onThread { try bare.run(count, expecting: answer.count) }
+                    }
+                )
+            ],
+            tearDown: {
+                await client.shutdown()
+                server.stop()
+            }
+        )
+    }
+]

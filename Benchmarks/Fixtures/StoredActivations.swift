@@ -1,0 +1,58 @@
+import Foundation
+import MobileToken
+import PowerAuth
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// Activations that were made earlier, with the token that polls need, so that a server which knows nobody can be polled.
+struct StoredActivations {
+    let store = InMemoryActivationStore()
+    let sdkConfiguration: SDKConfiguration
+    let ids: [String]
+
+    init(count: Int) async throws {
+        let applicationKey = Base64.encode(SecureRandom.bytes(16))
+        let secret = try unwrap(ApplicationSecret(bytes: SecureRandom.secret(16)))
+        let key = P256PrivateKey.generate().publicKey
+        self.sdkConfiguration = SDKConfiguration(
+            applicationKey: applicationKey,
+            applicationSecret: secret,
+            masterPublicKey: key
+        )
+        self.ids = (0..<count).map { "f48ae8c3-3e0d-4b0a-8b8d-\(100_000_000_000 + $0)" }
+        for id in self.ids {
+            let record = ActivationRecord(
+                activationID: id,
+                name: nil,
+                applicationKey: applicationKey,
+                version: .v3_3,
+                createdAt: .now,
+                devicePublicKey: key.compressed,
+                serverPublicKey: key.compressed,
+                possessionKey: SecureRandom.secret(16),
+                transportKey: SecureRandom.secret(16),
+                encryptedKnowledgeKey: SecureRandom.secret(16),
+                knowledgeSalt: SecureRandom.bytes(16),
+                encryptedDevicePrivateKey: SecureRandom.secret(48),
+                counter: HashCounter(data: SecureRandom.secret(16)),
+                tokens: ["possession_universal": .init(id: id, secret: SecureRandom.secret(16))]
+            )
+            try await self.store.insert(record)
+        }
+    }
+
+    /// A client that finds them at this server.
+    func client(
+        of server: ServerProcess,
+        observer: (any MobileTokenObserver)? = nil
+    ) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = self.store
+        configuration.observer = observer
+        return try MobileTokenClient(
+            baseURL: server.baseURL,
+            sdkConfiguration: self.sdkConfiguration,
+            configuration: configuration
+        )
+    }
+}

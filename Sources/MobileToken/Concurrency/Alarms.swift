@@ -1,0 +1,122 @@
+import Synchronization
+
+/// Raises signals at their deadlines: one task that sleeps to the earliest, however many signals wait.
+///
+/// A fleet has a deadline for each service. A sleeping task for each of them would take half of the service's memory.
+package final class Alarms: Sendable {
+    /// An alarm that was set.
+    package struct ID: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    fileprivate struct Deadline: Comparable {
+        let time: Duration
+        let id: ID
+
+        static func < (one: Self, other: Self) -> Bool { one.time < other.time }
+    }
+
+    fileprivate struct Sleeper {
+        let number: UInt64
+        let deadline: Duration
+        let task: Task<Void, Never>
+    }
+
+    fileprivate struct State {
+        var signals: [ID: Signal] = [:]
+        /// A deadline for each signal, and some of alarms that were cancelled.
+        var deadlines = Heap<Deadline>()
+        var sleeper: Sleeper?
+        var nextNumber: UInt64 = 0
+    }
+
+    private let now: @Sendable () -> Duration
+    private let sleep: @Sendable (_ until: Duration) async throws -> Void
+    private let state = Mutex(State())
+
+    package init(
+        now: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (_ until: Duration) async throws -> Void
+    ) {
+        self.now = now
+        self.sleep = sleep
+    }
+
+    deinit {
+        self.state.withLock { $0.sleeper?.task.cancel() }
+    }
+
+    /// Deadlines kept, those of some cancelled alarms included.
+    package var deadlineCount: Int { self.state.withLock { $0.deadlines.count } }
+
+    /// Raises a signal at a deadline; at once when that is over.
+    package func set(_ signal: Signal, at deadline: Duration) -> ID {
+        self.state.withLock { state in
+            let id = ID(number: state.takeNumber())
+            state.signals[id] = signal
+            state.deadlines.insert(Deadline(time: deadline, id: id))
+            self.sleepToEarliest(&state)
+            return id
+        }
+    }
+
+    /// Forgets an alarm, if it has not gone off.
+    package func cancel(_ id: ID) {
+        self.state.withLock { state in
+            guard state.signals.removeValue(forKey: id) != nil else { return }
+            state.dropCancelled()
+            self.sleepToEarliest(&state)
+        }
+    }
+
+    /// Keeps one task asleep until the earliest deadline, and none when there is no deadline.
+    private func sleepToEarliest(_ state: inout State) {
+        let earliest = state.deadlines.min?.time
+        // One that wakes too early finds nothing due and sleeps again; only one that wakes too late is replaced.
+        if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return }
+        state.sleeper?.task.cancel()
+        state.sleeper = nil
+        guard let earliest else { return }
+        let number = state.takeNumber()
+        let task = Task { [weak self, sleep] in
+            do { try await sleep(earliest) } catch { return }
+            self?.wake(number)
+        }
+        state.sleeper = Sleeper(number: number, deadline: earliest, task: task)
+    }
+
+    private func wake(_ sleeper: UInt64) {
+        let now = self.now()
+        let due = self.state.withLock { state in
+            if state.sleeper?.number == sleeper { state.sleeper = nil }
+            let due = state.takeDue(at: now)
+            self.sleepToEarliest(&state)
+            return due
+        }
+        for signal in due { signal.raise() }
+    }
+}
+
+extension Alarms.State {
+    mutating func takeNumber() -> UInt64 {
+        self.nextNumber += 1
+        return self.nextNumber
+    }
+
+    mutating func takeDue(at now: Duration) -> [Signal] {
+        var due: [Signal] = []
+        while let first = self.deadlines.min, first.time <= now {
+            self.deadlines.removeMin()
+            if let signal = self.signals.removeValue(forKey: first.id) { due.append(signal) }
+        }
+        self.dropCancelled()
+        return due
+    }
+
+    /// Drops cancelled alarms from the front, so that nobody wakes for them, and all of them before they pile up.
+    mutating func dropCancelled() {
+        while let first = self.deadlines.min, self.signals[first.id] == nil { self.deadlines.removeMin() }
+        guard self.deadlines.count > 2 * self.signals.count + 16 else { return }
+        self.deadlines = Heap(self.deadlines.filter { self.signals[$0.id] != nil })
+    }
+}

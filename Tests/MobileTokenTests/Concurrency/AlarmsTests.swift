@@ -1,0 +1,78 @@
+import MobileToken
+import MobileTokenTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AlarmsTests {
+    private let clock = ManualClock()
+    private let alarms: Alarms
+
+    init() {
+        self.alarms = ServiceClock(self.clock).alarms
+    }
+
+    @Test func oneSleepServesAllAlarmsAndEachRingsInItsTime() async {
+        let signals = (1...50).map { _ in Signal() }
+        for (index, signal) in signals.enumerated() {
+            _ = self.alarms.set(signal, at: .seconds(index + 1))
+        }
+        for signal in signals {
+            await self.clock.waitForSleepers(1)
+            #expect(self.clock.sleeperCount == 1)
+            self.clock.advance(by: .seconds(1))
+            #expect(await signal.wait())
+        }
+        #expect(self.clock.sleeperCount == 0)
+        #expect(self.alarms.deadlineCount == 0)
+    }
+
+    @Test func anEarlierAlarmReplacesTheSleep() async {
+        let (early, late) = (Signal(), Signal())
+        _ = self.alarms.set(late, at: .seconds(10))
+        #expect(await self.clock.nextSleep() == .seconds(10))
+        _ = self.alarms.set(early, at: .seconds(3))
+        #expect(await self.clock.nextSleep() == .seconds(3))
+        self.clock.advance(by: .seconds(3))
+        #expect(await early.wait())
+        #expect(await self.clock.nextSleep() == .seconds(7))
+    }
+
+    @Test func anAlarmOfThePastRingsAtOnce() async {
+        self.clock.advance(by: .seconds(5))
+        let signal = Signal()
+        _ = self.alarms.set(signal, at: .seconds(4))
+        #expect(await signal.wait())
+    }
+
+    @Test func aCancelledAlarmDoesNotRing() async {
+        let (kept, cancelled) = (Signal(), Signal())
+        let alarm = self.alarms.set(cancelled, at: .seconds(3))
+        #expect(await self.clock.nextSleep() == .seconds(3))
+        _ = self.alarms.set(kept, at: .seconds(5))
+        self.alarms.cancel(alarm)
+        self.alarms.cancel(alarm)
+        self.clock.advance(by: .seconds(3))
+        #expect(await self.clock.nextSleep() == .seconds(2))
+        self.clock.advance(by: .seconds(2))
+        #expect(await kept.wait())
+        // Had the other one rung, it would have done so before.
+        let waiting = Task { await cancelled.wait() }
+        waiting.cancel()
+        #expect(await waiting.value == false)
+    }
+
+    @Test func withoutAlarmsNobodySleeps() async {
+        let alarm = self.alarms.set(Signal(), at: .seconds(3))
+        await self.clock.waitForSleepers(1)
+        self.alarms.cancel(alarm)
+        while !Task.isCancelled, self.clock.sleeperCount > 0 { await Task.yield() }
+        #expect(self.clock.sleeperCount == 0)
+    }
+
+    @Test func cancelledAlarmsDoNotPileUp() {
+        _ = self.alarms.set(Signal(), at: .seconds(1))
+        for number in 0..<10_000 {
+            self.alarms.cancel(self.alarms.set(Signal(), at: .seconds(10 + number)))
+            #expect(self.alarms.deadlineCount <= 2 + 16)
+        }
+    }
+}
