@@ -89,7 +89,9 @@ let package = Package(
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
-            dependencies: ["MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: [
+                "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+            ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(

@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
@@ -129,7 +130,7 @@ import Testing
     @Test func aResetMakesRoom() async throws {
         var configuration = Emulator.Configuration()
         configuration.capacity.operations = 1
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             try await emulator.cloud.createOperation("login", userID: "alice")
             await #expect {
                 try await emulator.cloud.createOperation("login", userID: "alice")
@@ -145,7 +146,7 @@ import Testing
         var configuration = Emulator.Configuration()
         configuration.capacity.operations = 2
         configuration.capacity.storedBytes = 10_000
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             let empty = try await emulator.exported()
             #expect(empty.count < 5_000)
             for _ in 0..<2 { try await emulator.cloud.createOperation("login", userID: "alice") }
@@ -166,7 +167,7 @@ import Testing
     @Test func faultRulesAreCountedAndShort() async throws {
         var configuration = Emulator.Configuration()
         configuration.capacity.faultRules = 2
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             let rule = #"{"effect":{"delay":0}}"#
             for status in [200, 200, 507, 507] {
                 #expect(try await emulator.send("POST", "/_emulator/faults", body: rule).status == status)
@@ -188,7 +189,7 @@ import Testing
     @Test func readersOfEventsAreCountedWhileTheyRead() async throws {
         var configuration = Emulator.Configuration()
         configuration.capacity.eventStreams = 2
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             var readers: [RawConnection] = []
             for _ in 0..<2 {
                 let reader = try emulator.connect()

@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test func aRequestThatEndsAtAnyByteChangesNothing() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let request = self.request(emulator)
             let before = try await emulator.exported()
             for end in 0..<request.count {
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func aRequestThatIsWholeCountsThoughNobodyWaitsForTheAnswer() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             var events = emulator.events().makeAsyncIterator()
             let request = self.request(emulator)
             for count in 1...20 {
