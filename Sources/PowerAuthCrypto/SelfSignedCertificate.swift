@@ -19,7 +19,7 @@ package struct SelfSignedCertificate: Sendable {
     ///   - hostNames: The names that it is valid for.
     ///   - addresses: The IPv4 and IPv6 addresses that it is valid for.
     ///   - validity: When it is valid, in seconds since 1970.
-    /// - Throws: `libcrypto` when the library refuses, such as for an address that is none.
+    /// - Throws: `invalidHost` for a name or an address that is none, `libcrypto` when the library refuses something else.
     package init(
         for key: P256PrivateKey,
         name: String,
@@ -27,6 +27,9 @@ package struct SelfSignedCertificate: Sendable {
         addresses: [String],
         validity: ClosedRange<Int>
     ) throws(CryptoError) {
+        // The library takes them as one text, in which a comma begins the next and a colon ends its kind.
+        guard hostNames.allSatisfy({ Self.isMade(of: "-.", $0) }), addresses.allSatisfy({ Self.isMade(of: ".:", $0) })
+        else { throw CryptoError(.invalidHost) }
         guard let x509 = X509_new() else { throw CryptoError.last(.libcrypto(operation: "X509_new")) }
         defer { X509_free(x509) }
         let alternatives = hostNames.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
@@ -41,7 +44,7 @@ package struct SelfSignedCertificate: Sendable {
         for (identifier, value) in extensions {
             let made = X509V3_EXT_conf_nid(nil, nil, identifier, value)
             defer { X509_EXTENSION_free(made) }
-            guard made != nil else { throw CryptoError.last(.libcrypto(operation: "X509V3_EXT_conf_nid")) }
+            guard made != nil else { throw CryptoError.last(.invalidHost) }  // the others are always right
             try Self.check(X509_add_ext(x509, made, -1), "X509_add_ext")
         }
         guard X509_sign(x509, key.handle.key, Algorithm.sha256) > 0 else {
@@ -51,6 +54,19 @@ package struct SelfSignedCertificate: Sendable {
         self.pem = pem.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         self.privateKeyPEM = try Self.text { PEM_write_bio_PKCS8PrivateKey($0, key.handle.key, nil, nil, 0, nil, nil) }
         self.publicKeyPin = try "sha256//" + Base64.encode(SHA256.hash(Self.subjectPublicKeyInfo(of: key)))
+    }
+
+    /// Whether a text that is not empty has letters, digits and the given marks only.
+    private static func isMade(of marks: String, _ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: marks.utf8.contains(byte)
+                }
+            }
     }
 
     private static func describe(_ x509: OpaquePointer, name: String, validity: ClosedRange<Int>) throws(CryptoError) {
