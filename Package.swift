@@ -56,6 +56,15 @@ let package = Package(
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
+        // What the tests of several targets share.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // A process that works on a store until it is killed.
+        .executableTarget(
+            name: "StoreExerciser",
+            dependencies: ["PowerAuth", "MobileTokenTesting", "HTTPTransport"],
+            path: "Tests/StoreExerciser"
+        ),
+
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
@@ -66,20 +75,13 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
         ),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
-                "MobileTokenEmulator",
-                "StoreExerciser",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser",
             ]
-        ),
-        // A process that works on a store until it is killed: what the tests of the stores start.
-        .executableTarget(
-            name: "StoreExerciser",
-            dependencies: ["PowerAuth", "MobileTokenTesting"],
-            path: "Tests/StoreExerciser"
         ),
         .testTarget(
             name: "MobileTokenTests",
@@ -98,10 +100,13 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "PowerAuth",
-                "PowerAuthProtocol",
+                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
             ]
         ),
-        .testTarget(name: "CommandLineTests", dependencies: ["MobileTokenEmulator", "HTTPTransport"]),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["MobileTokenEmulator", "HTTPTransport", "TestSupport"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

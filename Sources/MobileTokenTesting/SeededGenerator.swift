@@ -1,15 +1,20 @@
 internal import Foundation
 
 /// Random input that can be had again: the seed is printed, and `POWERAUTH_TEST_SEED` sets it.
-package struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
+    package let seed: UInt64
     private var state: UInt64
 
     /// Prints the seed beside the name of the test.
     package init(test: String = #function) {
         let given = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
-        self.state = given ?? UInt64.random(in: 0 ... .max)
-        print("\(test): POWERAUTH_TEST_SEED=\(self.state)")
+        self.seed = given ?? UInt64.random(in: 0 ... .max)
+        self.state = self.seed
+        print("\(test): \(self)")
     }
+
+    /// What has the same input again.
+    package var description: String { "POWERAUTH_TEST_SEED=\(self.seed)" }
 
     /// SplitMix64.
     package mutating func next() -> UInt64 {

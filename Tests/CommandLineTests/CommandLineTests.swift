@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import HTTPTransport
 import MobileTokenEmulator
@@ -127,7 +128,7 @@ import Testing
         try await self.withServer { emulator, home in
             _ = try await self.activate(emulator, home)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
-            let watch = try Program(["watch", "--json"], home: home.url)
+            let watch = try Program.start(["watch", "--json"], home: home.url)
             let line = try #require(await watch.nextLine())
             #expect(try JSONValue(parsing: line)["added"]?.array == [.string(operation.id)])
             watch.send(signal: SIGINT)
@@ -248,7 +249,8 @@ import Testing
     func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
         let home = try CommandLineHome()
         let server = ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"]
-        let program = try Program(words.first == "list" ? ["list"] + server + words.dropFirst() : words, home: home.url)
+        let words = words.first == "list" ? ["list"] + server + words.dropFirst() : words
+        let program = try Program.start(words, home: home.url)
         let outcome = await program.outcome()
         home.remove()
         #expect(outcome.exitCode == 2)
@@ -266,7 +268,7 @@ import Testing
             }
         #expect(commands.count >= 18)
         for command in commands {
-            let help = await (try Program(command + ["--help"], home: home.url)).outcome()
+            let help = await (try Program.start(command + ["--help"], home: home.url)).outcome()
             #expect(help.exitCode == 0)
             #expect(help.output.hasPrefix("Usage: mobile-token \(command.joined(separator: " "))"))
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import HTTPTransport
 import MobileTokenEmulator
@@ -8,7 +9,10 @@ import Testing
     @Test(arguments: [SIGTERM, SIGINT]) func itSaysHowToReachItAndEndsWhenAsked(_ signal: Int32) async throws {
         let home = try CommandLineHome()
         defer { home.remove() }
-        let program = try Program(["emulator", "--json", "--user", "bank", "--password", "secret"], home: home.url)
+        let program = try Program.start(
+            ["emulator", "--json", "--user", "bank", "--password", "secret"],
+            home: home.url
+        )
         let line = try #require(await program.nextLine())
         let document = try JSONValue(parsing: line)
         let names = [

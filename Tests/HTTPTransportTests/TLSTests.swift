@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import HTTPTransport
 import Testing
@@ -27,13 +28,13 @@ import Testing
     }
 
     @Test func anUnknownAuthorityIsRefused() async throws {
-        let server = try TLSServer()
+        let server = try await TLSServer()
         let result = try await self.send(to: server) { _ in }
         #expect(self.isRefusal(result))
     }
 
     @Test func aNamedAuthorityIsAccepted() async throws {
-        let server = try TLSServer()
+        let server = try await TLSServer()
         let result = try await self.send(to: server) {
             $0.validation = .certificateAuthority(file: server.certificate.file)
         }
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func aCertificateForAnotherHostIsRefused() async throws {
-        let server = try TLSServer(certificate: Certificate(names: "DNS:elsewhere.example.com"))
+        let server = try await TLSServer(certificate: Certificate(names: "DNS:elsewhere.example.com"))
         let result = try await self.send(to: server) {
             $0.validation = .certificateAuthority(file: server.certificate.file)
         }
@@ -49,14 +50,14 @@ import Testing
     }
 
     @Test func withoutValidationAnythingIsAccepted() async throws {
-        let server = try TLSServer(certificate: Certificate(names: "DNS:elsewhere.example.com"))
+        let server = try await TLSServer(certificate: Certificate(names: "DNS:elsewhere.example.com"))
         #expect(try await self.send(to: server) { $0.validation = .noValidation } == .success(200))
     }
 
     @Test(arguments: [true, false])
     func aPinAcceptsItsKeyAndNoOther(isValidated: Bool) async throws {
-        let server = try TLSServer()
-        let other = try Certificate()
+        let server = try await TLSServer()
+        let other = try await Certificate()
         func validation(_ tls: inout CurlTransport.TLS) {
             tls.validation = isValidated ? .certificateAuthority(file: server.certificate.file) : .noValidation
         }
@@ -73,8 +74,8 @@ import Testing
     }
 
     @Test func aClientCertificateIsShownWhenDemanded() async throws {
-        let client = try Certificate(password: "hunter2")
-        let server = try TLSServer(arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", client.file])
+        let client = try await Certificate(password: "hunter2")
+        let server = try await TLSServer(arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", client.file])
         let without = try await self.send(to: server) { $0.validation = .noValidation }
         guard case .failure(let error) = without else {
             Issue.record("the server took a client without a certificate")
@@ -115,7 +116,7 @@ final class Certificate: Sendable {
     let pin: String
     private let directory: URL
 
-    init(names: String = "IP:127.0.0.1", password: String? = nil) throws {
+    init(names: String = "IP:127.0.0.1", password: String? = nil) async throws {
         self.directory = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: true)
         self.file = self.directory.appending(path: "certificate.pem").path
@@ -125,9 +126,9 @@ final class Certificate: Sendable {
             "-addext", "subjectAltName=\(names)", "-out", self.file, "-keyout", self.keyFile,
         ]
         let protection = password.map { ["-passout", "pass:\($0)"] } ?? ["-nodes"]
-        try run("/usr/bin/env", ["openssl"] + request + protection)
+        try await run("openssl", request + protection)
         let digest = "openssl x509 -in '\(self.file)' -pubkey -noout | openssl pkey -pubin -outform der"
-        let hash = try run("/bin/sh", ["-c", "\(digest) | openssl dgst -sha256 -binary | base64"])
+        let hash = try await run("sh", ["-c", "\(digest) | openssl dgst -sha256 -binary | base64"])
         self.pin = "sha256//" + String(decoding: hash, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 
@@ -138,35 +139,21 @@ final class Certificate: Sendable {
 final class TLSServer: Sendable {
     let certificate: Certificate
     let url: String
-    private let process: Process
-    private let output: Pipe
+    private let process: ChildProcess
 
-    init(certificate: Certificate? = nil, arguments: [String] = []) throws {
-        let certificate = try certificate ?? Certificate()
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www"]
-            + ["-cert", certificate.file, "-key", certificate.keyFile] + arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+    init(certificate given: Certificate? = nil, arguments: [String] = []) async throws {
+        let certificate = if let given { given } else { try await Certificate() }
+        let process = try ChildProcess(
+            "openssl",
+            ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate.file, "-key", certificate.keyFile]
+                + arguments
+        )
         // "ACCEPT 127.0.0.1:40123" is the line that says that it listens.
-        var text = ""
-        while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
-            let data = output.fileHandleForReading.availableData
-            try #require(!data.isEmpty, "openssl s_server ended")
-            text += String(decoding: data, as: UTF8.self)
-        }
-        let line = try #require(text.split(separator: "\n").last { $0.hasPrefix("ACCEPT") })
+        var line = ""
+        while !line.hasPrefix("ACCEPT") { line = try #require(await process.nextLine(), "openssl s_server ended") }
         let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
         self.certificate = certificate
         self.process = process
-        self.output = output
         self.url = "https://127.0.0.1:\(port)/"
     }
-
-    deinit { kill(self.process.processIdentifier, SIGKILL) }  // it may have inherited a mask that blocks SIGTERM
 }

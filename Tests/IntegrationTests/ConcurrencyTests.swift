@@ -3,6 +3,7 @@ import HTTPTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 /// Many tasks, many activations, and two owners of one store.
@@ -94,6 +95,7 @@ import Testing
             let connections = Shared<[Int]>([])
             var configuration = CurlTransport.Configuration()
             configuration.maximumRequestsPerHost = 8
+            configuration.timeout = .seconds(200)  // a busy machine may take long over so many
             let curl = try CurlTransport(configuration: configuration)
             let port = emulator.port
             let client = try emulator.makeClient {

@@ -2,139 +2,132 @@ import HTTPTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import Testing
 
-/// Counters that are apart, and how they come together again.
+/// Counters that are apart, by every distance around the window of 20, and how they come together again.
 @Suite(.timeLimit(.minutes(4))) struct CounterTests {
-    @Test(arguments: [1, 19, 20]) func aServerAheadIsFollowedByOneRefusedSignature(steps: UInt64) async throws {
-        try await withDevice { emulator, activation, observer, _ in
-            try await emulator.advanceCounter(ofActivation: activation.activationID, by: steps)
-            let position = await emulator.journalPosition
-            try await activation.validate(.twoFactors)
+    /// What a client sees that asks for the status first, and then signs.
+    private struct Expectation: Equatable {
+        var result: CounterComparison.Result
+        /// What the status tells; positive when the client is ahead.
+        var distance: Int
+        /// Signed requests of the status itself: accepted or not.
+        var repairs: [Bool] = []
+        /// What the signature throws, which is sent once unless it throws.
+        var error: MobileTokenError.Code?
 
-            let journal = await emulator.journal(since: position)
-            #expect(journal.calls == ["validate", "status", "validate"])
-            #expect(journal.map(\.isAccepted) == [false, true, true])
-            #expect(observer.retries == [.counterMoved])
-            // The refused signature has brought the client one step closer.
-            #expect(observer.distances == [1 - Int(steps)])
-            #expect(try await activation.status().counter.result == .inSync)
+        /// - Parameter distance: How far the client is ahead; negative when the server is.
+        static func afterAStatus(distance: Int) -> Self {
+            switch distance {
+            case -25 ... -20: Self(result: .rolledBack, distance: distance, error: .stateRolledBack)
+            case -19 ... -1: Self(result: .movedForward(-distance), distance: distance)
+            case 0...10: Self(result: .inSync, distance: distance)
+            case 11...19: Self(result: .signatureRecommended, distance: distance, repairs: [true])
+            // The last chance was taken in vain, which brought the client one step further ahead.
+            case 20: Self(result: .deadlock, distance: 21, repairs: [false], error: .deadlock)
+            default: Self(result: .deadlock, distance: distance, error: .deadlock)
+            }
+        }
+    }
+
+    @Test(arguments: ProtocolVersion.allCases, -25...25) func aStatusAndTheSignatureAfterItAgree(
+        version: ProtocolVersion,
+        distance: Int
+    ) async throws {
+        try await withDevice(version: version, distance: distance) { emulator, activation, _ in
+            let expected = Expectation.afterAStatus(distance: distance)
+            var position = await emulator.journalPosition
+            let found = try await activation.status().counter
+            let repairs = await emulator.signedRequests(of: activation, since: position).map(\.isAccepted)
+            position = await emulator.journalPosition
+            let error = try await errorCode { try await activation.validate(.twoFactors) }
+            #expect(
+                Expectation(result: found.result, distance: found.distance, repairs: repairs, error: error) == expected
+            )
+            #expect(found.canSign == (error == nil))
+            let signed = await emulator.signedRequests(of: activation, since: position)
+            #expect(signed.map(\.isAccepted) == (error == nil ? [true] : []))
+            if error == nil { #expect(try await activation.status().counter.distance == 0) }
+            // Asking and signing once more change nothing.
+            #expect(try await errorCode { try await activation.validate(.twoFactors) } == error)
+            #expect(try await activation.status().counter.canSign == (error == nil))
             #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
         }
     }
 
-    @Test(arguments: [1, 19]) func aServerAheadIsFollowedByAStatusWithoutASignature(steps: Int) async throws {
-        try await withDevice { emulator, activation, _, _ in
-            try await emulator.advanceCounter(ofActivation: activation.activationID, by: UInt64(steps))
-            let comparison = try await activation.status().counter
-            #expect(comparison.result == .movedForward(steps))
-            #expect(comparison.distance == -steps)
-            #expect(comparison.window == 20)
-            #expect(try await activation.status().counter.result == .inSync)
+    @Test(arguments: ProtocolVersion.allCases, -25...25) func aSignatureThatComesFirstPutsTheCountersRight(
+        version: ProtocolVersion,
+        distance: Int
+    ) async throws {
+        try await withDevice(version: version, distance: distance) { emulator, activation, observer in
+            let position = await emulator.journalPosition
+            let error = try await errorCode { try await activation.validate(.twoFactors) }
+            let journal = await emulator.journal(since: position)
+            let (refused, accepted) = (false, true)
+            switch distance {
+            case -25 ... -21:
+                #expect(error == .stateRolledBack)
+                #expect(journal.calls == ["validate", "status"])
+                #expect(observer.retries == [])
+                #expect(try await activation.status().counter.result == .rolledBack)
+            case -20 ... -1:
+                // The refused signature has brought the client one step closer.
+                #expect(error == nil)
+                #expect(journal.calls == ["validate", "status", "validate"])
+                #expect(journal.map(\.isAccepted) == [refused, accepted, accepted])
+                #expect(observer.distances == [distance + 1])
+                #expect(observer.retries == [.counterMoved])
+            case 0:
+                #expect(error == nil)
+                #expect(journal.calls == ["validate"])
+            case 1...10:
+                // Signatures that nobody confirmed went before, so the status is asked for.
+                #expect(error == nil)
+                #expect(journal.calls == ["status", "validate"])
+            case 11...19:
+                #expect(error == nil)
+                #expect(journal.calls == ["status", "validate", "validate"])
+            case 20:
+                #expect(error == .deadlock)
+                #expect(journal.calls == ["status", "validate", "status"])
+                #expect(journal.map(\.isAccepted) == [accepted, refused, accepted])
+            default:
+                #expect(error == .deadlock)
+                #expect(journal.calls == ["status"])
+            }
+            if error == nil {
+                #expect(try await activation.status().counter.distance == 0)
+                #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
+            }
+        }
+    }
+
+    @Test func requestsThatNeverArriveLetTheClientRunAheadAndTheStatusBeforeEachKeepsItInReach() async throws {
+        let isLosing = Shared(true)
+        try await withDevice(version: .v3_3, distance: 0, isLosing: isLosing) { emulator, activation, observer in
+            for _ in 1...15 {
+                #expect(try await errorCode { try await activation.validate(.possession) } == .connectionLost)
+            }
+            #expect(observer.distances == Array(1...14))
+            isLosing.value = false
             try await activation.validate(.twoFactors)
             #expect(await emulator.signedRequests(of: activation).refusals == [])
-        }
-    }
-
-    @Test func aServerAheadByTheWindowIsInAStatusADeadlockThatASignatureStillUndoes() async throws {
-        try await withDevice { emulator, activation, _, _ in
-            try await emulator.advanceCounter(ofActivation: activation.activationID, by: 20)
-            #expect(try await activation.status().counter.result == .deadlock)
-            try await activation.validate(.twoFactors)
-            #expect(try await activation.status().counter.result == .inSync)
-        }
-    }
-
-    /// This side moves its counter before it signs, so a server ahead of it has seen a later state of the store.
-    @Test func aServerAheadByMoreThanTheWindowShowsThatTheStoreWentBack() async throws {
-        try await withDevice { emulator, activation, observer, _ in
-            try await emulator.advanceCounter(ofActivation: activation.activationID, by: 21)
-            let error = try await #require(throws: MobileTokenError.self) { try await activation.validate(.twoFactors) }
-            #expect(error.code == .stateRolledBack)
-            #expect(observer.retries == [])
-            #expect(try await activation.status().counter.result == .deadlock)
-        }
-    }
-
-    @Test func aClientAheadByHalfTheWindowNeedsNothing() async throws {
-        try await withDevice { emulator, activation, _, isLosing in
-            try await Self.runAhead(activation, by: 10, isLosing)
-            let comparison = try await activation.status().counter
-            #expect(comparison.result == .inSync)
-            #expect(comparison.distance == 10)
-            let position = await emulator.journalPosition
-            try await activation.validate(.twoFactors)
-            let signed = await emulator.signedRequests(of: activation, since: position)
-            #expect(signed.count == 1)
-            #expect(signed.refusals == [])
             #expect(try await activation.status().counter.distance == 0)
         }
     }
 
-    @Test(arguments: [11, 19]) func aClientAheadByMoreMakesOneSignatureForTheServerToCatchUp(steps: Int) async throws {
-        try await withDevice { emulator, activation, _, isLosing in
-            try await Self.runAhead(activation, by: steps, isLosing)
-            let position = await emulator.journalPosition
-            let comparison = try await activation.status().counter
-            #expect(comparison.result == .signatureRecommended)
-            #expect(comparison.distance == steps)
-            let signed = await emulator.signedRequests(of: activation, since: position)
-            #expect(signed.calls == ["validate"])
-            #expect(signed.refusals == [])
-            #expect(try await activation.status().counter.distance == 0)
-            try await activation.validate(.twoFactors)
-        }
-    }
-
-    @Test func aSignatureThatComesFirstLetsTheServerCatchUpToo() async throws {
-        try await withDevice { emulator, activation, _, isLosing in
-            try await Self.runAhead(activation, by: 11, isLosing)
-            let position = await emulator.journalPosition
-            try await activation.validate(.twoFactors)
-            let journal = await emulator.journal(since: position)
-            #expect(journal.calls == ["status", "validate", "validate"])
-            #expect(journal.refusals == [])
-        }
-    }
-
-    @Test func aClientAheadByTheWindowTriesOnceAndNamesTheDeadlock() async throws {
-        try await withDevice { emulator, activation, _, isLosing in
-            try await Self.runAhead(activation, by: 20, isLosing)
-            let position = await emulator.journalPosition
-            #expect(try await errorCode { try await activation.validate(.twoFactors) } == .deadlock)
-            let signed = await emulator.signedRequests(of: activation, since: position)
-            #expect(signed.count == 1)
-            #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
-        }
-    }
-
-    @Test func aClientAheadByMoreThanTheWindowIsADeadlockAndSignsNoMore() async throws {
-        try await withDevice { emulator, activation, _, isLosing in
-            try await Self.runAhead(activation, by: 21, isLosing)
-            let comparison = try await activation.status().counter
-            #expect(comparison.result == .deadlock)
-            #expect(comparison.distance == 21)
-            let position = await emulator.journalPosition
-            #expect(try await errorCode { try await activation.validate(.twoFactors) } == .deadlock)
-            #expect(await emulator.signedRequests(of: activation, since: position) == [])
-        }
-    }
-
-    /// Loses so many signed requests on the way to the server.
-    private static func runAhead(_ activation: Activation, by steps: Int, _ isLosing: Shared<Bool>) async throws {
-        isLosing.value = true
-        for _ in 0..<steps {
-            #expect(try await errorCode { try await activation.validate(.possession) } == .connectionLost)
-        }
-        isLosing.value = false
-    }
-
+    /// An activation whose client is so far ahead of the server, or behind it.
     private func withDevice(
-        _ body: (Emulator, Activation, RecordingObserver, _ isLosing: Shared<Bool>) async throws -> Void
+        version: ProtocolVersion,
+        distance: Int,
+        isLosing: Shared<Bool> = Shared(false),
+        _ body: (Emulator, Activation, RecordingObserver) async throws -> Void
     ) async throws {
         try await withEmulator { emulator in
-            let (observer, isLosing) = (RecordingObserver(), Shared(false))
+            let observer = RecordingObserver()
             let client = try emulator.makeClient {
+                $0.version = version
                 $0.observer = observer
                 $0.transport = try InterceptingTransport { request, deliver in
                     guard !isLosing.value || !request.isSigned else { throw HTTPTransportError(.connectionLost) }
@@ -142,7 +135,20 @@ import Testing
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            try await body(emulator, activation, observer, isLosing)
+            let factor = try await activation.unlockKnowledge(password: password)
+            for _ in 0..<max(0, distance) {
+                // Made for a person to carry to the server, who never does.
+                _ = try await activation.offlineSignature(
+                    data: [],
+                    nonce: [UInt8](repeating: 0, count: 16),
+                    uriID: "/operation/authorize/offline",
+                    with: .possession(knowledge: factor)
+                )
+            }
+            if distance < 0 {
+                try await emulator.advanceCounter(ofActivation: activation.activationID, by: UInt64(-distance))
+            }
+            try await body(emulator, activation, observer)
         }
     }
 }

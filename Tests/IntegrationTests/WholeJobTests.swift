@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 /// A device's life from its code to its removal. The store is closed and opened between the chapters, as a restart of the

@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import HTTPTransport
 import MobileTokenTesting
 import PowerAuth
 
-/// A process that works on an activation store, so that the tests can have several of them, and kill them.
+/// A process that works on an activation store, or signs with it, so that the tests can have several of them, and kill them.
 ///
 /// Arguments are `name=value`. The last line of the output is the outcome: `done`, or the code of an error.
 @main
@@ -47,7 +48,7 @@ struct StoreExerciser {
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
         }
         if let user = self.number("user") { setuid(uid_t(user)) }
-        if self.settings["die-after-moves"] == nil { self.startDying() }
+        if self.settings["die-after-signatures"] == nil { self.startDying() }
     }
 
     /// Lets the process be killed so many microseconds from now, whatever it is doing then.
@@ -75,6 +76,8 @@ struct StoreExerciser {
             try await self.takeCounters(from: store)
             // Without tidying up, as a process that crashed.
             if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
+        case "sign":
+            try await self.sign(with: store)
         default:
             break
         }
@@ -83,13 +86,31 @@ struct StoreExerciser {
     /// Takes counter values, and writes each to the journal once it is taken, as a request would be sent.
     private func takeCounters(from store: SQLiteActivationStore) async throws {
         let journal = open(self.settings["journal"] ?? "", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-        for taken in 0..<(self.number("count") ?? .max) {
-            if taken == self.number("die-after-moves") { self.startDying() }
-            let lease = self.settings["lease"] == nil ? nil : try await store.acquireSigningLease(of: self.activationID)
+        for _ in 0..<(self.number("count") ?? .max) {
             let move = try await store.update(self.activationID) { $0.takeMove() }
             let line = Array("\(move)\n".utf8)
             guard write(journal, line, line.count) == line.count else { exit(3) }
-            await lease?.release()
+        }
+    }
+
+    /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.
+    private func sign(with store: SQLiteActivationStore) async throws {
+        let configuration = try PowerAuthConfiguration(
+            baseURL: self.settings["url"] ?? "",
+            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
+            transport: CurlTransport(),
+            store: store,
+            userAgent: "\(getpid())"
+        )
+        let activation = try await PowerAuthClient(configuration).activation(id: self.activationID)
+        let factor = try await activation.unlockKnowledge(password: self.settings["password"] ?? "")
+        if self.settings["waits"] != nil {
+            Self.say("ready")
+            _ = readLine()
+        }
+        for signed in 0..<(self.number("count") ?? .max) {
+            if signed == self.number("die-after-signatures") { self.startDying() }
+            try await activation.validate(.possession(knowledge: factor))
         }
     }
 }

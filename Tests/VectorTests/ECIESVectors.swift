@@ -4,18 +4,16 @@ import PowerAuthProtocol
 import Testing
 
 /// What the three files of encrypted exchanges have in common.
-protocol ECIESInput {
-    var protocolVersion: String { get }
-    var scope: String { get }
-    var sharedInfo1Path: String { get }
-    var applicationKey: String { get }
-    var applicationSecret: String { get }
-    var activationId: String? { get }
-    var transportKey: Bytes? { get }
-    var temporaryKeyId: String? { get }
-}
+struct ECIESSetup: Decodable {
+    let protocolVersion: String
+    let scope: String
+    let sharedInfo1Path: String
+    let applicationKey: String
+    let applicationSecret: String
+    let activationId: String?
+    let transportKey: Bytes?
+    let temporaryKeyId: String?
 
-extension ECIESInput {
     /// The parameters of the exchange, or `nil` for version 3.0, which is not spoken: its vector is always zero, so that
     /// equal requests look equal.
     func parameters() throws -> ECIESParameters? {
@@ -43,15 +41,9 @@ extension ECIESInput {
 
 @Suite(.enabled(if: VectorFile.exists("ecies")))
 struct ECIESVectors {
-    struct Input: Decodable, ECIESInput {
-        let protocolVersion: String
-        let scope: String
-        let sharedInfo1Path: String
-        let applicationKey: String
-        let applicationSecret: String
-        let activationId: String?
-        let transportKey: Bytes?
-        let temporaryKeyId: String?
+    typealias Input = Joined<ECIESSetup, Exchange>
+
+    struct Exchange: Decodable {
         let recipientPrivateKey: Bytes
         let recipientPublicKeyCompressed: Bytes
         let recipientPublicKeyUncompressed: Bytes
@@ -87,7 +79,7 @@ struct ECIESVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies"))
     func everyIntermediateValue(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
-        guard let parameters = try input.parameters() else { return }
+        guard let parameters = try input.common.parameters() else { return }
         #expect(parameters.sharedInfo1 == output.sharedInfo1.bytes)
         #expect(parameters.sharedInfo2Base == output.sharedInfo2Base.bytes)
         if let associatedData = output.associatedData {
@@ -128,7 +120,7 @@ struct ECIESVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies"))
     func bothSidesMakeAndOpenTheSameBytes(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
-        guard let parameters = try input.parameters() else { return }
+        guard let parameters = try input.common.parameters() else { return }
         let recipient = try input.recipientPublicKeyUncompressed.publicKey
         var client = ECIESEncryptor(parameters: parameters, recipient: recipient)
         let request = try client.encryptRequest(
@@ -155,8 +147,8 @@ struct ECIESVectors {
 
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies"))
     func header(_ vector: Vector<Input, Output>) throws {
-        let scope: EncryptionHeader.Scope = vector.input.activationId == nil ? .application : .activation
-        guard let parameters = try vector.input.parameters() else {
+        let scope: EncryptionHeader.Scope = vector.input.common.activationId == nil ? .application : .activation
+        guard let parameters = try vector.input.common.parameters() else {
             #expect(throws: HeaderError("version", .invalid)) {
                 try EncryptionHeader(parsing: vector.output.encryptionHeader, scope: scope)
             }
@@ -170,15 +162,9 @@ struct ECIESVectors {
 
 @Suite(.enabled(if: VectorFile.exists("ecies-roundtrip")))
 struct ECIESRoundTripVectors {
-    struct Input: Decodable, ECIESInput {
-        let protocolVersion: String
-        let scope: String
-        let sharedInfo1Path: String
-        let applicationKey: String
-        let applicationSecret: String
-        let activationId: String?
-        let transportKey: Bytes?
-        let temporaryKeyId: String?
+    typealias Input = Joined<ECIESSetup, Exchange>
+
+    struct Exchange: Decodable {
         let recipientPrivateKey: Bytes
         let recipientPublicKeyUncompressed: Bytes
         let request: WireJSON<ECIESRequest>
@@ -194,7 +180,7 @@ struct ECIESRoundTripVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies-roundtrip"))
     func exchangesOfTheReferenceAreUnderstood(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
-        guard let parameters = try input.parameters() else { return }
+        guard let parameters = try input.common.parameters() else { return }
         let request = try input.request.value
         let privateKey = try input.recipientPrivateKey.privateKey
         #expect(privateKey.publicKey.uncompressed == input.recipientPublicKeyUncompressed.bytes)
@@ -224,15 +210,9 @@ struct ECIESRoundTripVectors {
 
 @Suite(.enabled(if: VectorFile.exists("ecies-invalid")))
 struct ECIESRefusalVectors {
-    struct Input: Decodable, ECIESInput {
-        let protocolVersion: String
-        let scope: String
-        let sharedInfo1Path: String
-        let applicationKey: String
-        let applicationSecret: String
-        let activationId: String?
-        let transportKey: Bytes?
-        let temporaryKeyId: String?
+    typealias Input = Joined<ECIESSetup, Exchange>
+
+    struct Exchange: Decodable {
         let recipientPrivateKey: Bytes
         let request: WireJSON<ECIESRequest>
     }
@@ -245,7 +225,7 @@ struct ECIESRefusalVectors {
 
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies-invalid"))
     func theServerRefusesForTheSameReason(_ vector: Vector<Input, Output>) throws {
-        guard let parameters = try vector.input.parameters() else { return }
+        guard let parameters = try vector.input.common.parameters() else { return }
         var server = ECIESDecryptor(parameters: parameters, privateKey: try vector.input.recipientPrivateKey.privateKey)
         let request = try vector.input.request.value
         guard !vector.output.decrypts else {

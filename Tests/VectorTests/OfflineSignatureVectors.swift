@@ -4,17 +4,15 @@ import Testing
 
 @Suite(.enabled(if: VectorFile.exists("signature-offline")))
 struct OfflineSignatureVectors {
-    struct Input: Decodable {
-        let signatureType: String
+    typealias Input = Joined<SigningFactors, Request>
+
+    struct Request: Decodable {
         let componentLength: Int?
         let uriId: String
         let nonce: Bytes
         let data: Bytes
         let dataString: String
         let ctrData: Bytes
-        let possessionKey: Bytes
-        let knowledgeKey: Bytes
-        let biometryKey: Bytes
     }
 
     struct Output: Decodable {
@@ -33,14 +31,7 @@ struct OfflineSignatureVectors {
             body: input.data.bytes
         )
         #expect(String(decoding: data.normalized, as: UTF8.self) == output.normalizedData)
-        let type = try #require(SignatureType(rawValue: input.signatureType))
-        let keys = type.factors.map { factor in
-            switch factor {
-            case .possession: input.possessionKey.secret
-            case .knowledge: input.knowledgeKey.secret
-            case .biometry: input.biometryKey.secret
-            }
-        }
+        let keys = try input.common.keys()
         let counter = HashCounter(data: input.ctrData.secret)
         let length = input.componentLength ?? 8
         let signature = RequestSignature(data, keys: keys, counter: counter, secret: .offline)

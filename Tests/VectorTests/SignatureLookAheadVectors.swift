@@ -5,13 +5,11 @@ import Testing
 
 @Suite(.enabled(if: VectorFile.exists("signature-lookahead")))
 struct SignatureLookAheadVectors {
-    struct Input: Decodable {
-        let signatureType: String
+    typealias Input = Joined<SigningFactors, Attempt>
+
+    struct Attempt: Decodable {
         let normalizedData: String
         let applicationSecret: String
-        let possessionKey: Bytes
-        let knowledgeKey: Bytes
-        let biometryKey: Bytes
         let serverCtrData: Bytes
         let lookAhead: Int
         let signature: String
@@ -26,14 +24,7 @@ struct SignatureLookAheadVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "signature-lookahead"))
     func theServerFindsTheClientsCounter(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
-        let type = try #require(SignatureType(rawValue: input.signatureType))
-        let keys = type.factors.map { factor in
-            switch factor {
-            case .possession: input.possessionKey.secret
-            case .knowledge: input.knowledgeKey.secret
-            case .biometry: input.biometryKey.secret
-            }
-        }
+        let keys = try input.common.keys()
         let verifier = SignatureVerifier(
             SignatureData(normalized: Array(input.normalizedData.utf8)),
             keys: keys,

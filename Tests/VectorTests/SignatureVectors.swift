@@ -2,11 +2,32 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+/// The factors that the files of signatures have in common.
+struct SigningFactors: Decodable {
+    let signatureType: String
+    let possessionKey: Bytes
+    let knowledgeKey: Bytes
+    let biometryKey: Bytes
+
+    func type() throws -> SignatureType { try #require(SignatureType(rawValue: self.signatureType)) }
+
+    func keys() throws -> [SecretBytes] {
+        try self.type().factors.map { factor in
+            switch factor {
+            case .possession: self.possessionKey.secret
+            case .knowledge: self.knowledgeKey.secret
+            case .biometry: self.biometryKey.secret
+            }
+        }
+    }
+}
+
 @Suite(.enabled(if: VectorFile.exists("signature-online")))
 struct SignatureVectors {
-    struct Input: Decodable {
+    typealias Input = Joined<SigningFactors, Request>
+
+    struct Request: Decodable {
         let protocolVersion: String
-        let signatureType: String
         let method: String
         let uriId: String
         let nonce: Bytes
@@ -16,19 +37,6 @@ struct SignatureVectors {
         let applicationSecret: String
         let activationId: String
         let ctrData: Bytes
-        let possessionKey: Bytes
-        let knowledgeKey: Bytes
-        let biometryKey: Bytes
-
-        func keys(for type: SignatureType) -> [SecretBytes] {
-            type.factors.map { factor in
-                switch factor {
-                case .possession: self.possessionKey.secret
-                case .knowledge: self.knowledgeKey.secret
-                case .biometry: self.biometryKey.secret
-                }
-            }
-        }
     }
 
     struct Output: Decodable {
@@ -42,7 +50,6 @@ struct SignatureVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "signature-online"))
     func theClientSignsAndTheServerVerifies(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
-        let type = try #require(SignatureType(rawValue: input.signatureType))
         let secret = SigningSecret.online(try #require(ApplicationSecret(base64: input.applicationSecret)))
         let data =
             if let body = input.body {
@@ -59,7 +66,7 @@ struct SignatureVectors {
         if input.body == nil {
             #expect(try CanonicalQuery.text(of: input.queryString) == output.canonicalQuery ?? "")
         }
-        let keys = input.keys(for: type)
+        let keys = try input.common.keys()
         let counter = HashCounter(data: input.ctrData.secret)
         let signature = RequestSignature(data, keys: keys, counter: counter, secret: secret)
 
@@ -76,7 +83,7 @@ struct SignatureVectors {
             activationID: input.activationId,
             applicationKey: input.applicationKey,
             nonce: input.nonce.bytes,
-            type: type,
+            type: try input.common.type(),
             signature: signature.onlineBytes,
             version: version
         )

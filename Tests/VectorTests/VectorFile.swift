@@ -106,6 +106,20 @@ private struct Lazy<Value: Decodable & Sendable>: Decodable, Sendable {
     }
 }
 
+/// The input of a case in two parts: what several files have in common, and what a file has of its own.
+@dynamicMemberLookup
+struct Joined<Common: Decodable & Sendable, Own: Decodable & Sendable>: Decodable, Sendable {
+    let common: Common
+    private let own: Own
+
+    init(from decoder: any Decoder) throws {
+        self.common = try Common(from: decoder)
+        self.own = try Own(from: decoder)
+    }
+
+    subscript<Value>(dynamicMember member: KeyPath<Own, Value>) -> Value { self.own[keyPath: member] }
+}
+
 /// Bytes that stand in a file as Base64. Decoded by Foundation, so that our own decoder is not its own judge.
 struct Bytes: Decodable, Sendable, Equatable {
     let bytes: [UInt8]

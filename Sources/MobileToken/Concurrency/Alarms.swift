@@ -1,3 +1,4 @@
+package import PowerAuth
 import Synchronization
 
 /// Raises signals at their deadlines: one task that sleeps to the earliest, however many signals wait.
@@ -30,17 +31,20 @@ package final class Alarms: Sendable {
         var nextNumber: UInt64 = 0
     }
 
-    private let now: @Sendable () -> Duration
-    private let sleep: @Sendable (_ until: Duration) async throws -> Void
+    /// What deadlines are times of.
+    package let clock: ServiceClock
     private let state = Mutex(State())
 
-    package init(
-        now: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (_ until: Duration) async throws -> Void
-    ) {
-        self.now = now
-        self.sleep = sleep
+    private init(_ clock: any Clock<Duration>) {
+        self.clock = ServiceClock(clock)
     }
+
+    /// Those that all services on the system's clock share, or some on a clock of one's own.
+    package static func on(_ clock: any Clock<Duration>) -> Alarms {
+        clock is ContinuousClock ? Self.continuous : Alarms(clock)
+    }
+
+    private static let continuous = Alarms(ContinuousClock())
 
     deinit {
         self.state.withLock { $0.sleeper?.task.cancel() }
@@ -78,15 +82,15 @@ package final class Alarms: Sendable {
         state.sleeper = nil
         guard let earliest else { return }
         let number = state.takeNumber()
-        let task = Task { [weak self, sleep] in
-            do { try await sleep(earliest) } catch { return }
+        let task = Task { [weak self, clock] in
+            do { try await clock.sleep(until: earliest) } catch { return }
             self?.wake(number)
         }
         state.sleeper = Sleeper(number: number, deadline: earliest, task: task)
     }
 
     private func wake(_ sleeper: UInt64) {
-        let now = self.now()
+        let now = self.clock.now
         let due = self.state.withLock { state in
             if state.sleeper?.number == sleeper { state.sleeper = nil }
             let due = state.takeDue(at: now)

@@ -66,7 +66,7 @@ public actor OperationsService {
     }
 
     package init(channel: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
-        let poller = Poller(clock: ServiceClock(configuration.clock), random: configuration.random)
+        let poller = Poller(clock: configuration.clock, random: configuration.random)
         self.channel = channel
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage

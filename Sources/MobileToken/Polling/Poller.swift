@@ -37,7 +37,7 @@ package final class Poller: Sendable {
         var observedStreams = 0
     }
 
-    private let clock: ServiceClock
+    private let alarms: Alarms
     private let random: @Sendable () -> Double
     private let state = Mutex(State())
     /// Raised when the schedule has changed under the runner.
@@ -45,8 +45,8 @@ package final class Poller: Sendable {
     /// Raised when nobody polls: one runner may.
     private let turn = Signal(isRaised: true)
 
-    package init(clock: ServiceClock, random: @escaping @Sendable () -> Double) {
-        self.clock = clock
+    package init(clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
+        self.alarms = .on(clock)
         self.random = random
     }
 
@@ -95,7 +95,7 @@ package final class Poller: Sendable {
     }
 
     private func enter(_ plan: Plan) -> UInt64 {
-        let now = self.clock.now
+        let now = self.alarms.clock.now
         let random = self.random()
         return self.state.withLock { state in
             state.nextRunner += 1
@@ -122,7 +122,7 @@ package final class Poller: Sendable {
     }
 
     private func step(_ runner: UInt64) -> PollSchedule.Step {
-        let now = self.clock.now
+        let now = self.alarms.clock.now
         return self.state.withLock { state in
             guard state.runners.contains(runner) else { return .wait }  // cancelled just now
             return state.schedule?.step(at: now) ?? .wait
@@ -130,7 +130,7 @@ package final class Poller: Sendable {
     }
 
     private func finished(_ outcome: Outcome) {
-        let now = self.clock.now
+        let now = self.alarms.clock.now
         let random = self.random()
         self.state.withLock { state in
             switch outcome {
@@ -143,9 +143,9 @@ package final class Poller: Sendable {
     }
 
     private func waitForChange(until deadline: Duration) async {
-        let alarm = self.clock.alarms.set(self.changed, at: deadline)
+        let alarm = self.alarms.set(self.changed, at: deadline)
         _ = await self.changed.wait()
-        self.clock.alarms.cancel(alarm)
+        self.alarms.cancel(alarm)
     }
 
     // MARK: Steering
@@ -171,7 +171,7 @@ package final class Poller: Sendable {
     }
 
     private func change(_ body: (inout sending State, Duration) -> Void) {
-        let now = self.clock.now
+        let now = self.alarms.clock.now
         let isRunning = self.state.withLock { state in
             body(&state, now)
             return state.schedule != nil

@@ -6,19 +6,20 @@ extension Activation {
     /// Asks the server for the activation's state, and brings the counter in step when it is not.
     ///
     /// When the client is more than half the window ahead, a signature is made so that the server catches up; the result
-    /// still tells what was found. A ``CounterComparison/Result/deadlock`` is reported here and thrown by signatures.
+    /// still tells what was found. What cannot be repaired is reported here and thrown by signatures; see
+    /// ``CounterComparison``.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
         let status = try await self.fetchStatus()
-        if status.state == .active, status.counter.result == .signatureRecommended {
-            try await self.takingTurn { audience in
-                // Signatures made while this one waited for its turn may have done it already.
-                let status = try await self.fetchStatus()
-                try audience.checkIsWaiting()
-                if status.counter.result == .signatureRecommended { try await self.follow(status.counter) }
-            }
+        if !status.counter.canSign { self.settledCounter = nil }
+        guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
+        return try await self.takingTurn { audience in
+            // Signatures made while this one waited for its turn may have done it already.
+            let status = try await self.fetchStatus()
+            guard status.counter.result == .signatureRecommended else { return status }
+            try audience.checkIsWaiting()
+            return try await self.letServerCatchUp() ?? status
         }
-        return status
     }
 
     /// One status request. Moves the counter forward when the server is ahead, which is safe at any time: the store
@@ -59,12 +60,14 @@ extension Activation {
     }
 
     private nonisolated func compareCounter(with blob: ActivationStatusBlob) async throws -> CounterComparison {
-        let transportKey = self.identity.transportKey
-        var record = try await self.storedRecord()
-        let comparison = try record.synchronize(with: blob, transportKey: transportKey)
-        guard case .movedForward = comparison.result else { return comparison }
+        let stored = try await self.storedRecord()
+        var record = stored
+        let comparison = try MobileTokenError.computing { try record.synchronize(with: blob) }
+        guard record != stored else { return comparison }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
-        return try await self.updateRecord { try $0.synchronize(with: blob, transportKey: transportKey) }
+        return try await self.updateRecord { record in
+            try MobileTokenError.computing { try record.synchronize(with: blob) }
+        }
     }
 
     private struct StatusRequest: Encodable {
@@ -77,35 +80,5 @@ extension Activation {
         let encryptedStatusBlob: String
         let nonce: String
         let customObject: JSONValue?
-    }
-}
-
-extension ActivationRecord {
-    /// Applies the synchronisation rule, which may move the counter forward.
-    fileprivate mutating func synchronize(
-        with blob: ActivationStatusBlob,
-        transportKey: SecretBytes
-    ) throws -> CounterComparison {
-        let rule = try MobileTokenError.computing {
-            try CounterSynchronization(client: self.counter, status: blob, transportKey: transportKey)
-        }
-        let localByte = self.counter.byte
-        let result: CounterComparison.Result
-        switch rule.outcome {
-        case .inSync: result = .inSync
-        case .signatureRecommended: result = .signatureRecommended
-        case .deadlock: result = .deadlock
-        case .movedForward(let steps, let counter):
-            result = .movedForward(steps)
-            self.counter = counter
-            self.confirmCounter()
-        }
-        return CounterComparison(
-            result: result,
-            distance: rule.distance,
-            window: rule.window,
-            isRolledBack: result == .deadlock
-                && self.history.isRolledBack(localByte: localByte, serverByte: blob.counterByte)
-        )
     }
 }

@@ -17,7 +17,6 @@ public actor Activation: AuthenticatedChannel {
 
     nonisolated let server: ServerConnection
     nonisolated let identity: Identity
-    nonisolated let gate = SigningGate()
     /// Of this activation's scope.
     nonisolated let encryptionKeys: EncryptionKeys
     /// Of the application's scope.

@@ -10,7 +10,7 @@ public final class PowerAuthClient: Sendable {
     let server: ServerConnection
     let encryptionKeys: EncryptionKeys
 
-    /// One instance for each activation in use, because its gate orders signatures.
+    /// One instance for each activation in use, because it remembers where the last signature left the counter.
     private let known = Mutex(KnownActivations())
 
     /// Creates a client. Nothing is sent, and nothing is read from the store yet.
@@ -62,7 +62,7 @@ public final class PowerAuthClient: Sendable {
         try await MobileTokenError.store { try await self.server.store.record(of: id) }
     }
 
-    /// The one instance for a record, so that everybody in this process passes the same gate.
+    /// The one instance for a record.
     func activation(_ record: ActivationRecord) throws -> Activation {
         try self.known.withLock { known in
             if let activation = known[record.activationID] { return activation }

@@ -37,9 +37,9 @@ extension Activation {
         throw refusal.with(remainingAttempts: status.remainingAttempts)
     }
 
-    /// Lets the server catch up when this side is more than half the window ahead.
+    /// Does what a comparison asks for before the next signature.
     ///
-    /// Within a turn only: it signs.
+    /// Within a turn only: it may sign.
     func follow(_ counter: CounterComparison) async throws {
         switch counter.result {
         case .inSync, .movedForward:
@@ -48,25 +48,34 @@ extension Activation {
             self.settledCounter = stored
             if counter.distance == 0 { self.confirmedCounter = stored }
         case .signatureRecommended:
-            let request = SignedRequest(
-                path: "/pa/v3/signature/validate",
-                uriID: "/pa/signature/validate",
-                keys: SigningKeys(type: .possession, keys: [self.identity.possessionKey]),
-                body: { RequestBody(bytes: Array("{}".utf8)) }
-            )
-            do {
-                _ = try await self.attempt(request, try await request.body(), evenUnsettled: true)
-            } catch let error as MobileTokenError where error.code == .authenticationFailed {
-                // At the very edge of the window the server does not find the signature, and that was the last chance.
-                let now = try await self.fetchStatus().counter
-                if now.result == .deadlock { try await self.follow(now) }
-                throw error
-            }
+            if let status = try await self.letServerCatchUp() { try await self.follow(status.counter) }
         case .deadlock:
-            guard !counter.isRolledBack else {
-                throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")
-            }
             throw MobileTokenError(.deadlock, "The counters of client and server are too far apart")
+        case .rolledBack:
+            throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")
+        }
+    }
+
+    /// Makes a signature that serves nothing else, when this side is more than half the window ahead.
+    ///
+    /// Within a turn only.
+    ///
+    /// - Returns: the status after a signature in vain: at the very edge of the window the server does not find it, and that
+    ///   was the last chance. `nil` when the server has caught up.
+    func letServerCatchUp() async throws -> ActivationStatus? {
+        let request = SignedRequest(
+            path: "/pa/v3/signature/validate",
+            uriID: "/pa/signature/validate",
+            keys: SigningKeys(type: .possession, keys: [self.identity.possessionKey]),
+            body: { RequestBody(bytes: Array("{}".utf8)) }
+        )
+        do {
+            _ = try await self.attempt(request, try await request.body(), evenUnsettled: true)
+            return nil
+        } catch let error as MobileTokenError where error.code == .authenticationFailed {
+            let status = try await self.fetchStatus()
+            guard !status.counter.canSign else { throw error }
+            return status
         }
     }
 

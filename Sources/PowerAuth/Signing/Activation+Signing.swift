@@ -41,14 +41,14 @@ extension Activation {
     nonisolated func takingTurn<Answer: Sendable>(
         _ work: @escaping @Sendable (Errand.Audience) async throws -> Answer
     ) async throws -> Answer {
-        try await self.gate.enter()
+        try await self.server.gate.enter(self.activationID)
         let lease: any SigningLease
         do {
             lease = try await MobileTokenError.store {
                 try await self.server.store.acquireSigningLease(of: self.activationID)
             }
         } catch {
-            self.gate.leave()
+            self.server.gate.leave(self.activationID)
             throw error
         }
         // From here on the errand owns the turn: it gives it back whether or not the caller is still there.
@@ -61,7 +61,7 @@ extension Activation {
                 result = .failure(error)
             }
             await lease.release()
-            self.gate.leave()
+            self.server.gate.leave(self.activationID)
             return try result.get()
         }
     }

@@ -1,54 +1,68 @@
 internal import Synchronization
 
-/// Lets one signature at a time through, in order of arrival.
+/// Lets one task of this process at a time sign with each activation, in order of arrival.
 ///
-/// An actor alone would not do: it is re-entrant, so a second signature could start while the first one's request is
-/// on the wire. A turn therefore covers move, sign, send and receive.
+/// A client passes each signature through one, for an actor alone would not do: it is re-entrant, so a second signature
+/// could start while the first one's request is on the wire. A turn therefore covers move, sign, send and receive. A store
+/// has another for its leases, which keeps the clients apart that share it.
 final class SigningGate: Sendable {
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
     private struct State {
-        var queue = TurnQueue<CheckedContinuation<Void, any Error>>()
+        /// By activation. One that nobody signs with has no entry.
+        var queues: [String: TurnQueue<Waiter>] = [:]
         var nextNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
     /// How many tasks wait for their turn.
-    var waitingCount: Int { self.state.withLock { $0.queue.waitingCount } }
+    func waitingCount(for activationID: String) -> Int {
+        self.state.withLock { $0.queues[activationID]?.waitingCount ?? 0 }
+    }
 
     /// Whether a turn is taken.
-    var isBusy: Bool { self.state.withLock { $0.queue.isBusy } }
+    func isBusy(for activationID: String) -> Bool {
+        self.state.withLock { $0.queues[activationID] != nil }
+    }
 
-    /// Waits for the turn. Each success must be followed by one ``leave()``.
+    /// Waits for the turn. Each success must be followed by one ``leave(_:)``.
     ///
     /// - Throws: `CancellationError`, and then the turn is not the caller's.
-    func enter() async throws {
+    func enter(_ activationID: String) async throws {
         let number = self.state.withLock { state in
             state.nextNumber += 1
             return state.nextNumber
         }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
+            try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = self.state.withLock { state in
                     // Looked at under the lock: a cancellation handler that ran before found nobody to withdraw.
                     guard !Task.isCancelled else { return .failure(CancellationError()) }
-                    switch state.queue.enter() {
+                    switch state.queues[activationID, default: TurnQueue()].enter() {
                     case .proceed:
                         return .success(())
                     case .wait:
-                        state.queue.wait(waiter, as: number)
+                        state.queues[activationID]?.wait(waiter, as: number)
                         return nil
                     }
                 }
                 if let result { waiter.resume(with: result) }
             }
         } onCancel: {
-            self.state.withLock { $0.queue.withdraw(number) }?.resume(throwing: CancellationError())
+            let waiter = self.state.withLock { $0.queues[activationID]?.withdraw(number) }
+            waiter?.resume(throwing: CancellationError())
         }
     }
 
     /// Ends the turn and wakes the next in line.
-    func leave() {
+    func leave(_ activationID: String) {
+        let next = self.state.withLock { state in
+            let next = state.queues[activationID]?.leave()
+            if next == nil { state.queues[activationID] = nil }
+            return next
+        }
         // Resumed outside the lock, which the resumed task may want at once.
-        self.state.withLock { $0.queue.leave() }?.resume()
+        next?.resume()
     }
 }

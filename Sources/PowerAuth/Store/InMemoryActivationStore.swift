@@ -8,7 +8,7 @@ public final class InMemoryActivationStore: ActivationStore {
     }
 
     private let state = Mutex(State())
-    private let signing = SigningQueue()
+    private let gate = SigningGate()
 
     /// Creates an empty store.
     public init() {}
@@ -57,18 +57,18 @@ public final class InMemoryActivationStore: ActivationStore {
     /// Waits for the right to sign with an activation.
     public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
         guard self.state.withLock({ $0.records[activationID] != nil }) else { throw MobileTokenError.notStored() }
-        try await self.signing.enter(activationID)
-        return Lease(activationID: activationID, signing: self.signing)
+        try await self.gate.enter(activationID)
+        return Lease(activationID: activationID, gate: self.gate)
     }
 
     private final class Lease: SigningLease {
         private let activationID: String
-        private let signing: SigningQueue
+        private let gate: SigningGate
         private let isHeld = Atomic(true)
 
-        init(activationID: String, signing: SigningQueue) {
+        init(activationID: String, gate: SigningGate) {
             self.activationID = activationID
-            self.signing = signing
+            self.gate = gate
         }
 
         deinit { self.giveUp() }
@@ -77,7 +77,7 @@ public final class InMemoryActivationStore: ActivationStore {
 
         private func giveUp() {
             guard self.isHeld.exchange(false, ordering: .relaxed) else { return }
-            self.signing.leave(self.activationID)
+            self.gate.leave(self.activationID)
         }
     }
 }

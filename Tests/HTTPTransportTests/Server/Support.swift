@@ -1,19 +1,12 @@
+import TestSupport
 import Foundation
 import Testing
 
 /// Runs a program to its end and returns what it wrote.
-@discardableResult func run(_ program: String, _ arguments: [String]) throws -> [UInt8] {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(program) \(arguments) failed")
-    return [UInt8](bytes)
+@discardableResult func run(_ program: String, _ arguments: [String]) async throws -> [UInt8] {
+    let outcome = try await ChildProcess.run(program, arguments)
+    try #require(outcome.exitCode == 0, "\(program) \(arguments) failed: \(outcome.errors)")
+    return outcome.outputBytes
 }
 
 /// A listener whose queue is full, so that a connection to it stays half open.
@@ -67,8 +60,9 @@ enum KernelSockets {
     }
 
     static func count(connectionsTo port: UInt16, state: State) throws -> Int {
-        // The remote address and its port in hexadecimal, then the state.
-        let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue
+        // The remote address and its port in hexadecimal, then the state: not to be taken for the two addresses of a
+        // server's side, of which the second begins with 01 too.
+        let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue + " "
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/net/tcp"))
         let table = try file.readToEnd() ?? Data()
         return String(decoding: table, as: UTF8.self).split(separator: "\n").count { $0.contains(remote) }

@@ -32,23 +32,6 @@ extension [Emulator.JournalEntry] {
     var calls: [String] { self.map { entry in entry.path.split(separator: "/").last.map(String.init) ?? "" } }
 }
 
-/// A folder of mode 0700, gone with this value.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(
-            at: url,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-        self.path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: self.path) }
-}
-
 /// The code of what a call throws, or `nil` when it succeeds.
 func errorCode(_ call: () async throws -> some Any) async throws -> MobileTokenError.Code? {
     do {

@@ -7,7 +7,7 @@ import Testing
     private let alarms: Alarms
 
     init() {
-        self.alarms = ServiceClock(self.clock).alarms
+        self.alarms = .on(self.clock)
     }
 
     @Test func oneSleepServesAllAlarmsAndEachRingsInItsTime() async {

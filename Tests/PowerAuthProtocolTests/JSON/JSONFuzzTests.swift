@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 

@@ -102,7 +102,7 @@ import Testing
             // Whether the call ends now, or waits for a store that does not heed cancellation, is checked elsewhere.
             checkpoints.release()
             await watcher.value
-            await until { !activation.gate.isBusy }
+            await until { !activation.isSigning }
 
             try await activation.approve("after \(place)", with: .possession(password: Fixture.password))
             try await activation.poll()
@@ -129,11 +129,11 @@ import Testing
         await until { arrived.value }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(activation.gate.isBusy)
+        #expect(activation.isSigning)
         #expect(fixture.server.state.value.accepted.isEmpty)
 
         hold.set(false)
-        await until { !activation.gate.isBusy }
+        await until { !activation.isSigning }
         #expect(fixture.server.state.value.accepted == ["x"])
         try await activation.approve("y")
         #expect(fixture.server.requestCount("/activation/status") == 0)
@@ -156,7 +156,7 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         hold.set(false)
-        await until { !activation.gate.isBusy }
+        await until { !activation.isSigning }
         #expect(try await activation.tokenNames() == ["possession_universal"])
         try await activation.poll()
         #expect(fixture.server.requestCount("/token/create") == 1)
@@ -172,9 +172,9 @@ import Testing
             return .delivered
         }
         let first = Task { try await activation.approve("first") }
-        await until { activation.gate.isBusy }
+        await until { activation.isSigning }
         let second = Task { try await activation.approve("second") }
-        await until { activation.gate.waitingCount == 1 }
+        await until { activation.waitingSignatureCount == 1 }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         hold.set(false)

@@ -29,9 +29,9 @@ import Testing
             return .delivered
         }
         let signed = Task { try await activation.approve("x") }
-        await until { activation.gate.isBusy }
+        await until { activation.isSigning }
         try await activation.poll()
-        #expect(activation.gate.isBusy)
+        #expect(activation.isSigning)
         hold.set(false)
         try await signed.value
     }

@@ -9,10 +9,6 @@ import Testing
         fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
     }
 
-    private func moveClient(_ store: any ActivationStore, _ activation: Activation, by steps: Int) async throws {
-        try await store.update(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
-    }
-
     @Test(arguments: [1, 2, 19]) func aServerAheadIsFollowedForPossessionToo(steps: Int) async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
@@ -46,84 +42,6 @@ import Testing
         #expect(fixture.server.state.value.accepted == ["a"])
         #expect(fixture.server.requestCount("/api/signed") == 2)
         #expect(try await activation.status().counter.distance == 0)
-    }
-
-    @Test(arguments: [1, 18, 19]) func theStatusMovesTheClientForward(steps: Int) async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
-        self.moveServer(fixture, activation, by: steps)
-        let found = try await activation.status().counter
-        #expect(found.result == .movedForward(steps))
-        #expect(found.distance == -steps)
-        #expect(try await activation.status().counter.result == .inSync)
-        try await activation.approve("a")
-        #expect(fixture.server.requestCount("/api/signed") == 1)
-    }
-
-    @Test func aServerAheadByTheWholeWindowIsADeadlock() async throws {
-        let fixture = try Fixture()
-        let activation = try await fixture.activate()
-        self.moveServer(fixture, activation, by: 20)
-        #expect(try await activation.status().counter.result == .deadlock)
-        self.moveServer(fixture, activation, by: 1)  // for a signature takes a step towards the server
-        do {
-            try await activation.approve("a")
-            Issue.record("signed in a deadlock")
-        } catch let error as MobileTokenError {
-            // The server cannot be ahead of a store that was never restored: the state was rolled back.
-            #expect(error.code == .stateRolledBack)
-        }
-    }
-
-    @Test func aClientAheadByHalfTheWindowIsLeftAlone() async throws {
-        let store = InMemoryActivationStore()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
-        try await self.moveClient(store, activation, by: 10)
-        let found = try await activation.status().counter
-        #expect(found.result == .inSync)
-        #expect(found.distance == 10)
-        #expect(fixture.server.requestCount("/signature/validate") == 0)
-    }
-
-    @Test(arguments: [11, 19]) func aClientFurtherAheadMakesASignatureThatLetsTheServerCatchUp(steps: Int) async throws
-    {
-        let store = InMemoryActivationStore()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
-        try await self.moveClient(store, activation, by: steps)
-        let found = try await activation.status().counter
-        #expect(found.result == .signatureRecommended)
-        #expect(found.distance == steps)
-        #expect(fixture.server.requestCount("/signature/validate") == 1)
-        #expect(try await activation.status().counter.distance == 0)
-    }
-
-    @Test func atTheEdgeOfTheWindowTheLastSignatureCannotHelp() async throws {
-        let store = InMemoryActivationStore()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
-        try await self.moveClient(store, activation, by: 20)
-        do {
-            _ = try await activation.status()
-            Issue.record("reported as usable")
-        } catch let error as MobileTokenError {
-            #expect(error.code == .deadlock)
-        }
-    }
-
-    @Test func aClientBeyondTheWindowIsInDeadlock() async throws {
-        let store = InMemoryActivationStore()
-        let fixture = try Fixture(store: store)
-        let activation = try await fixture.activate()
-        try await self.moveClient(store, activation, by: 21)
-        #expect(try await activation.status().counter.result == .deadlock)
-        do {
-            try await activation.approve("a")
-            Issue.record("signed in a deadlock")
-        } catch let error as MobileTokenError {
-            #expect(error.code == .deadlock)
-        }
     }
 
     @Test func lostRequestsNeverLeadIntoADeadlock() async throws {
@@ -216,7 +134,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask { try await activation.approve("\(number)") }
-                await until { activation.gate.isBusy && activation.gate.waitingCount == number }
+                await until { activation.isSigning && activation.waitingSignatureCount == number }
             }
             hold.set(false)
             try await group.waitForAll()

@@ -6,62 +6,70 @@ import Testing
     private let gate = SigningGate()
 
     @Test func turnsAreTakenOneAfterTheOtherInOrder() async throws {
-        try await self.gate.enter()
+        try await self.gate.enter("a")
         let order = Shared<[Int]>([])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<50 {
                 group.addTask {
-                    try await self.gate.enter()
+                    try await self.gate.enter("a")
                     order.update { $0.append(number) }
-                    self.gate.leave()
+                    self.gate.leave("a")
                 }
-                await until { self.gate.waitingCount == number + 1 }
+                await until { self.gate.waitingCount(for: "a") == number + 1 }
             }
-            self.gate.leave()
+            self.gate.leave("a")
             try await group.waitForAll()
         }
         #expect(order.value == Array(0..<50))
-        #expect(!self.gate.isBusy)
+        #expect(!self.gate.isBusy(for: "a"))
     }
 
     @Test func aCancelledWaiterEndsAndTheNextOneHasItsTurn() async throws {
-        try await self.gate.enter()
-        let cancelled = Task { try await self.gate.enter() }
-        await until { self.gate.waitingCount == 1 }
-        let patient = Task { try await self.gate.enter() }
-        await until { self.gate.waitingCount == 2 }
+        try await self.gate.enter("a")
+        let cancelled = Task { try await self.gate.enter("a") }
+        await until { self.gate.waitingCount(for: "a") == 1 }
+        let patient = Task { try await self.gate.enter("a") }
+        await until { self.gate.waitingCount(for: "a") == 2 }
 
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(self.gate.waitingCount == 1)
-        self.gate.leave()
+        #expect(self.gate.waitingCount(for: "a") == 1)
+        self.gate.leave("a")
         try await patient.value
-        self.gate.leave()
-        #expect(!self.gate.isBusy)
+        self.gate.leave("a")
+        #expect(!self.gate.isBusy(for: "a"))
     }
 
     @Test func aTaskThatIsCancelledAlreadyDoesNotTakeTheTurn() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await self.gate.enter()
+            try await self.gate.enter("a")
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(!self.gate.isBusy)
+        #expect(!self.gate.isBusy(for: "a"))
     }
 
     @Test func cancellingInTheMomentOfBeingAdmittedLosesNobody() async throws {
         for _ in 0..<100 {
-            try await self.gate.enter()
+            try await self.gate.enter("a")
             let waiter = Task {
-                try await self.gate.enter()
-                self.gate.leave()
+                try await self.gate.enter("a")
+                self.gate.leave("a")
             }
-            await until { self.gate.waitingCount == 1 }
-            async let leaving: Void = self.gate.leave()
+            await until { self.gate.waitingCount(for: "a") == 1 }
+            async let leaving: Void = self.gate.leave("a")
             waiter.cancel()
             await leaving
             _ = await waiter.result
-            #expect(!self.gate.isBusy)
+            #expect(!self.gate.isBusy(for: "a"))
         }
+    }
+
+    @Test func activationsDoNotWaitForEachOther() async throws {
+        try await self.gate.enter("a")
+        try await self.gate.enter("b")
+        self.gate.leave("a")
+        #expect(!self.gate.isBusy(for: "a"))
+        #expect(self.gate.isBusy(for: "b"))
     }
 }

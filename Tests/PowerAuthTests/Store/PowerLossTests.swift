@@ -1,5 +1,6 @@
 import Foundation
 import MobileTokenTesting
+import TestSupport
 import Testing
 
 @testable import PowerAuth

@@ -1,6 +1,7 @@
 import CSQLite
 import MobileTokenTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PowerAuth

@@ -3,6 +3,7 @@ import Glibc
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(4)))

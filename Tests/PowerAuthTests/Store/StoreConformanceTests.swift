@@ -1,5 +1,6 @@
 import MobileTokenTesting
 import PowerAuth
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(4)))

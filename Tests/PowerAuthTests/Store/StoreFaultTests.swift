@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Glibc
 import MobileTokenTesting
@@ -104,8 +105,8 @@ struct StoreFaultTests {
             if geteuid() == 0 { #expect(chown(file, user, user) == 0) }
             #expect(chmod(file, file == self.folder.path ? 0o500 : 0o400) == 0)
         }
-        let outcome = try await ChildProcess.run("action=insert", "store=\(self.path)", "user=\(user)")
-        #expect(outcome.output.last == "storeReadOnly")
+        let outcome = try await Exerciser.run("action=insert", "store=\(self.path)", "user=\(user)")
+        #expect(outcome.lines.last == "storeReadOnly")
         for file in files + [self.folder.path] {
             if geteuid() == 0 { #expect(chown(file, 0, 0) == 0) }
             #expect(chmod(file, file == self.folder.path ? 0o700 : 0o600) == 0)
@@ -154,14 +155,14 @@ struct StoreFaultTests {
     @Test func aFileThatMayNotGrowKeepsWhatWasStored() async throws {
         try await self.fill()
         let journal = self.folder.file("journal")
-        let outcome = try await ChildProcess.run(
+        let outcome = try await Exerciser.run(
             "action=take",
             "store=\(self.path)",
             "activation=a0",
             "journal=\(journal)",
             "file-size-limit=60000"
         )
-        #expect(outcome.output.last == "storeFull")
+        #expect(outcome.lines.last == "storeFull")
         let used = String(decoding: contents(of: journal), as: UTF8.self).split(separator: "\n").compactMap {
             UInt64($0)
         }
@@ -244,7 +245,7 @@ struct StoreFaultTests {
         try await self.fill()
         try await self.settle()
         // Killed, so that nobody tidies up: the log holds the latest changes.
-        _ = try await ChildProcess.run(
+        _ = try await Exerciser.run(
             "action=take",
             "store=\(self.path)",
             "activation=a0",

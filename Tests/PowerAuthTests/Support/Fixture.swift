@@ -1,6 +1,6 @@
 import Foundation
 import HTTPTransport
-import PowerAuth
+@testable import PowerAuth
 import PowerAuthProtocol
 
 /// A client at a verifying server, and what most tests do with it.
@@ -42,6 +42,12 @@ extension Activation {
             acceptLanguage: "en"
         )
     }
+
+    /// Whether a signature has its turn.
+    nonisolated var isSigning: Bool { self.server.gate.isBusy(for: self.activationID) }
+
+    /// How many signatures wait for theirs.
+    nonisolated var waitingSignatureCount: Int { self.server.gate.waitingCount(for: self.activationID) }
 
     func poll() async throws {
         _ = try await self.post(

@@ -4,39 +4,39 @@ internal import Synchronization
 final class ProcessLease: SigningLease {
     private let activationID: String
     private let slot: Int64
-    private let queue: SigningQueue
+    private let gate: SigningGate
     private let file: LeaseFile
     private let isHeld = Atomic(true)
 
-    private init(activationID: String, slot: Int64, queue: SigningQueue, file: LeaseFile) {
+    private init(activationID: String, slot: Int64, gate: SigningGate, file: LeaseFile) {
         self.activationID = activationID
         self.slot = slot
-        self.queue = queue
+        self.gate = gate
         self.file = file
     }
 
     deinit { self.giveUp() }
 
-    /// Waits for the right: in this process's queue first, so that one of its tasks at most competes with others.
+    /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others.
     ///
     /// Between processes the wait is a series of attempts, 0.2 ms apart at first and 5 ms at most. A blocking lock would
     /// wake up sooner, but take a thread for every activation that waits, which cancellation could not get back.
     static func acquire(
         activationID: String,
         slot: Int64,
-        queue: SigningQueue,
+        gate: SigningGate,
         file: LeaseFile
     ) async throws -> ProcessLease {
-        try await queue.enter(activationID)
+        try await gate.enter(activationID)
         do {
             try await self.retrying { try file.tryLock(.turnstile, of: slot) }
             defer { file.unlock(.turnstile, of: slot) }
             try await self.retrying { try file.tryLock(.holder, of: slot) }
         } catch {
-            queue.leave(activationID)
+            gate.leave(activationID)
             throw error
         }
-        return ProcessLease(activationID: activationID, slot: slot, queue: queue, file: file)
+        return ProcessLease(activationID: activationID, slot: slot, gate: gate, file: file)
     }
 
     private static func retrying(_ attempt: () throws -> Bool) async throws {
@@ -53,6 +53,6 @@ final class ProcessLease: SigningLease {
     private func giveUp() {
         guard self.isHeld.exchange(false, ordering: .relaxed) else { return }
         self.file.unlock(.holder, of: self.slot)
-        self.queue.leave(self.activationID)
+        self.gate.leave(self.activationID)
     }
 }

@@ -57,7 +57,7 @@ public actor SQLiteActivationStore: ActivationStore {
     private let sealingKey: any SealingKeyProvider
     private let options: Options
     private let executor: QueueExecutor
-    private let signing = SigningQueue()
+    private let gate = SigningGate()
     private var state = State.new
 
     /// Names a store; nothing is opened before it is needed, or ``open()`` is called.
@@ -194,7 +194,7 @@ public actor SQLiteActivationStore: ActivationStore {
         return try await ProcessLease.acquire(
             activationID: activationID,
             slot: slot,
-            queue: self.signing,
+            gate: self.gate,
             file: open.lease
         )
     }

@@ -1,28 +1,10 @@
 import Foundation
+import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// Random input that can be had again: a failure prints its seed, and `POWERAUTH_TEST_SEED` sets it.
-struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
-    let seed: UInt64
-    private var state: UInt64
-
-    init() {
-        let chosen = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
-        self.seed = chosen ?? UInt64.random(in: 0...UInt64.max)
-        self.state = self.seed
-    }
-
-    var description: String { "POWERAUTH_TEST_SEED=\(self.seed)" }
-
-    mutating func next() -> UInt64 {  // SplitMix64
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+// What these tests draw.
+extension SeededGenerator {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 
     mutating func bytes(upTo count: Int) -> [UInt8] { self.bytes(Int.random(in: 0...count, using: &self)) }

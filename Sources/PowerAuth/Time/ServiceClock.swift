@@ -2,8 +2,6 @@
 package struct ServiceClock: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let sleepUntil: @Sendable (Duration) async throws -> Void
-    /// For those who wait for a deadline or for something else.
-    package let alarms: Alarms
 
     /// Shared by the services of a fleet, each of which would need memory of its own for it.
     private static let continuous = opened(ContinuousClock())
@@ -18,7 +16,6 @@ package struct ServiceClock: Sendable {
     ) {
         self.elapsed = elapsed
         self.sleepUntil = sleepUntil
-        self.alarms = Alarms(now: elapsed, sleep: sleepUntil)
     }
 
     // Instants of an unknown clock can only be counted with where its type is known.

@@ -3,25 +3,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// A folder of mode 0700 that goes with its owner.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "stores-\(UUID().uuidString)")
-        self.path = url.path
-        try FileManager.default.createDirectory(
-            at: url,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
-        )
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: self.path) }
-
-    func file(_ name: String) -> String { self.path + "/" + name }
-}
-
 /// The permission bits of a file.
 func mode(of path: String) -> mode_t? {
     var status = stat()

@@ -1,0 +1,76 @@
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+/// How far the counters of client and server are apart, and what follows from that.
+///
+/// The server tries its own counter and those after it, as many as its window N in all (20 unless told otherwise):
+///
+/// | who is ahead | by | result | signatures |
+/// |---|---|---|---|
+/// | the server | 1 to N−1 | ``Result/movedForward(_:)`` | are accepted |
+/// | the server | N or more | ``Result/rolledBack`` | throw `stateRolledBack` |
+/// | the client | 0 to N/2 | ``Result/inSync`` | are accepted |
+/// | the client | up to N−1 | ``Result/signatureRecommended`` | are accepted, after one that lets the server catch up |
+/// | the client | N | ``Result/signatureRecommended``, which servers refuse; then ``Result/deadlock`` | throw `deadlock` |
+/// | the client | more than N | ``Result/deadlock`` | throw `deadlock` |
+///
+/// A signature that is made without asking first, and refused because the server is ahead, has itself brought the client
+/// one step closer; the comparison follows it.
+public struct CounterComparison: Sendable, Hashable {
+    /// What follows from the distance.
+    public enum Result: Sendable, Hashable {
+        /// Signatures are accepted; the client may be ahead by up to half the window.
+        case inSync
+        /// The server was ahead. The client has moved its counter forward by so many steps.
+        case movedForward(Int)
+        /// The client is ahead by more than half the window, so it makes a signature that lets the server catch up.
+        case signatureRecommended
+        /// No signature can be accepted any more: the activation must be replaced.
+        case deadlock
+        /// The server has seen too many signatures that this state never made: the store was restored from an old backup.
+        /// The activation must be replaced.
+        case rolledBack
+    }
+
+    /// What follows from the distance.
+    public let result: Result
+    /// Steps by which the client was ahead of the server (positive) or behind it (negative). When nothing can be repaired,
+    /// only what the lowest byte of both counters suggests.
+    public let distance: Int
+    /// How far ahead the server searches for a signature's counter.
+    public let window: Int
+
+    /// Whether signatures are accepted, if need be after a repair that is made without asking.
+    public var canSign: Bool {
+        switch self.result {
+        case .inSync, .movedForward, .signatureRecommended: true
+        case .deadlock, .rolledBack: false
+        }
+    }
+}
+
+extension ActivationRecord {
+    /// Compares the counter with what the server told, and does at once what can be done without a signature.
+    ///
+    /// When nothing can be repaired, the record is unsettled from then on, so that every signature asks again rather than
+    /// being made in vain.
+    mutating func synchronize(with status: ActivationStatusBlob) throws(CryptoError) -> CounterComparison {
+        let rule = try CounterSynchronization(client: self.counter, status: status, transportKey: self.transportKey)
+        let result: CounterComparison.Result
+        switch rule.outcome {
+        case .inSync:
+            result = .inSync
+        case .signatureRecommended:
+            result = .signatureRecommended
+        case .deadlock:
+            let isRolledBack = self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
+            result = isRolledBack ? .rolledBack : .deadlock
+            self.isUnsettled = true
+        case .movedForward(let steps, let counter):
+            result = .movedForward(steps)
+            self.counter = counter
+            self.confirmCounter()
+        }
+        return CounterComparison(result: result, distance: rule.distance, window: rule.window)
+    }
+}
