@@ -37,7 +37,7 @@ import Testing
     @Test func withTLSItSaysWhatToTrustAndTheProgramCanUseIt() async throws {
         let home = try CommandLineHome()
         defer { home.remove() }
-        let server = try Program(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)
+        let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)
         let document = try JSONValue(parsing: try #require(await server.nextLine()))
         let registration = try JSONValue(parsing: try #require(await server.nextLine()))
         let url = try #require(document["baseURL"]?.string)
@@ -49,7 +49,7 @@ import Testing
         let configuration = try #require(document["sdkConfiguration"]?.string)
         func activate(_ options: String...) async throws -> Int32 {
             let words = ["activate", code, "--url", url, "--sdk-configuration", configuration, "--password-stdin"]
-            let program = try Program(words + options, home: home.url)
+            let program = try Program.start(words + options, home: home.url)
             program.write("1234\n")
             return await program.outcome().exitCode
         }
@@ -71,7 +71,7 @@ import Testing
             openssl x509 -in "$MOBILE_TOKEN_CA_FILE" -noout && exit 7
             """
         let words = ["emulator", "exec", "--tls", "--", "sh", "-c", script]
-        let outcome = await (try Program(words, home: home.url)).outcome()
+        let outcome = await (try Program.start(words, home: home.url)).outcome()
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
         let lines = outcome.output.split(separator: "\n").map(String.init)
         try #require(lines.count == 3)
