@@ -93,8 +93,11 @@ let package = Package(
             name: "MobileTokenEmulatorTests",
             dependencies: [
                 "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+                "HeadlessBrowser",
             ]
         ),
+        // A real browser, for the tests that use the emulator's page.
+        .target(name: "HeadlessBrowser", path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
@@ -105,7 +108,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["MobileTokenEmulator", "HTTPTransport", "TestSupport"]
+            dependencies: ["MobileTokenEmulator", "HTTPTransport", "HeadlessBrowser", "TestSupport"]
         ),
     ],
     swiftLanguageModes: [.v6]

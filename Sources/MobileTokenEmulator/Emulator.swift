@@ -127,13 +127,19 @@ public final class Emulator: Sendable {
     }
 
     /// All activations, newest first.
-    public func activations() async -> [ActivationSummary] { await self.core.activations }
+    public func activations() async -> [ActivationSummary] { await self.core.snapshot.backend.activations }
 
     /// All operations, newest first.
-    public func operations() async -> [OperationSummary] { await self.core.operations }
+    public func operations() async -> [OperationSummary] {
+        let (backend, now) = await self.core.snapshot
+        return backend.operations(at: now)
+    }
+
+    /// The messages of all inboxes, newest first.
+    public func messages() async -> [MessageSummary] { await self.core.snapshot.backend.messages }
 
     /// What an operation can be made from, by name.
-    public func templates() async -> [TemplateSummary] { await self.core.templates }
+    public func templates() async -> [TemplateSummary] { await self.core.snapshot.backend.templates }
 
     // MARK: Administration
 

@@ -25,8 +25,10 @@ extension Emulator {
         public var activationQRCode: String?
         /// When the registration was made.
         public var created: Date
-        /// Where its device takes push messages, once it has said so.
-        public var push: PushRegistration?
+        /// Where push messages would go: `apns`, `fcm` or `hms`, as the device registered.
+        public var pushPlatform: String?
+        /// The token that the device registered for push messages.
+        public var pushToken: String?
 
         /// Describes an activation.
         public init(
@@ -41,7 +43,8 @@ extension Emulator {
             maximumFailedAttempts: Int,
             activationQRCode: String?,
             created: Date,
-            push: PushRegistration? = nil
+            pushPlatform: String? = nil,
+            pushToken: String? = nil
         ) {
             self.id = id
             self.userID = userID
@@ -54,27 +57,8 @@ extension Emulator {
             self.maximumFailedAttempts = maximumFailedAttempts
             self.activationQRCode = activationQRCode
             self.created = created
-            self.push = push
-        }
-    }
-
-    /// A device that takes push messages. The server keeps it, and sends none.
-    public struct PushRegistration: Sendable, Codable, Hashable {
-        /// `apns`, `fcm` or `hms`, as the device said.
-        public var platform: String
-        /// The device's token there.
-        public var token: String
-        /// `development` or `production`, if the device said.
-        public var environment: String?
-        /// When it was registered last.
-        public var registered: Date
-
-        /// Describes a device.
-        public init(platform: String, token: String, environment: String?, registered: Date) {
-            self.platform = platform
-            self.token = token
-            self.environment = environment
-            self.registered = registered
+            self.pushPlatform = pushPlatform
+            self.pushToken = pushToken
         }
     }
 
@@ -102,6 +86,8 @@ extension Emulator {
         public var created: Date
         /// When it can no longer be decided.
         public var expires: Date
+        /// The one-time code of this moment, while an operation with a proximity check waits for a decision.
+        public var proximityCode: String?
 
         /// Describes an operation.
         public init(
@@ -115,7 +101,8 @@ extension Emulator {
             failureCount: Int,
             maximumFailureCount: Int,
             created: Date,
-            expires: Date
+            expires: Date,
+            proximityCode: String? = nil
         ) {
             self.id = id
             self.userID = userID
@@ -128,6 +115,7 @@ extension Emulator {
             self.maximumFailureCount = maximumFailureCount
             self.created = created
             self.expires = expires
+            self.proximityCode = proximityCode
         }
     }
 
@@ -139,12 +127,69 @@ extension Emulator {
         public var title: String
         /// The names of the placeholders, in their order.
         public var parameters: [String]
+        /// What the placeholders hold that a request leaves out.
+        public var defaults: [String: String]
+        /// How many seconds an operation can be decided, unless a request says otherwise.
+        public var lifetime: TimeInterval?
+        /// Whether operations ask for a proximity check, unless a request says otherwise.
+        public var demandsProximityCheck: Bool
 
         /// Describes a template.
-        public init(name: String, title: String, parameters: [String]) {
+        public init(
+            name: String,
+            title: String,
+            parameters: [String],
+            defaults: [String: String] = [:],
+            lifetime: TimeInterval? = nil,
+            demandsProximityCheck: Bool = false
+        ) {
             self.name = name
             self.title = title
             self.parameters = parameters
+            self.defaults = defaults
+            self.lifetime = lifetime
+            self.demandsProximityCheck = demandsProximityCheck
+        }
+    }
+
+    /// A message in a user's inbox.
+    public struct MessageSummary: Sendable, Codable, Hashable, Identifiable {
+        /// The message's identifier.
+        public var id: String
+        /// Whose inbox it is in.
+        public var userID: String
+        /// `text` or `html`.
+        public var type: String
+        /// The line that a list shows first.
+        public var subject: String
+        /// The line that a list shows below.
+        public var summary: String
+        /// The whole text.
+        public var body: String
+        /// Whether a client has marked it as read.
+        public var isRead: Bool
+        /// When it was made.
+        public var created: Date
+
+        /// Describes a message.
+        public init(
+            id: String,
+            userID: String,
+            type: String,
+            subject: String,
+            summary: String,
+            body: String,
+            isRead: Bool,
+            created: Date
+        ) {
+            self.id = id
+            self.userID = userID
+            self.type = type
+            self.subject = subject
+            self.summary = summary
+            self.body = body
+            self.isRead = isRead
+            self.created = created
         }
     }
 }

@@ -1,22 +1,25 @@
 import Foundation
 import Testing
 
-/// What the README shows is compiled: each of its Swift examples stands in a snippet.
+/// What the documentation shows is compiled: each of its Swift examples stands in a snippet or in a test.
 @Suite struct READMETests {
-    @Test func everyExampleIsASnippet() throws {
+    @Test(arguments: [
+        ("README.md", "Snippets", 4),
+        ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 2),
+    ])
+    func everyExampleIsCompiled(document: String, folder: String, count: Int) throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let folder = root.appending(path: "Snippets")
-        let snippets = try FileManager.default.contentsOfDirectory(atPath: folder.path).map {
-            try String(contentsOf: folder.appending(path: $0), encoding: .utf8)
-        }
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let examples = readme.components(separatedBy: "```swift\n").dropFirst()
+        let sources = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+            .filter { $0.hasSuffix(".swift") }
+            .map { try String(contentsOf: root.appending(path: folder).appending(path: $0), encoding: .utf8) }
+        let text = try String(contentsOf: root.appending(path: document), encoding: .utf8)
+        let examples = text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
             .filter { !$0.hasPrefix(".") }  // lines of a manifest
-        #expect(examples.count >= 4)
+        #expect(examples.count >= count)
         for example in examples {
-            #expect(snippets.contains { $0.contains(example) }, "no snippet holds this example:\n\(example)")
+            #expect(sources.contains { $0.contains(example) }, "nothing in \(folder) holds this example:\n\(example)")
         }
     }
 }

@@ -42,7 +42,27 @@ enum ConsolePage {
     private static let files: [String: File] = [
         "": File(type: "text/html; charset=utf-8", content: PackageResources.index_html),
         "console.css": File(type: "text/css; charset=utf-8", content: PackageResources.console_css),
-        "console.js": File(type: "text/javascript; charset=utf-8", content: PackageResources.console_js),
         "icon.svg": File(type: "image/svg+xml", content: PackageResources.icon_svg),
+    ].merging(Self.modules.mapValues { File(type: "text/javascript; charset=utf-8", content: $0) }) { $1 }
+
+    /// The program, a module for each concept; `console.js` is the one that starts.
+    private static let modules: [String: [UInt8]] = [
+        "activations.js": PackageResources.activations_js,
+        "clock.js": PackageResources.clock_js,
+        "collection.js": PackageResources.collection_js,
+        "connect.js": PackageResources.connect_js,
+        "console.js": PackageResources.console_js,
+        "details.js": PackageResources.details_js,
+        "dialogs.js": PackageResources.dialogs_js,
+        "dom.js": PackageResources.dom_js,
+        "faults.js": PackageResources.faults_js,
+        "journal.js": PackageResources.journal_js,
+        "messages.js": PackageResources.messages_js,
+        "offline.js": PackageResources.offline_js,
+        "operation-form.js": PackageResources.operation_form_js,
+        "operations.js": PackageResources.operations_js,
+        "server.js": PackageResources.server_js,
+        "views.js": PackageResources.views_js,
+        "virtual-list.js": PackageResources.virtual_list_js,
     ]
 }

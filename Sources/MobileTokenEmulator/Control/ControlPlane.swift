@@ -71,7 +71,10 @@ struct ControlPlane: Sendable {
         case ("operations", 2):
             try allow(["GET"], method)
             return .json(try await self.operation(path[1]))
-        case ("activations", 1), ("operations", 1), ("templates", 1):
+        case ("messages", 2):
+            try allow(["GET"], method)
+            return .json(try await self.message(path[1]))
+        case ("activations", 1), ("operations", 1), ("messages", 1), ("templates", 1):
             try allow(["GET"], method)
             return try await self.list(path[0], request)
         case ("qr", 1):
@@ -207,45 +210,40 @@ struct ControlPlane: Sendable {
     }
 
     private func activation(_ id: String) async throws(ControlRefusal) -> Emulator.ActivationSummary {
-        guard let activation = await self.core.activations.first(where: { $0.id == id }) else {
+        guard let activation = await self.core.snapshot.backend.activation(id) else {
             throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such activation")
         }
         return activation
     }
 
     private func operation(_ id: String) async throws(ControlRefusal) -> Emulator.OperationSummary {
-        guard let operation = await self.core.operations.first(where: { $0.id == id }) else {
+        let (backend, now) = await self.core.snapshot
+        guard let operation = backend.operation(id, at: now) else {
             throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such operation")
         }
         return operation
     }
 
-    // MARK: Lists
-
-    private struct Page<Element: Encodable>: Encodable {
-        var items: [Element]
-        var total: Int
-
-        init(_ all: [Element], offset: Int, limit: Int) {
-            self.items = Array(all.dropFirst(offset).prefix(limit))
-            self.total = all.count
+    private func message(_ id: String) async throws(ControlRefusal) -> Emulator.MessageSummary {
+        guard let message = await self.core.snapshot.backend.message(id) else {
+            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such message")
         }
+        return message
     }
 
-    /// A page of what there is, newest first.
+    // MARK: Lists
+
+    /// A page of what there is, newest first. It is made from a copy, so that the server does not stand meanwhile.
     private func list(_ name: String, _ request: ReceivedRequest) async throws -> ServerResponse {
         let offset = try request.number("offset", in: 0...Int.max) ?? 0
         let limit = try request.number("limit", in: 1...1000) ?? 100
         let status = request.queryValue("status")
-        switch name {
-        case "activations":
-            let all = await self.core.activations.filter { status == nil || $0.status == status }
-            return .json(Page(all, offset: offset, limit: limit))
-        case "operations":
-            let all = await self.core.operations.filter { status == nil || $0.status == status }
-            return .json(Page(all, offset: offset, limit: limit))
-        default:
-            return .json(Page(await self.core.templates, offset: offset, limit: limit))
+        let (backend, now) = await self.core.snapshot
+        return switch name {
+        case "activations": .json(backend.activationPage(status: status, .init(offset: offset, limit: limit)))
+        case "operations": .json(backend.operationPage(status: status, .init(offset: offset, limit: limit), at: now))
+        case "messages": .json(backend.messagePage(.init(offset: offset, limit: limit)))
+        default: .json(SummaryPage(backend.templates, .init(offset: offset, limit: limit)) { $0 })
         }
     }
 }

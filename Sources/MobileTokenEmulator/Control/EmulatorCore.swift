@@ -158,9 +158,8 @@ actor EmulatorCore {
 
     /// The application that clients are configured for; an import may change it.
     nonisolated var application: ApplicationDescription { self.publishedApplication.withLock { $0 } }
-    var activations: [Emulator.ActivationSummary] { self.backend.activations }
-    var operations: [Emulator.OperationSummary] { self.backend.operations }
-    var templates: [Emulator.TemplateSummary] { self.backend.templates }
+    /// The state at this moment, to read from.
+    var snapshot: (backend: Backend, time: Date) { (self.backend, self.now) }
 
     /// Back to the state at the start, or that of the last import; the clock runs with the machine's, without faults.
     func reset() async throws(EmulatorError) {

@@ -123,7 +123,7 @@ struct BackendFixture {
     }
 
     func status(ofOperation id: String) -> String? {
-        self.backend.operations.first { $0.id == id }?.status
+        self.backend.operations(at: .now).first { $0.id == id }?.status
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -49,7 +50,7 @@ import Testing
             approved.insert(operation.id)
             #expect(fixture.backend.activations[0].counter == signed)
         }
-        let decided = fixture.backend.operations.filter { $0.status == "APPROVED" }.map(\.id)
+        let decided = fixture.backend.operations(at: .now).filter { $0.status == "APPROVED" }.map(\.id)
         #expect(Set(decided) == approved)
         #expect(fixture.backend.activations[0].status == "ACTIVE")
         #expect(device.operations(in: &fixture).count == 60 - approved.count)

@@ -1,3 +1,4 @@
+import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -9,7 +10,7 @@ import Testing
     private static let bodyless = "/api/auth/token/app/operation/authorize"
 
     private func failures(of id: String, _ fixture: BackendFixture) -> Int? {
-        fixture.backend.operations.first { $0.id == id }?.failureCount
+        fixture.backend.operations(at: .now).first { $0.id == id }?.failureCount
     }
 
     @Test func approvalKeepsWhatTheDeviceSentAlong() throws {

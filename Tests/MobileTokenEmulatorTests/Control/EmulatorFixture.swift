@@ -4,8 +4,11 @@ import MobileTokenTesting
 @testable import MobileTokenEmulator
 
 /// The test kit's ``withEmulator(_:_:)`` for tests that do not import the kit.
-func withRunningEmulator(_ body: (Emulator) async throws -> Void) async throws {
-    try await withEmulator(Emulator.Configuration(), body)
+func withRunningEmulator(
+    _ configuration: Emulator.Configuration = Emulator.Configuration(),
+    _ body: (Emulator) async throws -> Void
+) async throws {
+    try await withEmulator(configuration, body)
 }
 
 extension Emulator {

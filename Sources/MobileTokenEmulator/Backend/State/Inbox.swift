@@ -28,6 +28,14 @@ struct Inbox: Sendable, Codable, Equatable {
         self.identifiersByUser[message.userID, default: []].append(message.id)
     }
 
+    subscript(id: String) -> InboxMessage? { self.messages[id] }
+
+    /// Every message, newest first.
+    var newestFirst: [InboxMessage] {
+        // Users' inboxes are all that requests read; this order is only wanted by who watches.
+        self.messages.values.sorted { ($0.created, $0.id) > ($1.created, $1.id) }
+    }
+
     /// A user's messages, newest first.
     func newestFirst(ofUser userID: String) -> some Sequence<InboxMessage> {
         (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.messages[$0] }

@@ -1,11 +1,31 @@
-import Foundation
-import Glibc
-import Synchronization
+package import Foundation
+internal import Glibc
+internal import Synchronization
+
+/// Runs `body` with a headless Chromium, which is gone when this returns, however it does.
+///
+/// When the task is cancelled the browser ends at once, and with it whatever waits for it.
+package func withBrowser<Result>(
+    width: Int,
+    height: Int,
+    dark: Bool = false,
+    _ body: (Browser) async throws -> Result
+) async throws -> Result {
+    let browser = try Browser()
+    defer { browser.remove() }
+    return try await withTaskCancellationHandler {
+        try await browser.start()
+        try await browser.resize(width: width, height: height, dark: dark)
+        return try await body(browser)
+    } onCancel: {
+        browser.kill()
+    }
+}
 
 /// A headless Chromium with one page, driven through a pair of pipes.
-final class Browser: Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        var description: String
+package final class Browser: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
     }
 
     private typealias Answer = CheckedContinuation<Message, any Error>
@@ -20,65 +40,38 @@ final class Browser: Sendable {
         var nextID = 1
         var waiting: [Int: Answer] = [:]
         var complaints: [String] = []
+        var requests: [String] = []
         var hasEnded = false
     }
 
-    static let executable: String? = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-        .first { (path: String) in access(path, X_OK) == 0 }
+    /// `nil` where no Chromium is installed.
+    package static let executable: String? = [
+        "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome",
+    ]
+    .first { (path: String) in access(path, X_OK) == 0 }
 
-    private let process: pid_t
-    private let input: Int32
-    private let profile: URL
+    private let process: BrowserProcess
     private let state = Mutex(State())
     private let session = Mutex("")
 
-    /// Errors, exceptions and violations of the page's policy.
-    var complaints: [String] { self.state.withLock { $0.complaints } }
+    /// The process, which leads a group with all its helpers.
+    package var identifier: pid_t { self.process.identifier }
 
-    init() async throws {
+    /// Errors, exceptions and violations of the page's policy.
+    package var complaints: [String] { self.state.withLock { $0.complaints } }
+
+    /// The addresses that the page has asked for.
+    package var requests: [String] { self.state.withLock { $0.requests } }
+
+    fileprivate init() throws {
         guard let executable = Self.executable else { throw Failure(description: "no Chromium") }
-        self.profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID())")
-        // The browser reads commands from its descriptor 3 and writes answers to 4.
-        var (commands, answers): ([Int32], [Int32]) = ([0, 0], [0, 0])
-        guard pipe(&commands) == 0, pipe(&answers) == 0 else { throw Failure(description: "pipe") }
-        for descriptor in commands + answers { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        // Through numbers that are far away: a pipe may have been given 3 or 4 itself.
-        posix_spawn_file_actions_adddup2(&actions, commands[0], 103)
-        posix_spawn_file_actions_adddup2(&actions, answers[1], 104)
-        posix_spawn_file_actions_adddup2(&actions, 103, 3)
-        posix_spawn_file_actions_adddup2(&actions, 104, 4)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        let arguments = [
-            executable, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=\(self.profile.path)", "about:blank",
-        ]
-        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
-        var process = pid_t()
-        let result = posix_spawn(&process, executable, &actions, nil, &words, environ)
-        close(commands[0])
-        close(answers[1])
-        guard result == 0 else { throw Failure(description: "cannot start \(executable)") }
-        self.process = process
-        self.input = commands[1]
-        let output = answers[0]
-        Thread.detachNewThread { [weak self] in
-            var unread: [UInt8] = []
-            var buffer = [UInt8](repeating: 0, count: 1 << 16)
-            while true {
-                let count = read(output, &buffer, buffer.count)
-                guard count > 0 else { break }
-                unread += buffer.prefix(count)
-                while let end = unread.firstIndex(of: 0) {
-                    self?.receive(Data(unread[..<end]))
-                    unread.removeFirst(end + 1)
-                }
-            }
-            close(output)
-            self?.end()
+        self.process = try BrowserProcess(executable)
+    }
+
+    fileprivate func start() async throws {
+        Thread.detachNewThread {
+            self.process.readAnswers(self.receive)
+            self.end()
         }
         let target = try await self.call("Target.createTarget", ["url": "about:blank"])
         let attached = try await self.call(
@@ -86,20 +79,19 @@ final class Browser: Sendable {
             ["targetId": target["targetId"] ?? "", "flatten": true]
         )
         self.session.withLock { $0 = attached["sessionId"] as? String ?? "" }
-        for domain in ["Page", "Runtime", "Log"] { _ = try await self.call("\(domain).enable") }
+        for domain in ["Page", "Runtime", "Log", "Network"] { _ = try await self.call("\(domain).enable") }
     }
 
-    deinit {
-        kill(self.process, SIGKILL)
-        var status: Int32 = 0
-        waitpid(self.process, &status, 0)
-        close(self.input)
-        try? FileManager.default.removeItem(at: self.profile)
+    fileprivate func kill() { self.process.kill() }
+
+    fileprivate func remove() {
+        self.process.kill()
+        self.process.remove()
     }
 
     // MARK: The page
 
-    func resize(width: Int, height: Int, dark: Bool = false) async throws {
+    package func resize(width: Int, height: Int, dark: Bool = false) async throws {
         _ = try await self.call(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600]
@@ -108,13 +100,13 @@ final class Browser: Sendable {
         _ = try await self.call("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
-    func open(_ url: String) async throws {
+    package func open(_ url: String) async throws {
         _ = try await self.call("Page.navigate", ["url": url])
     }
 
     /// The value of a JavaScript expression, as text.
     @discardableResult
-    func evaluate(_ expression: String) async throws -> String {
+    package func evaluate(_ expression: String) async throws -> String {
         let parameters: [String: Any] = ["expression": expression, "awaitPromise": true, "returnByValue": true]
         let answer = try await self.call("Runtime.evaluate", parameters)
         guard answer["exceptionDetails"] == nil, let result = answer["result"] as? [String: Any] else {
@@ -124,7 +116,7 @@ final class Browser: Sendable {
     }
 
     /// Returns when a JavaScript condition holds.
-    func wait(until condition: String) async throws {
+    package func wait(until condition: String) async throws {
         while true {
             try Task.checkCancellation()
             // A page that is being replaced takes the promise with it.
@@ -135,8 +127,40 @@ final class Browser: Sendable {
         }
     }
 
+    /// Clicks the first element that a selector finds.
+    package func click(_ selector: String) async throws {
+        try await self.evaluate("document.querySelector(\(Self.quoted(selector))).click()")
+    }
+
+    /// Puts a text into a field, as if typed.
+    package func fill(_ selector: String, with text: String) async throws {
+        let field = "document.querySelector(\(Self.quoted(selector)))"
+        try await self.evaluate("\(field).focus(); \(field).select()")
+        if text.isEmpty {
+            try await self.evaluate("\(field).value = ''; \(field).dispatchEvent(new Event('input'))")
+        } else {
+            try await self.type(text)
+        }
+    }
+
+    /// Chooses an option by its value.
+    package func choose(_ value: String, in selector: String) async throws {
+        try await self.evaluate(
+            """
+            { const select = document.querySelector(\(Self.quoted(selector))); select.value = \(Self.quoted(value)); \
+            select.dispatchEvent(new Event('input', { bubbles: true })); }
+            """
+        )
+    }
+
+    /// A text as JavaScript writes it.
+    package static func quoted(_ text: String) -> String {
+        let json = try? JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed)
+        return json.map { String(decoding: $0, as: UTF8.self) } ?? "''"
+    }
+
     /// Presses a key and lets it go.
-    func press(_ key: String) async throws {
+    package func press(_ key: String) async throws {
         let codes = [
             "Enter": 13, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37, "Escape": 27,
             "End": 35, "Home": 36, " ": 32,
@@ -146,17 +170,17 @@ final class Browser: Sendable {
                 "type": type, "key": key, "code": key, "windowsVirtualKeyCode": codes[key] ?? 0,
             ]
             if key == "Enter" { event["text"] = "\r" }
-            if key == " " { event["text"] = " " }
+            if key.utf8.count == 1, type == "keyDown" { event["text"] = key }
             _ = try await self.call("Input.dispatchKeyEvent", event)
         }
     }
 
-    func type(_ text: String) async throws {
+    package func type(_ text: String) async throws {
         _ = try await self.call("Input.insertText", ["text": text])
     }
 
     /// A picture of the page, as PNG.
-    func screenshot() async throws -> Data {
+    package func screenshot() async throws -> Data {
         let answer = try await self.call("Page.captureScreenshot", ["format": "png"])
         return (answer["data"] as? String).flatMap { Data(base64Encoded: $0) } ?? Data()
     }
@@ -171,21 +195,14 @@ final class Browser: Sendable {
         var message: [String: Any] = ["id": id, "method": method, "params": parameters]
         let session = self.session.withLock { $0 }
         if !session.isEmpty { message["sessionId"] = session }
-        let bytes = try JSONSerialization.data(withJSONObject: message) + [0]
+        let command = try JSONSerialization.data(withJSONObject: message) + [0]
         let answer = try await withCheckedThrowingContinuation { (answer: Answer) in
             let hasEnded = self.state.withLock { state in
                 if !state.hasEnded { state.waiting[id] = answer }
                 return state.hasEnded
             }
             guard !hasEnded else { return answer.resume(throwing: Failure(description: "the browser has gone")) }
-            bytes.withUnsafeBytes { buffer in
-                var rest = buffer[...]
-                while !rest.isEmpty {
-                    let count = write(self.input, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                    guard count > 0 else { return self.end() }
-                    rest = rest.dropFirst(count)
-                }
-            }
+            self.process.send(command)
         }
         if let error = answer.members["error"] { throw Failure(description: "\(method): \(error)") }
         return answer.members["result"] as? [String: Any] ?? [:]
@@ -201,6 +218,9 @@ final class Browser: Sendable {
                 method == "Runtime.exceptionThrown"
                 || method == "Log.entryAdded" && (parameters["entry"] as? [String: Any])?["level"] as? String == "error"
                 || method == "Runtime.consoleAPICalled" && parameters["type"] as? String == "error"
+            if method == "Network.requestWillBeSent", let request = parameters["request"] as? [String: Any] {
+                self.state.withLock { $0.requests.append("\(request["url"] ?? "")") }
+            }
             if isComplaint { self.state.withLock { $0.complaints.append("\(parameters)") } }
         }
     }

@@ -1,0 +1,80 @@
+import { $, copyButton, dateOf, facts, make, pill, timeOf, toast } from "./dom.js";
+import { ask } from "./server.js";
+import { VirtualList } from "./virtual-list.js";
+import { Collection } from "./collection.js";
+import { action, dangerousAction, qrCode, showDetails } from "./details.js";
+import { onSubmit } from "./dialogs.js";
+
+const attempts = (item) => `${item.failedAttempts} of ${item.maximumFailedAttempts}`;
+
+export const activations = new Collection("activations", new VirtualList($("activations-list"), {
+  key: (item) => item.id,
+  open: (item) => showActivation(item.id),
+  render: (item) => make("div", { class: "activation" },
+    pill(item.status),
+    make("span", { class: "main" }, item.userID),
+    make("span", { class: "sub" }, item.name ?? make("span", { class: "mono" }, item.id)),
+    make("span", { class: "number" }, make("span", { class: "narrow-only" }, "counter "), String(item.counter)),
+    make("span", { class: `number ${item.failedAttempts ? "bad" : ""}` }, attempts(item), make("span", { class: "narrow-only" }, " failed")),
+    make("span", { class: "number time" }, timeOf(item.created))),
+}), { describe: (item) => `Activation of ${item.userID}: ${item.status}` });
+
+/** How a person calls an activation. */
+export function activationName(id) {
+  const item = activations.items.get(id);
+  return item ? `${item.userID} · ${item.name ?? "unnamed"}` : id;
+}
+
+function showActivation(id) {
+  const path = `activations/${encodeURIComponent(id)}`;
+  showDetails(path, () => {
+    const item = activations.items.get(id);
+    const sections = [];
+    const code = item.activationQRCode;
+    if (code) {
+      sections.push(make("div", { class: "card code" }, qrCode(code, "Activation QR code"), make("div", {},
+        make("p", { class: "large mono" }, code.split("#")[0]),
+        make("p", { class: "hint" }, "Scan it with a client, or type it in. It can be used once, for five minutes."),
+        make("div", { class: "buttons" }, copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content")))));
+    }
+    sections.push(facts([
+      ["User", item.userID], ["Device", item.name], ["Counter", item.counter], ["Failed attempts", attempts(item)],
+      ["Protocol", item.version], ["Application", item.applicationID], ["Push messages", item.pushPlatform], ["Push token", item.pushToken, "copy"],
+      ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"],
+    ]));
+    if (item.status === "ACTIVE") sections.push(counterForm(path));
+    return { title: item.name ?? item.userID, status: item.status, body: sections, actions: actions(item, path) };
+  });
+}
+
+/** Rehearses a client that is behind the server. */
+function counterForm(path) {
+  const steps = make("input", { type: "number", min: "1", max: "100000", value: "1", inputmode: "numeric", "data-action": "steps" });
+  const move = async () => {
+    const item = await ask(`${path}/counter`, { method: "POST", body: { advance: Number(steps.value) } });
+    toast(`The server’s counter is ${item.counter}`);
+  };
+  return make("div", { class: "card" },
+    make("h3", {}, "Move the server’s counter ahead"),
+    make("p", { class: "hint" }, "The client is then behind by so many signatures; it recovers from up to 20."),
+    make("div", { class: "buttons" }, make("label", { class: "check" }, "Steps ", steps), action("Move", move)));
+}
+
+function actions(item, path) {
+  const buttons = [];
+  const commit = () => ask(`cloud/registrations/${encodeURIComponent(item.id)}/commit`, { method: "POST", body: {} });
+  if (item.status === "PENDING_COMMIT") buttons.push(action("Commit", commit, "primary"));
+  if (item.status === "ACTIVE") buttons.push(action("Block", () => ask(`${path}/block`, { method: "POST" })));
+  if (item.status === "BLOCKED") buttons.push(action("Unblock", () => ask(`${path}/unblock`, { method: "POST" })));
+  if (item.status !== "REMOVED") buttons.push(dangerousAction("Remove", "Remove for good?", () => ask(path, { method: "DELETE" })));
+  return buttons;
+}
+
+onSubmit($("new-activation"), async () => {
+  const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
+  const made = await ask("cloud/registrations", { method: "POST", body: { userId: $("activation-user").value.trim(), flags } });
+  const item = await ask(`activations/${encodeURIComponent(made.registrationId)}`);
+  activations.items.set(item.id, item);
+  activations.show({ fromTop: true });
+  showActivation(item.id);
+});

@@ -1,0 +1,115 @@
+import { $, announce } from "./dom.js";
+import { ask } from "./server.js";
+import { refreshDetails } from "./details.js";
+
+const pageSize = 1000;
+const capacity = 20000;
+const counted = new Intl.NumberFormat();
+
+/** What the server has of one kind, kept up to date by its events, and a list of those that pass the filter. */
+export class Collection {
+  /** `describe(item)` is what a person hears when the item's status has changed. */
+  constructor(name, list, { describe }) {
+    Object.assign(this, { name, list, describe });
+    this.items = new Map();  // oldest first
+    this.arrived = new Map();  // what has been fetched by itself since the last load began
+    this.stale = new Set();  // identifiers of what has changed
+    this.total = 0;
+    this.texts = new WeakMap();
+    $(`${name}-filter`).addEventListener("input", () => this.show({ fromTop: true }));
+    $(`${name}-status`).addEventListener("input", () => this.show({ fromTop: true }));
+  }
+
+  /** The newest page is there when this returns; older ones follow by themselves. */
+  async load() {
+    const generation = this.generation = (this.generation ?? 0) + 1;
+    this.arrived.clear();
+    const newest = await this.page(0);
+    if (generation !== this.generation) return;
+    this.total = newest.total;
+    this.replace(newest.items);
+    this.loadOlder(newest.items, generation).catch(() => { /* the stream's end tells that the server has gone */ });
+  }
+
+  async loadOlder(items, generation) {
+    while (items.length < Math.min(this.total, capacity)) {
+      const page = await this.page(items.length);
+      if (generation !== this.generation || page.items.length === 0) return;
+      items = items.concat(page.items);
+      this.replace(items);
+    }
+  }
+
+  page(offset) { return ask(`${this.name}?limit=${pageSize}&offset=${offset}`); }
+
+  /** Takes a list of the server, newest first; what has been heard of since it was made stays. */
+  replace(loaded) {
+    const items = new Map();
+    for (const item of loaded.toReversed()) items.set(item.id, this.prepared(item));
+    for (const [id, item] of this.arrived) items.set(id, item);
+    this.items = items;
+    this.show();
+  }
+
+  /** One has changed. The status is shown at once, the rest when it has been fetched, many together. */
+  touch(id, status) {
+    const item = this.items.get(id);
+    if (item && status && item.status !== status && item.status !== undefined) {
+      this.items.set(id, { ...item, status });
+      if (this.stale.size < 3) announce(this.describe(this.items.get(id)));
+    }
+    this.stale.add(id);
+    this.timer ??= setTimeout(() => this.refresh(), 60);
+  }
+
+  async refresh() {
+    const ids = [...this.stale];
+    this.stale.clear();
+    this.timer = undefined;
+    this.show();
+    try {
+      if (ids.length > 30) {
+        await this.load();
+      } else {
+        for (const item of await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)))) {
+          if (!this.items.has(item.id)) this.total += 1;
+          this.items.set(item.id, this.prepared(item));
+          this.arrived.set(item.id, this.items.get(item.id));
+        }
+      }
+      ids.forEach((id) => this.list.highlight(id));
+      this.show();
+      ids.forEach((id) => refreshDetails(`${this.name}/${id}`));
+    } catch { /* the stream's end tells that the server has gone */ }
+  }
+
+  /** What a kind adds to an item as the server gives it. */
+  prepared(item) { return item; }
+
+  show({ fromTop = false } = {}) {
+    const wanted = $(`${this.name}-filter`).value.trim().toLowerCase();
+    const status = $(`${this.name}-status`).value;
+    const shown = [];
+    for (const item of this.items.values()) {
+      if ((!status || item.status === status) && (!wanted || this.textOf(item).includes(wanted))) shown.push(item);
+    }
+    this.list.set(shown.reverse(), { fromTop });
+    $(`tab-${this.name}`).querySelector(".count").textContent = this.total || "";
+    showCount(this.name, shown.length, this.total);
+  }
+
+  /** Everything of an item that the filter looks at. */
+  textOf(item) {
+    let text = this.texts.get(item);
+    if (text === undefined) this.texts.set(item, text = Object.values(item).join("\n").toLowerCase());
+    return text;
+  }
+}
+
+/** Says how many are shown of how many, and what there is to do when there are none. */
+export function showCount(name, shown, total) {
+  const empty = $(`${name}-list`).parentElement.querySelector(".empty");
+  empty.hidden = total > 0;
+  $(`${name}-shown`).textContent = total === 0 || shown === total ? ""
+    : shown === 0 ? `None of ${counted.format(total)} passes the filter` : `${counted.format(shown)} of ${counted.format(total)}`;
+}

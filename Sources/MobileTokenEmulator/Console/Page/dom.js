@@ -1,0 +1,80 @@
+// Small things every view needs. Data goes into the page as text, never as markup.
+
+export const $ = (id) => document.getElementById(id);
+
+/** Makes an element: `make("td", {class: "x"}, "text", child)`. */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== undefined && child !== null));
+  return element;
+}
+
+const known = new Set([
+  "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED",
+  "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED", "READ", "UNREAD", "accepted", "refused",
+]);
+
+/** A status in its colour; `text` in place of the status itself. */
+export const pill = (status, text = status.replace("_", " ")) =>
+  make("span", { class: `pill ${known.has(status) ? status : ""}` }, text);
+
+const times = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+export const timeOf = (date) => times.format(new Date(date));
+export const dateOf = (date) => dates.format(new Date(date));
+
+/** Names and values; empty values are left out. A third element is `"code"`, or `"copy"` for code with a button. */
+export function facts(pairs) {
+  const list = make("dl", { class: "facts" });
+  for (const [name, value, kind] of pairs) {
+    if (value === undefined || value === null || value === "") continue;
+    const text = make("span", kind ? { class: "mono" } : {}, String(value));
+    list.append(make("dt", {}, name), make("dd", {}, text, kind === "copy" ? copyButton(String(value), "Copy", name) : null));
+  }
+  return list;
+}
+
+/** `name` tells those who hear the page what is copied, where the label does not. */
+export function copyButton(text, label, name) {
+  const button = make("button", { type: "button", class: "quiet", "aria-label": name && `${label}: ${name}` }, label);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Select it by hand";  // beyond loopback, a page without TLS has no clipboard
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+  return button;
+}
+
+/** A button that acts at the second click: the first one asks. */
+export function confirmButton(label, question, perform) {
+  const button = make("button", { type: "button", class: "danger", "data-action": label }, label);
+  const calm = () => { button.textContent = label; button.classList.remove("armed"); };
+  button.addEventListener("blur", calm);
+  button.arm = () => { button.textContent = question; button.classList.add("armed"); };
+  button.addEventListener("click", () => {
+    if (!button.classList.contains("armed")) return button.arm();
+    calm();
+    return perform(button);
+  });
+  return button;
+}
+
+let toastTimer;
+
+/** Says for a moment that something has been done. */
+export function toast(text) {
+  $("toast").textContent = text;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { $("toast").textContent = ""; }, 3000);
+}
+
+/** For those who hear the page. */
+export function announce(text) { $("announcement").textContent = text; }

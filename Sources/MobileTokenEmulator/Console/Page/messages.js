@@ -1,0 +1,47 @@
+import { $, dateOf, facts, make, pill, timeOf, toast } from "./dom.js";
+import { ask } from "./server.js";
+import { VirtualList } from "./virtual-list.js";
+import { Collection } from "./collection.js";
+import { showDetails } from "./details.js";
+import { onSubmit } from "./dialogs.js";
+
+export const messages = new Collection("messages", new VirtualList($("messages-list"), {
+  key: (item) => item.id,
+  open: (item) => showMessage(item.id),
+  render: (item) => make("div", { class: "message" },
+    pill(item.status),
+    make("span", { class: "main" }, item.subject),
+    make("span", { class: "sub" }, item.userID),
+    make("span", { class: "muted wide-cell" }, item.summary),
+    make("span", { class: "number time" }, timeOf(item.created))),
+}), { describe: (item) => `${item.subject}: ${item.status}` });
+
+messages.prepared = (item) => ({ ...item, status: item.isRead ? "READ" : "UNREAD" });
+
+function showMessage(id) {
+  showDetails(`messages/${encodeURIComponent(id)}`, () => {
+    const item = messages.items.get(id);
+    return {
+      title: item.subject,
+      status: item.status,
+      body: [
+        facts([["User", item.userID], ["Summary", item.summary], ["Type", item.type], ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"]]),
+        make("h3", {}, "Body"),
+        make("pre", { class: item.type === "html" ? "" : "prose" }, item.body),  // HTML is shown as its source
+      ],
+    };
+  });
+}
+
+onSubmit($("new-message"), async () => {
+  const body = $("message-body").value;
+  await ask("cloud/inbox/messages", {
+    method: "POST",
+    body: {
+      userId: $("message-user").value.trim(), subject: $("message-subject").value,
+      summary: $("message-summary").value || body.trim().split("\n")[0].slice(0, 200), body, type: $("message-type").value,
+    },
+  });
+  for (const id of ["message-subject", "message-summary", "message-body"]) $(id).value = "";
+  toast("Message created");
+});

@@ -1,0 +1,49 @@
+import { $, make, toast } from "./dom.js";
+import { ask } from "./server.js";
+import { onOpen, onSubmit } from "./dialogs.js";
+import { operations, showOperation } from "./operations.js";
+
+let templates = [];
+
+export async function loadTemplates() {
+  templates = (await ask("templates?limit=1000")).items;
+  const chosen = $("operation-template").value;
+  $("operation-template").replaceChildren(...templates.map((template) =>
+    make("option", { value: template.name, selected: template.name === chosen }, `${template.name} – ${template.title}`)));
+  chooseTemplate();
+}
+
+function chooseTemplate() {
+  const template = templates.find((one) => one.name === $("operation-template").value);
+  $("operation-parameters").replaceChildren(
+    make("legend", {}, "Parameters"),
+    ...(template?.parameters ?? []).map((name) =>
+      make("label", {}, name, make("input", { name, autocomplete: "off", placeholder: template.defaults[name] ?? "" }))));
+  $("operation-lifetime").placeholder = template?.lifetime ?? "";
+  $("operation-proximity").checked = template?.demandsProximityCheck ?? false;
+}
+
+function chooseRecipient() {
+  const isForAnybody = $("operation-anybody").checked;
+  $("operation-user").disabled = isForAnybody;
+  $("operation-user").required = !isForAnybody;
+}
+
+$("operation-template").addEventListener("input", chooseTemplate);
+$("operation-anybody").addEventListener("input", chooseRecipient);
+onOpen($("new-operation"), chooseRecipient);
+
+onSubmit($("new-operation"), async (button) => {
+  const parameters = {};
+  for (const input of $("operation-parameters").querySelectorAll("input")) if (input.value !== "") parameters[input.name] = input.value;
+  const body = { template: $("operation-template").value, parameters, proximityCheckEnabled: $("operation-proximity").checked };
+  if (!$("operation-anybody").checked) body.userId = $("operation-user").value.trim();
+  if ($("operation-lifetime").value) body.expiresIn = Number($("operation-lifetime").value);
+  const made = await ask("cloud/operations", { method: "POST", body });
+  toast("Operation created");
+  if (button === "offline") {
+    operations.items.set(made.operationId, await ask(`operations/${encodeURIComponent(made.operationId)}`));
+    operations.show({ fromTop: true });
+    showOperation(made.operationId, { offline: true });
+  }
+});

@@ -1,0 +1,38 @@
+// The control plane, as this page asks it.
+
+export const api = new URL("../_emulator/", document.baseURI);
+// The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.
+api.username = api.password = "";
+
+/** Asks the server; throws its message when it refuses. */
+export async function ask(path, { method = "GET", body } = {}) {
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  let response;
+  try {
+    response = await fetch(new URL(path, api), { method, headers, body: text });
+  } catch {
+    throw new Error(path.startsWith("cloud/")
+      ? "No answer. The server has stopped, or a fault rule strikes /v2."
+      : "No answer. The server has stopped.");
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.responseObject?.message ?? `The server answered ${response.status}.`);
+  return answer;
+}
+
+/** An image of a text as a QR code. */
+export const qrURL = (text) => new URL(`qr?text=${encodeURIComponent(text)}`, api).href;
+
+/** Calls `handlers[kind]` for everything that changes, and `connected` or `lost` as the connection comes and goes. */
+export function follow(handlers, { connected, lost }) {
+  const events = new EventSource(new URL("events", api));
+  for (const [kind, handle] of Object.entries(handlers)) {
+    events.addEventListener(kind, (event) => handle(JSON.parse(event.data)));
+  }
+  events.addEventListener("ready", connected);
+  events.addEventListener("error", lost);
+  // A page kept for the back button would keep its connection too, and a browser has six for one server.
+  addEventListener("pagehide", () => events.close());
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+}

@@ -1,0 +1,24 @@
+public import MobileTokenEmulator
+
+extension Emulator {
+    /// What has become of an operation; waits while it is `PENDING`.
+    ///
+    /// ```swift
+    /// #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
+    /// ```
+    ///
+    /// - Returns: `nil` when there is no such operation, or when the server stops or the task is cancelled before it is
+    ///   decided.
+    public func decision(on operationID: OperationSummary.ID) async -> OperationSummary? {
+        let events = self.events()  // before looking, so that none is missed in between
+        if let decided = await self.decided(operationID) { return decided }
+        for await event in events where event.kind == .reset || event.id == operationID {
+            if let decided = await self.decided(operationID) { return decided }
+        }
+        return nil
+    }
+
+    private func decided(_ operationID: OperationSummary.ID) async -> OperationSummary? {
+        await self.operations().first { $0.id == operationID && $0.status != "PENDING" }
+    }
+}

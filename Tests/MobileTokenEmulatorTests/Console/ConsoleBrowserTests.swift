@@ -1,0 +1,369 @@
+import Foundation
+import Glibc
+import HeadlessBrowser
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The page in a real browser.
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+struct ConsoleBrowserTests {
+    @Test func anOperationIsMadeByKeyboardAndItsRowFollowsTheServer() async throws {
+        try await withConsole { emulator, page async throws in
+            // The button has a key, the dialog puts the focus into the first field, Enter creates.
+            try await page.press("n")
+            try await page.wait(until: "document.activeElement.id === 'operation-template'")
+            try await page.choose("login", in: "#operation-template")
+            try await page.press("Tab")
+            try await page.type("alice")
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelectorAll('#operations-list .row').length === 1")
+            try await page.wait(until: "!document.querySelector('#new-operation').open")
+            let row = "document.querySelector('#operations-list .row')"
+            #expect(try await page.evaluate("\(row).querySelector('.pill').textContent") == "PENDING")
+            let operation = try #require(await emulator.operations().first)
+            #expect(operation.userID == "alice")
+
+            // Somebody else cancels it; nothing is reloaded.
+            try await page.evaluate("window.notReloaded = true")
+            try await emulator.cloud.cancelOperation(operation.id, reason: "CHANGED_MIND")
+            try await page.wait(until: "\(row).querySelector('.pill').textContent === 'CANCELED'")
+            try await page.wait(until: "\(row).textContent.includes('CHANGED_MIND')")
+            #expect(try await page.evaluate("String(window.notReloaded)") == "true")
+
+            // A row is opened with the keyboard, and Escape leads back to the list.
+            try await page.evaluate("document.querySelector('#operations-list').focus()")
+            try await page.press("ArrowDown")
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelector('#details').open")
+            #expect(try await page.evaluate("document.querySelector('#details').textContent").contains(operation.id))
+            try await page.press("Escape")
+            try await page.wait(until: "!document.querySelector('#details').open")
+            #expect(try await page.evaluate("document.activeElement.id") == "operations-list")
+            try await page.wait(
+                until: "document.querySelector('#journal-list').textContent.includes('/v2/operations')"
+            )
+        }
+    }
+
+    @Test func theFormOfAnOperationHasEverythingTheServerTakes() async throws {
+        try await withConsole { emulator, page async throws in
+            await emulator.clock.stand()
+            try await page.click("[data-open=new-operation]")
+            try await page.choose("payment", in: "#operation-template")
+            try await page.fill("[name=amount]", with: "12.50")
+            try await page.click("#operation-anybody")
+            try await page.click("#operation-proximity")
+            try await page.fill("#operation-lifetime", with: "77")
+            try await page.click("#new-operation [type=submit]")
+            try await page.wait(until: "document.querySelectorAll('#operations-list .row').length === 1")
+            let operation = try #require(await emulator.operations().first)
+            #expect(operation.userID == nil)
+            #expect(operation.data.contains("12.50"))
+            #expect(operation.proximityCode?.count == 8)
+            #expect(operation.expires.timeIntervalSince(operation.created) == 77)
+            try await page.wait(until: "document.querySelector('#operations-list .left').textContent === '1:17'")
+
+            // What a template lacks is said in the dialog, which stays open.
+            try await page.click("[data-open=new-operation]")
+            try await page.choose("payment", in: "#operation-template")
+            try await page.fill("[name=amount]", with: "not a number")
+            try await page.click("#new-operation [type=submit]")
+            try await page.wait(until: "document.querySelector('#new-operation .error').textContent.includes('amount')")
+            #expect(await emulator.operations().count == 1)
+        } complaints: {
+            $0.filter { !$0.contains("status of 400") }
+        }
+    }
+
+    @Test func anActivationIsMadeWithItsCodeAndAdministered() async throws {
+        try await withConsole(view: "activations") { emulator, page async throws in
+            try await page.click("[data-open=new-activation]")
+            try await page.fill("#activation-user", with: "alice")
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelector('#details img.qr')?.naturalWidth > 0")
+            let activation = try #require(await emulator.activations().first)
+            let code = try #require(activation.activationQRCode)
+            let source = try await page.evaluate("document.querySelector('#details img.qr').src")
+            #expect(URLComponents(string: source)?.queryItems?.first?.value == code)
+
+            // Removing asks first, and the row and the open details follow.
+            try await page.click("[data-action=Remove]")
+            #expect(await emulator.activations().first?.status == "CREATED")
+            try await page.click("[data-action=Remove]")
+            try await page.wait(until: "document.querySelector('#details .pill').textContent === 'REMOVED'")
+            try await page.wait(
+                until: "document.querySelector('#activations-list .pill').textContent === 'REMOVED'"
+            )
+            #expect(await emulator.activations().first?.status == "REMOVED")
+        }
+    }
+
+    @Test func aMessageIsMadeInThePage() async throws {
+        try await withConsole(view: "messages") { emulator, page async throws in
+            try await page.press("n")
+            try await page.wait(until: "document.activeElement.id === 'message-user'")
+            try await page.fill("#message-user", with: "alice")
+            try await page.fill("#message-subject", with: "Statement")
+            try await page.fill("#message-body", with: "<p>Your statement is ready.</p>")
+            try await page.choose("html", in: "#message-type")
+            try await page.click("#new-message [type=submit]")
+            try await page.wait(until: "document.querySelectorAll('#messages-list .row').length === 1")
+            let message = try #require(await emulator.messages().first)
+            #expect(message.userID == "alice")
+            #expect(message.subject == "Statement")
+            #expect(message.summary == "<p>Your statement is ready.</p>")
+            #expect(message.type == "html")
+            #expect(!message.isRead)
+            try await page.click("#messages-list .row")
+            #expect(try await page.evaluate("document.querySelector('#details pre').textContent") == message.body)
+        }
+    }
+
+    @Test func aRefusedRequestShowsItsReasonInTheJournal() async throws {
+        try await withConsole { emulator, page async throws in
+            try await emulator.cloud.register(userID: "alice")
+            try await emulator.send("POST", "/api/auth/token/app/operation/list", body: "{}")
+            let refusal = try #require(await emulator.journal().last?.refusal)
+            let row = "[...document.querySelectorAll('#journal-list .row')]"
+            try await page.wait(until: "\(row).length === 2")
+            #expect(try await page.evaluate("\(row)[0].textContent").contains("401"))
+            #expect(try await page.evaluate("\(row)[0].textContent").contains(refusal))
+
+            // Filters leave what they should.
+            try await page.choose("refused", in: "#journal-verdict")
+            try await page.wait(until: "\(row).length === 1")
+            #expect(try await page.evaluate("document.querySelector('#journal-shown').textContent") == "1 of 2")
+            try await page.fill("#journal-filter", with: "registrations")
+            try await page.wait(until: "\(row).length === 0")
+            try await page.choose("", in: "#journal-verdict")
+            try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('accepted')")
+            try await page.fill("#journal-filter", with: "token is missing")
+
+            try await page.click("#journal-list .row")
+            try await page.wait(until: "document.querySelector('#details').open")
+            #expect(try await page.evaluate("document.querySelector('#details-body').textContent").contains(refusal))
+        }
+    }
+
+    @Test func faultsAndTheClockAreSwitchedOnAPhone() async throws {
+        try await withConsole(view: "faults", width: 360, height: 740, dark: true) { emulator, page async throws in
+            try await page.fill("#fault-path", with: "/anything")
+            try await page.click("[data-name='Busy: 503']")
+            try await page.wait(until: "document.querySelector('[role=switch][aria-checked=true]')")
+            #expect(try await emulator.send("GET", "/anything").status == 503)
+            #expect(try await emulator.send("GET", "/other").status == 404)
+            #expect(try await page.evaluate("document.querySelector('#fault-list').textContent").contains("/anything"))
+            await emulator.faults.removeAll()
+            try await page.wait(until: "!document.querySelector('[role=switch][aria-checked=true]')")
+
+            try await page.click("#clock-stand")
+            try await page.wait(until: "document.querySelector('#clock-mode').textContent === 'standing'")
+            let standing = await emulator.clock.now
+            try await page.click("[data-advance='3600']")
+            try await page.wait(until: "document.querySelector('#shift').value === '60'")
+            #expect(await emulator.clock.now == standing.addingTimeInterval(3600))
+            try await page.click("#clock-machine")
+            try await page.wait(until: "document.querySelector('#clock-mode').textContent === ''")
+            #expect(await !emulator.clock.isManual)
+
+            // A phone's width holds everything, and a finger hits every button.
+            for view in ["operations", "activations", "messages", "journal", "faults", "clock", "connect"] {
+                try await page.click("#tab-\(view)")
+                #expect(try await page.evaluate("document.documentElement.scrollWidth") == "360", "\(view)")
+                let small = """
+                    [...document.querySelectorAll('#\(view) :is(button, input, select)')]
+                        .filter((one) => one.offsetParent && !one.matches('[type=checkbox]'))
+                        .filter((one) => one.getBoundingClientRect().height < 32).map((one) => one.outerHTML).join()
+                    """
+                #expect(try await page.evaluate(small) == "", "\(view)")
+            }
+        }
+    }
+
+    @Test func thousandsOfRowsAreAFewElements() async throws {
+        try await withRunningEmulator { emulator async throws in
+            for number in 1...3000 { try await emulator.cloud.createOperation("login", userID: "user\(number)") }
+            try await withConsole(of: emulator) { page async throws in
+                try await page.wait(until: "document.querySelector('#tab-operations .count').textContent === '3000'")
+                try await page.wait(
+                    until: "document.querySelector('#operations-list .row .sub')?.textContent === 'user3000'"
+                )
+                #expect(try await Int(page.evaluate("document.querySelectorAll('.row').length")) ?? .max < 100)
+                // All 3000 come, page after page; the filter looks at every one.
+                try await page.fill("#operations-filter", with: "user1")
+                try await page.wait(
+                    until: "document.querySelector('#operations-shown').textContent.startsWith('1,111 of')"
+                )
+                try await page.fill("#operations-filter", with: "")
+                try await page.evaluate("document.querySelector('#operations-list').focus()")
+                try await page.press("End")
+                let users = "[...document.querySelectorAll('#operations-list .sub')].map((one) => one.textContent)"
+                try await page.wait(until: "\(users).includes('user1')")
+                #expect(try await Int(page.evaluate("document.querySelectorAll('.row').length")) ?? .max < 100)
+
+                // Those who scroll keep their place when another one comes in above.
+                let rows = "[...document.querySelectorAll('#operations-list .row')]"
+                try await page.evaluate("document.querySelector('#operations-list').scrollTop = 40000")
+                try await page.wait(until: "Math.abs(\(rows)[5].getBoundingClientRect().top - 450) < 450")
+                let place = "\(rows)[5].dataset.key + ' at ' + \(rows)[5].getBoundingClientRect().top"
+                let before = try await page.evaluate(place)
+                try await emulator.cloud.createOperation("login", userID: "newest")
+                try await page.wait(until: "document.querySelector('#operations-list').scrollTop > 40000")
+                try await page.wait(until: "\(place) === \(Browser.quoted(before))")
+                #expect(
+                    try await page.evaluate("document.querySelector('#tab-operations .count').textContent") == "3001"
+                )
+            }
+        }
+    }
+
+    // MARK: What comes from outside
+
+    /// Would run in a page that takes data for markup, and complain if the page's policy had to stop it.
+    private static let hostile = #"<img src=x onerror="window.ran=1"><script>window.ran=1</script>"#
+
+    @Test func hostileTextsStayTexts() async throws {
+        try await withRunningEmulator { emulator async throws in
+            try await emulator.cloud.register(userID: Self.hostile, flags: [Self.hostile])
+            let title = Self.hostile + String(repeating: "long ", count: 80) + "\u{202E}מימין לשמאל"
+            try await emulator.makeCustomOperation(title: title, userID: Self.hostile)
+            _ = try await emulator.cloud.createMessage(
+                userID: Self.hostile,
+                subject: Self.hostile,
+                summary: Self.hostile,
+                body: Self.hostile,
+                isHTML: true
+            )
+            await emulator.faults.add(
+                FaultRule(name: Self.hostile, match: .init(path: "/x"), effect: .init(status: 503))
+            )
+            try await emulator.send("POST", "/x", headers: ["X-Name: \(Self.hostile)"], body: Self.hostile)
+
+            try await withConsole(of: emulator) { page async throws in
+                for (view, cell) in [
+                    ("operations", ".main"), ("activations", ".main"), ("messages", ".main"), ("journal", ".sub"),
+                ] {
+                    try await page.click("#tab-\(view)")
+                    try await page.wait(until: "document.querySelector('#\(view)-list .row')")
+                    let text = try await page.evaluate("document.querySelector('#\(view)-list \(cell)').textContent")
+                    #expect(text.contains(Self.hostile), "\(view)")
+                    try await page.click("#\(view)-list .row")
+                    try await page.wait(until: "document.querySelector('#details').open")
+                    let details = try await page.evaluate("document.querySelector('#details').textContent")
+                    #expect(details.contains(Self.hostile), "\(view)")
+                    try await page.press("Escape")
+                }
+                try await page.wait(until: "document.querySelector('#fault-list code')")
+                #expect(
+                    try await page.evaluate("document.querySelector('#fault-list').textContent").contains(Self.hostile)
+                )
+                // Those who are offered in the forms.
+                try await page.click("[data-open=new-message]")
+                try await page.evaluate("document.querySelector('#message-user').blur()")
+                try await page.evaluate("document.querySelector('#message-user').focus()")
+                #expect(try await page.evaluate("document.querySelector('#users option').value") == Self.hostile)
+
+                #expect(try await page.evaluate("String(window.ran)") == "undefined")
+                #expect(try await page.evaluate("document.querySelectorAll('main img, main script').length") == "0")
+                #expect(page.requests.count > 20)
+                #expect(page.requests.allSatisfy { $0.hasPrefix(emulator.cloudURL + "/") || $0 == "about:blank" })
+            }
+        }
+    }
+
+    @Test func beyondLoopbackItWorksWithTheCredentials() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.host = "0.0.0.0"
+        configuration.cloudPassword = "secret"
+        try await withRunningEmulator(configuration) { emulator async throws in
+            let address = "127.0.0.1:\(emulator.port)/console/"
+            try await withBrowser(width: 1600, height: 900) { page async throws in
+                try? await page.open("http://\(emulator.cloudUser):wrong@\(address)")
+                try await page.wait(until: "location.protocol === 'chrome-error:'")
+                try await page.open("http://\(emulator.cloudUser):secret@\(address)")
+                try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
+            }
+        }
+    }
+
+    // MARK: The browser itself
+
+    @Test func noBrowserOutlivesItsTest() async throws {
+        struct Failure: Error {}
+        var identifier: pid_t?
+        await #expect(throws: Failure.self) {
+            try await withBrowser(width: 800, height: 600) { page async throws in
+                identifier = page.identifier
+                throw Failure()
+            }
+        }
+        #expect(kill(try #require(identifier), 0) != 0 && errno == ESRCH)
+
+        // Cancelled while it waits for what never comes.
+        let (identifiers, started) = AsyncStream.makeStream(of: pid_t.self)
+        let task = Task {
+            try await withBrowser(width: 800, height: 600) { page async throws in
+                started.yield(page.identifier)
+                try await page.evaluate("new Promise(() => {})")
+            }
+        }
+        let cancelled = try #require(await identifiers.first { _ in true })
+        task.cancel()
+        await #expect(throws: (any Error).self) { try await task.value }
+        #expect(kill(cancelled, 0) != 0 && errno == ESRCH)
+    }
+}
+
+extension Emulator {
+    fileprivate func makeCustomOperation(title: String, userID: String) async throws {
+        let body: [String: Any] = [
+            "userId": userID, "operationType": "custom", "data": "A1",
+            "formData": ["title": title, "message": title, "attributes": []],
+        ]
+        let response = await self.core.relay(
+            ReceivedRequest(
+                method: "POST",
+                path: "/v2/operations",
+                headers: [("Content-Type", "application/json")],
+                body: Array(try JSONSerialization.data(withJSONObject: body))
+            )
+        )
+        #expect(response.status == 200)
+    }
+}
+
+/// Runs `body` with the console of an emulator in a browser; the page must not complain.
+private func withConsole(
+    view: String = "operations",
+    width: Int = 1600,
+    height: Int = 900,
+    dark: Bool = false,
+    _ body: (Emulator, Browser) async throws -> Void,
+    complaints: ([String]) -> [String] = { $0 }
+) async throws {
+    try await withRunningEmulator { emulator async throws in
+        try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark) {
+            try await body(emulator, $0)
+        } complaints: {
+            complaints($0)
+        }
+    }
+}
+
+private func withConsole(
+    of emulator: Emulator,
+    view: String = "operations",
+    width: Int = 1600,
+    height: Int = 900,
+    dark: Bool = false,
+    _ body: (Browser) async throws -> Void,
+    complaints: ([String]) -> [String] = { $0 }
+) async throws {
+    try await withBrowser(width: width, height: height, dark: dark) { page async throws in
+        try await page.open("\(emulator.cloudURL)/console/#\(view)")
+        try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
+        try await body(page)
+        #expect(complaints(page.complaints).isEmpty)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import HeadlessBrowser
+import Testing
+
+@testable import MobileTokenEmulator
+
+private let pictures = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"].map { URL(filePath: $0) }
+
+/// Pictures of every view, to be looked at: set `CONSOLE_SCREENSHOTS` to a folder.
+@Suite(.enabled(if: Browser.executable != nil && pictures != nil, "makes pictures on demand"))
+struct ConsolePictures {
+    @Test(arguments: [(360, 740), (1600, 900)], [false, true])
+    func everyView(size: (width: Int, height: Int), dark: Bool) async throws {
+        let folder = try #require(pictures)
+        try await withRunningEmulator { emulator async throws in
+            for user in ["alice", "bob", "carol with a rather long name indeed"] {
+                try await emulator.cloud.register(userID: user)
+            }
+            for (number, template) in await emulator.templates().enumerated() {
+                let operation = try await emulator.cloud.createOperation(template.name, userID: "user\(number % 3)")
+                if number.isMultiple(of: 3) { try await emulator.cloud.cancelOperation(operation.id, reason: "LATE") }
+            }
+            _ = try await emulator.cloud.createMessage(userID: "alice", subject: "Hello", summary: "A word", body: "…")
+            try await emulator.send("POST", "/api/auth/token/app/operation/list", body: "{}")
+            await emulator.faults.add(
+                FaultRule(name: "Busy: 503", match: .init(path: "/x"), effect: .init(status: 503))
+            )
+
+            try await withBrowser(width: size.width, height: size.height, dark: dark) { page async throws in
+                try await page.open("\(emulator.cloudURL)/console/")
+                try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
+                func picture(_ name: String) async throws {
+                    try await page.evaluate("new Promise((done) => setTimeout(done, 300))")  // movements have ended
+                    let name = "\(size.width)-\(dark ? "dark" : "light")-\(name).png"
+                    try await page.screenshot().write(to: folder.appending(path: name))
+                }
+                for view in ["operations", "activations", "messages", "journal", "faults", "clock", "connect"] {
+                    try await page.click("#tab-\(view)")
+                    try await picture(view)
+                    guard try await page.evaluate("Boolean(document.querySelector('#\(view)-list .row'))") != "0" else {
+                        continue
+                    }
+                    try await page.click("#\(view)-list .row")
+                    try await picture("\(view)-details")
+                    try await page.press("Escape")
+                }
+                try await page.click("[data-open=new-operation]")
+                try await picture("new-operation")
+                #expect(page.complaints.isEmpty)
+            }
+        }
+    }
+}
