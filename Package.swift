@@ -92,7 +92,8 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileTokenEmulator", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "HeadlessBrowser",
+                "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
+                "HeadlessBrowser",
             ]
         ),
         // A real browser, for the tests that use the emulator's page.

@@ -10,14 +10,21 @@ static inline struct MHD_Daemon *CMicroHTTPD_start_daemon(
     unsigned int connection_limit,
     size_t connection_memory_limit,
     unsigned int idle_timeout_seconds,
+    const char *private_key,  // PEM; NULL for plain HTTP
+    const char *certificate,
     void *context,
     MHD_AccessHandlerCallback handle_request,
     void *(*receive_request_line)(void *context, const char *uri, struct MHD_Connection *connection),
     MHD_RequestCompletedCallback complete_request,
     MHD_NotifyConnectionCallback notify_connection
 ) {
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)private_key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate},
+        {MHD_OPTION_END, 0, (void *)0},
+    };
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (private_key ? MHD_USE_TLS : 0), 0,
         (MHD_AcceptPolicyCallback)0, (void *)0,
         handle_request, context,
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listen_socket,
@@ -27,6 +34,7 @@ static inline struct MHD_Daemon *CMicroHTTPD_start_daemon(
         MHD_OPTION_URI_LOG_CALLBACK, receive_request_line, context,
         MHD_OPTION_NOTIFY_COMPLETED, complete_request, context,
         MHD_OPTION_NOTIFY_CONNECTION, notify_connection, context,
+        MHD_OPTION_ARRAY, private_key ? tls : tls + 2,
         MHD_OPTION_END);
 }
 

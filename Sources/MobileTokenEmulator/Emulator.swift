@@ -1,4 +1,5 @@
 public import Foundation
+internal import PowerAuthCrypto
 internal import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
@@ -16,12 +17,14 @@ public final class Emulator: Sendable {
     let core: EmulatorCore
     private let service: Task<Void, Never>
     private let address: ServerAddress
+    private let certificateFile: CertificateFile?
 
-    private init(core: EmulatorCore, server: HTTPServer) {
+    private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
-        let site = Site(core: core, address: address)
+        let site = Site(core: core, address: address, certificate: certificateFile?.certificate)
         self.core = core
         self.address = address
+        self.certificateFile = certificateFile
         self.service = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.keepTime() }
@@ -39,29 +42,47 @@ public final class Emulator: Sendable {
     ///   used.
     public static func start(configuration: Configuration = Configuration()) async throws(EmulatorError) -> Emulator {
         var configuration = configuration
-        if configuration.cloudPassword == nil {
-            // Not from the sequence that the backend uses, so that both start it at the same point.
-            var randomness = Randomness(seed: configuration.seed.map { ~$0 })
-            configuration.cloudPassword = randomness.identifier()
-        }
+        // Not the sequence that the backend uses, so that what is drawn here does not move it.
+        var randomness = Randomness(seed: configuration.seed.map { ~$0 })
+        let password = randomness.identifier()
+        configuration.cloudPassword = configuration.cloudPassword ?? password
+        let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
         if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
-        return Emulator(core: core, server: try HTTPServer(host: configuration.host, port: configuration.port))
+        let server = try HTTPServer(host: configuration.host, port: configuration.port, certificate: certificate)
+        let file: CertificateFile?
+        if let certificate { file = try CertificateFile(certificate) } else { file = nil }
+        return Emulator(core: core, server: server, certificateFile: file)
+    }
+
+    private static func certificate(
+        for configuration: Configuration,
+        _ randomness: inout Randomness
+    ) throws(EmulatorError) -> SelfSignedCertificate? {
+        guard configuration.tls == .selfSigned else { return nil }
+        guard let key = try? randomness.privateKey() else {
+            throw EmulatorError(.cannotListen, "A key for TLS cannot be made")
+        }
+        return try .server(boundTo: configuration.host, key: key)
     }
 
     /// Ends every connection and closes the socket; returns when that is done. A data file stays.
     public func stop() async {
         self.service.cancel()
         await self.service.value
+        self.certificateFile?.remove()
     }
 
     // MARK: What clients need
 
-    /// Where clients find it: `http://127.0.0.1:49152/enrollment-server`.
+    /// Where clients find it: `http://127.0.0.1:49152/enrollment-server`; with TLS, `https://…`.
     public var baseURL: String { self.address.origin + "/enrollment-server" }
 
     /// Where its `/v2` API is, and with `/console/` added, its page: `http://127.0.0.1:49152`.
     public var cloudURL: String { self.address.origin }
+
+    /// What clients need to trust it, when it speaks TLS.
+    public var certificate: Certificate? { self.certificateFile?.certificate }
 
     /// The port it listens on.
     public var port: UInt16 { self.address.port }
@@ -78,7 +99,7 @@ public final class Emulator: Sendable {
     /// Base64 of the application's secret.
     public var applicationSecret: String { self.core.application.secret }
 
-    /// Base64 of the public key that signs activation codes.
+    /// Base64 of the public key that signs activation codes: the uncompressed point, 65 bytes.
     public var masterServerPublicKey: String { self.core.application.masterServerPublicKey }
 
     /// The user of the `/v2` API's Basic authentication.

@@ -7,7 +7,7 @@ extension Emulator {
     /// What fails on purpose.
     public var faults: Faults { Faults(core: self.core) }
 
-    /// The server's time: the machine's at first.
+    /// The server's time: the machine's at first. It shows the years 1 to 9998; what would lead beyond does nothing.
     public struct Clock: Sendable {
         let core: EmulatorCore
 

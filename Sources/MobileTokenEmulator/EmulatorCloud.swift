@@ -9,7 +9,7 @@ extension Emulator {
     public struct Cloud: Sendable {
         let core: EmulatorCore
 
-        // Every call throws an ``EmulatorError``: `notFound`, or `refused` with what the server said.
+        // Every call throws an ``EmulatorError``: `notFound`, `capacityExceeded`, or `refused` with what the server said.
 
         /// A device that may activate.
         public struct Registration: Sendable, Hashable, Identifiable {
@@ -178,7 +178,11 @@ extension Emulator {
             let answer = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
                 let message = answer?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
-                throw EmulatorError(response.status == 404 ? .notFound : .refused, message)
+                switch response.status {
+                case 404: throw EmulatorError(.notFound, message)
+                case 507: throw EmulatorError(.capacityExceeded, message)
+                default: throw EmulatorError(.refused, message)
+                }
             }
             return answer ?? .null
         }

@@ -8,6 +8,8 @@ extension Emulator {
         public var host: String = "127.0.0.1"
         /// The port to bind to; 0, the default, takes a free one.
         public var port: UInt16 = 0
+        /// Whether it speaks TLS; not, by default.
+        public var tls: TLS = .disabled
         /// The user of the `/v2` API's Basic authentication.
         public var cloudUser: String = "developer"
         /// The password of the `/v2` API's Basic authentication. `nil`, the default, makes one at each start; the
@@ -19,6 +21,8 @@ extension Emulator {
         public var applicationID: String = "mobile-token"
         /// What the server allows.
         public var limits: Limits = .init()
+        /// What callers can make the server hold.
+        public var capacity: Capacity = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
         /// Fixes identifiers, keys and nonces, so that two servers that are asked the same answer the same. `nil`, the

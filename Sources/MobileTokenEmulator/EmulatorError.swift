@@ -3,7 +3,8 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
-            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused, storage
+            case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused
+            case capacityExceeded, storage
         }
 
         private let base: Base
@@ -22,6 +23,8 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
         public static let conflict = Self(base: .conflict)
         /// The server refused what it was asked for; the message is its own.
         public static let refused = Self(base: .refused)
+        /// The server has no room for more of what it was asked to create.
+        public static let capacityExceeded = Self(base: .capacityExceeded)
         /// The data file cannot be read or written.
         public static let storage = Self(base: .storage)
 

@@ -2,19 +2,26 @@ public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// A client of this server, which keeps its activations in memory unless told otherwise.
+    /// A client of this server, which keeps its activations in memory unless told otherwise, and trusts the server's
+    /// certificate when it has one.
     ///
     /// ```swift
     /// let client = try emulator.makeClient { $0.version = .v3_1 }
     /// ```
     ///
     /// - Parameter configure: Changes what the client is made with.
-    /// - Throws: What `configure` throws, or `MobileTokenError` when an option cannot be used.
+    /// - Throws: What `configure` throws, or `MobileTokenError` when an option cannot be used,
+    ///   or `HTTPTransportError` when the certificate cannot be read.
     public func makeClient(
         _ configure: (inout MobileTokenClient.Configuration) throws -> Void = { _ in }
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = InMemoryActivationStore()
+        if let certificate = self.certificate {
+            var transport = CurlTransport.Configuration()
+            transport.tls.validation = .certificateAuthority(file: certificate.file)
+            configuration.transport = try CurlTransport(configuration: transport)
+        }
         try configure(&configuration)
         return try MobileTokenClient(
             baseURL: self.baseURL,

@@ -16,6 +16,8 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
         case invalidPadding
         /// A key, nonce or text whose length the algorithm does not take.
         case invalidLength
+        /// Not a host name or an IP address that a certificate can be for.
+        case invalidHost
         /// The authentication tag does not belong to this data, key and nonce.
         case authenticationFailed
     }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// A key pair of the curve P-256.
 package struct P256PrivateKey: Sendable, CustomStringConvertible {
-    private let handle: KeyHandle
+    let handle: KeyHandle
     /// The public half.
     package let publicKey: P256PublicKey
 

@@ -34,6 +34,52 @@ import Testing
         #expect(await program.outcome().exitCode == 0)
     }
 
+    @Test func withTLSItSaysWhatToTrustAndTheProgramCanUseIt() async throws {
+        let home = try CommandLineHome()
+        defer { home.remove() }
+        let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)
+        let document = try JSONValue(parsing: try #require(await server.nextLine()))
+        let registration = try JSONValue(parsing: try #require(await server.nextLine()))
+        let url = try #require(document["baseURL"]?.string)
+        let (file, pin) = (try #require(document["caFile"]?.string), try #require(document["pin"]?.string))
+        #expect(url.hasPrefix("https://"))
+        #expect(FileManager.default.fileExists(atPath: file))
+
+        let code = try #require(registration["activationCode"]?.string)
+        let configuration = try #require(document["sdkConfiguration"]?.string)
+        func activate(_ options: String...) async throws -> Int32 {
+            let words = ["activate", code, "--url", url, "--sdk-configuration", configuration, "--password-stdin"]
+            let program = try Program.start(words + options, home: home.url)
+            program.write("1234\n")
+            return await program.outcome().exitCode
+        }
+        let wrongPin = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
+        #expect(try await activate() == 3)
+        #expect(try await activate("--ca-file", file, "--pin", wrongPin) == 3)
+        #expect(try await activate("--ca-file", file, "--pin", pin) == 0)
+
+        server.send(signal: SIGTERM)
+        #expect(await server.outcome().exitCode == 0)
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    @Test func aCommandBesideATLSServerIsToldWhatToTrust() async throws {
+        let home = try CommandLineHome()
+        defer { home.remove() }
+        let script = """
+            printf '%s\\n' "$MOBILE_TOKEN_URL" "$MOBILE_TOKEN_CA_FILE" "$MOBILE_TOKEN_PIN"
+            openssl x509 -in "$MOBILE_TOKEN_CA_FILE" -noout && exit 7
+            """
+        let words = ["emulator", "exec", "--tls", "--", "sh", "-c", script]
+        let outcome = await (try Program.start(words, home: home.url)).outcome()
+        #expect(outcome.exitCode == 7, "\(outcome.errors)")
+        let lines = outcome.output.split(separator: "\n").map(String.init)
+        try #require(lines.count == 3)
+        #expect(lines[0].hasPrefix("https://127.0.0.1:"))
+        #expect(!FileManager.default.fileExists(atPath: lines[1]))
+        #expect(lines[2].hasPrefix("sha256//"))
+    }
+
     @Test func aTakenPortIsSaidPlainly() async throws {
         let home = try CommandLineHome()
         defer { home.remove() }

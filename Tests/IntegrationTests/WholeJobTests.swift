@@ -10,8 +10,18 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct WholeJobTests {
     @Test(arguments: ProtocolVersion.allCases)
     func aDeviceActivatesDecidesAndGoes(version: ProtocolVersion) async throws {
+        try await self.doTheWholeJob(version, .disabled)
+    }
+
+    @Test func aDeviceDoesAllOfItOverTLS() async throws {
+        try await self.doTheWholeJob(.v3_3, .selfSigned)
+    }
+
+    private func doTheWholeJob(_ version: ProtocolVersion, _ tls: Emulator.TLS) async throws {
         let folder = try TemporaryFolder()
-        try await withEmulator { emulator in
+        var configuration = Emulator.Configuration()
+        configuration.tls = tls
+        try await withEmulator(configuration) { emulator in
             let id = try await activate(emulator, folder, version)
             try await decide(emulator, folder, id)
             try await approveOffline(emulator, folder, id)

@@ -211,6 +211,42 @@ struct CryptoTests {
         }
     }
 
+    @Test(arguments: ["", "localhost", "127.0.0.1,DNS:example.com", "256.0.0.1", "::g"])
+    func aCertificateForWhatIsNoAddressIsRefused(address: String) {
+        #expect(throws: CryptoError(.invalidHost)) {
+            try SelfSignedCertificate(
+                for: .generate(),
+                name: "test",
+                hostNames: [],
+                addresses: [address],
+                validity: 0...1
+            )
+        }
+    }
+
+    @Test(arguments: ["", "example.com,DNS:example.org", "a b", "IP:127.0.0.1", "\u{0}"])
+    func aCertificateForWhatIsNoNameIsRefused(name: String) {
+        #expect(throws: CryptoError(.invalidHost)) {
+            try SelfSignedCertificate(for: .generate(), name: "test", hostNames: [name], addresses: [], validity: 0...1)
+        }
+    }
+
+    @Test func aCertificateBelongsToItsKey() throws {
+        func certificate(of key: P256PrivateKey) throws -> SelfSignedCertificate {
+            try SelfSignedCertificate(for: key, name: "test", hostNames: ["localhost"], addresses: [], validity: 0...1)
+        }
+        let key = P256PrivateKey.generate()
+        let (one, two) = (try certificate(of: key), try certificate(of: key))
+        #expect(one.publicKeyPin == two.publicKeyPin)
+        #expect(one.privateKeyPEM == two.privateKeyPEM)
+        #expect(one.pem != two.pem)  // a serial number and a signature each
+        #expect(try certificate(of: .generate()).publicKeyPin != one.publicKeyPin)
+        #expect(one.pem.hasPrefix("-----BEGIN CERTIFICATE-----\n"))
+        let privateKey = one.privateKeyPEM.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        #expect(privateKey.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+        #expect(!"\(one)".contains("PRIVATE KEY"))
+    }
+
     private static let order: [UInt8] = [
         0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
         0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,

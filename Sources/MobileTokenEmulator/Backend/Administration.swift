@@ -81,7 +81,9 @@ extension Backend {
     /// A backend with the state of an exported document.
     init(importing document: [UInt8], configuration: Emulator.Configuration) throws(AdministrationError) {
         do {
-            let document = try JSONDecoder().decode(Document.self, from: Data(document))
+            let size = document.count
+            var document = try JSONDecoder().decode(Document.self, from: Data(document))
+            document.state.storedBytes = size
             guard document.format == Document.format, document.version == Document.version,
                 document.state.applications[document.state.defaultApplicationID] != nil
             else { throw AdministrationError.invalidDocument }

@@ -11,6 +11,7 @@ struct Backend: Sendable {
     var state: BackendState
     let operationTemplates: [String: OperationTemplate]
     let limits: Emulator.Limits
+    let capacity: Emulator.Capacity
     private let applicationName: String
     private let cloudCredentials: [UInt8]?
 
@@ -24,6 +25,7 @@ struct Backend: Sendable {
     init(state: BackendState, _ configuration: Emulator.Configuration) throws(TemplateError) {
         self.state = state
         self.limits = configuration.limits
+        self.capacity = configuration.capacity
         self.applicationName = configuration.applicationName
         self.cloudCredentials = configuration.cloudPassword.map { Array("\(configuration.cloudUser):\($0)".utf8) }
         var templates: [String: OperationTemplate] = [:]
@@ -55,7 +57,10 @@ struct Backend: Sendable {
         }
         if endpoint.isControl { try self.checkCloudCredentials(of: call.request) }
         try Self.checkContentType(of: call.request)
-        return try self.perform(endpoint, &call)
+        let added = try self.room(for: endpoint, call)
+        let answer = try self.perform(endpoint, &call)
+        self.state.storedBytes += added
+        return answer
     }
 
     private mutating func perform(_ endpoint: Endpoint, _ call: inout Call) throws(BackendRefusal) -> Answer {
@@ -102,6 +107,7 @@ struct Backend: Sendable {
         case .createMessage: try self.createMessage(&call)
         case .createApplication: try self.createApplication(&call)
         case .listApplications: self.listApplications(call)
+        case .application: try self.application(call)
         }
     }
 

@@ -51,6 +51,10 @@ extension BackendRefusal {
         Self(401, "OPERATION_FAILED", "The operation was not approved", because: reason)
     }
 
+    static func capacityExceeded(_ message: String) -> Self {
+        Self(507, "CAPACITY_EXCEEDED", message)
+    }
+
     /// What is told of an operation that is no longer pending.
     static func notPending(_ status: ServerOperation.Status) -> Self {
         switch status {

@@ -20,10 +20,12 @@ struct BackendState: Sendable, Codable {
     var randomness: Randomness
     /// Not later than the first unfinished activation's end; nil when there is none.
     var nextActivationExpiration: Milliseconds? = 0
+    /// What all of it was made of; see ``Emulator/Capacity/storedBytes``.
+    var storedBytes = 0
     /// When it pays off to look for expired temporary keys.
     var nextTemporaryKeySweep: Milliseconds = 0
 
-    /// All but the two times above, which follow from the rest.
+    /// All but the three above, which follow from the rest.
     private enum CodingKeys: CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
         case inbox, devices, replays, randomness

@@ -14,7 +14,7 @@ enum Endpoint: Hashable {
     case registrationFlags, addRegistrationFlags, removeRegistrationFlags
     case createOperation, listAllOperations, operation, cancelOperation, offlineQRCode, verifyOfflineCode
     case createMessage
-    case createApplication, listApplications
+    case createApplication, listApplications, application
 
     /// Whether it belongs to the control API, which asks for a user and a password.
     var isControl: Bool {
@@ -22,7 +22,7 @@ enum Endpoint: Hashable {
         case .createRegistration, .listRegistrations, .registration, .changeRegistration, .removeRegistration,
             .commitRegistration, .registrationFlags, .addRegistrationFlags, .removeRegistrationFlags, .createOperation,
             .listAllOperations, .operation, .cancelOperation, .offlineQRCode, .verifyOfflineCode, .createMessage,
-            .createApplication, .listApplications:
+            .createApplication, .listApplications, .application:
             true
         default: false
         }
@@ -47,10 +47,10 @@ enum Endpoint: Hashable {
         _ path: String
     ) -> (methods: [String: Endpoint], arguments: [String])? {
         if let methods = self.fixedPaths[path] { return (methods, []) }
-        guard segments.count > 2, segments.count <= 6, segments[0] == "v2" else { return nil }
-        // `/v2/registrations/{id}/commit` is looked up as `registrations/commit`.
+        guard segments.count > 2, segments.count <= 6 else { return nil }
+        // `/v2/registrations/{id}/commit` is looked up as `v2/registrations/commit`.
         let id = String(segments[2])
-        let key = ([segments[1]] + segments[3...]).joined(separator: "/")
+        let key = (segments[..<2] + segments[3...]).joined(separator: "/")
         guard !id.isEmpty, let methods = self.pathsWithIdentifier[key] else { return nil }
         return (methods, [id])
     }
@@ -90,13 +90,14 @@ enum Endpoint: Hashable {
     ]
 
     private static let pathsWithIdentifier: [String: [String: Endpoint]] = [
-        "registrations": ["GET": .registration, "PUT": .changeRegistration, "DELETE": .removeRegistration],
-        "registrations/commit": ["POST": .commitRegistration],
-        "registrations/flags": [
+        "v2/registrations": ["GET": .registration, "PUT": .changeRegistration, "DELETE": .removeRegistration],
+        "v2/registrations/commit": ["POST": .commitRegistration],
+        "v2/registrations/flags": [
             "GET": .registrationFlags, "POST": .addRegistrationFlags, "DELETE": .removeRegistrationFlags,
         ],
-        "operations": ["GET": .operation, "DELETE": .cancelOperation],
-        "operations/offline/qr": ["GET": .offlineQRCode],
-        "operations/offline/otp": ["POST": .verifyOfflineCode],
+        "v2/operations": ["GET": .operation, "DELETE": .cancelOperation],
+        "v2/operations/offline/qr": ["GET": .offlineQRCode],
+        "v2/operations/offline/otp": ["POST": .verifyOfflineCode],
+        "admin/applications": ["GET": .application],
     ]
 }

@@ -14,6 +14,8 @@ struct ReceivedRequest: Sendable {
     var headers: [(name: String, value: String)] = []
     /// The whole body.
     var body: [UInt8] = []
+    /// Where the server is found, `http://127.0.0.1:49152`; `nil` when nobody said.
+    var origin: String?
 
     /// The first header field of this name; case does not matter.
     func header(_ name: String) -> String? {
@@ -92,7 +94,7 @@ struct ApplicationDescription: Sendable {
     var key: String
     /// Base64 of 16 bytes.
     var secret: String
-    /// Base64 of the compressed X9.62 point.
+    /// Base64 of the uncompressed X9.62 point, 65 bytes, as it stands in the SDK configuration too.
     var masterServerPublicKey: String
 }
 

@@ -38,7 +38,7 @@ extension Backend {
             id: application.id,
             key: application.key,
             secret: application.secret.base64,
-            masterServerPublicKey: Base64.encode(application.masterKey.publicKey.compressed)
+            masterServerPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed)
         )
     }
 

@@ -4,6 +4,7 @@ internal import Foundation
 struct ControlPlane: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
+    let certificate: Emulator.Certificate?
 
     /// - Parameter path: The segments after `_emulator`.
     func respond(to request: ReceivedRequest, path: ArraySlice<String>) async -> ServerResponse {
@@ -32,8 +33,8 @@ struct ControlPlane: Sendable {
         case ("faults", 1):
             try allow(["GET", "PUT", "POST", "DELETE"], method)
             switch method {
-            case "PUT": await self.core.setFaults(try request.decoded(FaultRules.self).rules)
-            case "POST": await self.core.addFault(try request.decoded())
+            case "PUT": try await self.setFaults(request.decoded(FaultRules.self).rules)
+            case "POST": try await self.addFault(request.decoded())
             case "DELETE": await self.core.setFaults([])
             default: break
             }
@@ -43,7 +44,7 @@ struct ControlPlane: Sendable {
             return try await self.journal(request)
         case ("events", 1):
             try allow(["GET"], request.method)
-            return .events(self.core.events)
+            return try self.eventStream()
         case ("export", 1):
             try allow(["GET"], method)
             let document = try await self.core.exported()
@@ -59,7 +60,7 @@ struct ControlPlane: Sendable {
             return .done
         case ("configuration", 1):
             try allow(["GET"], method)
-            return .json(ServerConfiguration(self.core, self.address))
+            return .json(ServerConfiguration(self.core, self.address, self.certificate))
         case ("activations", 3):
             try allow(["POST"], method)
             return try await self.administer(path[1], path[2], request)
@@ -119,8 +120,8 @@ struct ControlPlane: Sendable {
         }
     }
 
-    private func setClock(_ change: ClockChange) async {
-        await self.core.changeTime { time in
+    private func setClock(_ change: ClockChange) async throws(ControlRefusal) {
+        let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
             case .manual: time.stand(at: change.now ?? time.now())
             case .real where change.now != nil || time.mode == .manual: time.run(from: change.now)
@@ -128,12 +129,43 @@ struct ControlPlane: Sendable {
             }
             if let seconds = change.advance { time.advance(bySeconds: seconds) }
         }
+        guard isPossible else {
+            let name = change.advance == nil ? "now" : "advance"
+            throw ControlRefusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
+        }
     }
 
     // MARK: Faults
 
     private struct FaultRules: Codable {
         var rules: [FaultRule]
+    }
+
+    private func setFaults(_ rules: [FaultRule]) async throws(ControlRefusal) {
+        guard rules.count <= self.capacity.faultRules else { throw self.tooManyFaultRules }
+        await self.core.setFaults(rules)
+    }
+
+    private func addFault(_ rule: FaultRule) async throws(ControlRefusal) {
+        let isAdded = await self.core.addFault(rule, unlessThereAre: self.capacity.faultRules)
+        guard isAdded else { throw self.tooManyFaultRules }
+    }
+
+    private var tooManyFaultRules: ControlRefusal {
+        let message = "There is room for \(self.capacity.faultRules) fault rules"
+        return ControlRefusal(507, "CAPACITY_EXCEEDED", message)
+    }
+
+    private var capacity: Emulator.Capacity { self.core.configuration.capacity }
+
+    // MARK: Events
+
+    private func eventStream() throws(ControlRefusal) -> ServerResponse {
+        guard let events = self.core.events.subscribe(unlessThereAre: self.capacity.eventStreams) else {
+            let message = "There are \(self.capacity.eventStreams) readers of the events already"
+            throw ControlRefusal(503, "CAPACITY_EXCEEDED", message)
+        }
+        return .events(events)
     }
 
     // MARK: Journal
@@ -246,8 +278,11 @@ private struct ServerConfiguration: Encodable {
     var masterServerPublicKey: String
     var cloudUser: String
     var cloudPassword: String
+    /// In PEM, when the server speaks TLS; and the pin of its key.
+    var certificate: String?
+    var publicKeyPin: String?
 
-    init(_ core: EmulatorCore, _ address: ServerAddress) {
+    init(_ core: EmulatorCore, _ address: ServerAddress, _ certificate: Emulator.Certificate?) {
         let application = core.application
         self.baseURL = address.origin + "/enrollment-server"
         self.sdkConfiguration = application.sdkConfiguration
@@ -257,6 +292,8 @@ private struct ServerConfiguration: Encodable {
         self.masterServerPublicKey = application.masterServerPublicKey
         self.cloudUser = core.configuration.cloudUser
         self.cloudPassword = core.configuration.cloudPassword ?? ""
+        self.certificate = certificate?.pem
+        self.publicKeyPin = certificate?.publicKeyPin
     }
 }
 

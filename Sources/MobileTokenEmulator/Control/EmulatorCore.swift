@@ -107,10 +107,16 @@ actor EmulatorCore {
     var now: Date { self.time.now() }
     var timeMode: VirtualTime.Mode { self.time.mode }
 
-    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) {
-        change(&self.time)
+    /// - Returns: Whether the clock can show what it was set to; if not, it stays as it was.
+    @discardableResult
+    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) -> Bool {
+        var changed = self.time
+        change(&changed)
+        guard VirtualTime.range.contains(changed.now()) else { return false }
+        self.time = changed
         self.send(.clock, status: self.time.mode.rawValue)
         self.settle()
+        return true
     }
 
     /// Does what has become due without a request.
@@ -134,9 +140,13 @@ actor EmulatorCore {
         self.send(.faults)
     }
 
-    func addFault(_ rule: FaultRule) {
+    /// - Returns: Whether it was added: not when there are so many already.
+    @discardableResult
+    func addFault(_ rule: FaultRule, unlessThereAre count: Int = .max) -> Bool {
+        guard self.faults.rules.count < count else { return false }
         self.faults.append(rule)
         self.send(.faults)
+        return true
     }
 
     func removeFaults(named name: String) {

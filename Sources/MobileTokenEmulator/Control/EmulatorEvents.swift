@@ -84,21 +84,25 @@ final class EventBroadcast: Sendable {
     deinit { self.finish() }
 
     func subscribe() -> AsyncStream<Emulator.Event> {
+        self.subscribe(unlessThereAre: .max) ?? AsyncStream { $0.finish() }
+    }
+
+    /// - Returns: `nil` when there are so many subscribers already; a sequence that has ended when the broadcast has.
+    func subscribe(unlessThereAre limit: Int) -> AsyncStream<Emulator.Event>? {
         let (stream, sink) = AsyncStream.makeStream(
             of: Emulator.Event.self,
             bufferingPolicy: .bufferingOldest(Self.capacity)
         )
-        let id = self.state.withLock { state -> Int? in
-            guard state.sinks != nil else { return nil }
+        let subscription = self.state.withLock { state -> (id: Int, isOver: Bool)? in
+            guard let count = state.sinks?.count else { return (0, true) }
+            guard count < limit else { return nil }
             state.nextID += 1
             state.sinks?[state.nextID] = sink
-            return state.nextID
+            return (state.nextID, false)
         }
-        guard let id else {
-            sink.finish()
-            return stream
-        }
+        guard let (id, isOver) = subscription else { return nil }
         sink.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.sinks?.removeValue(forKey: id) } }
+        if isOver { sink.finish() }
         return stream
     }
 

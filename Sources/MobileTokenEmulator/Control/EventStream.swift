@@ -2,12 +2,11 @@ internal import Foundation
 
 extension ServerResponse {
     /// Everything that changes, as server-sent events: first `ready`, when nothing can be missed any more.
-    static func events(_ broadcast: EventBroadcast) -> ServerResponse {
+    static func events(_ events: AsyncStream<Emulator.Event>) -> ServerResponse {
         let headers = [
             ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
         ]
         let body = Body.produced(length: nil) { stream in
-            let events = broadcast.subscribe()
             stream.write("retry: 1000\nevent: ready\ndata: {}\n\n".utf8)
             await withTaskGroup { group in
                 group.addTask {

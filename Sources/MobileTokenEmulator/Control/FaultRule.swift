@@ -116,7 +116,7 @@ extension FaultRule {
     public init(from decoder: any Decoder) throws {
         try decoder.refuseMembers(except: CodingKeys.self)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.name = try container.decodeIfPresent(String.self, forKey: .name)
+        self.name = try container.decodeTextIfPresent(forKey: .name)
         self.match = try container.decodeIfPresent(Match.self, forKey: .match) ?? Match()
         self.effect = try container.decode(Effect.self, forKey: .effect)
     }
@@ -129,9 +129,9 @@ extension FaultRule.Match {
     public init(from decoder: any Decoder) throws {
         try decoder.refuseMembers(except: CodingKeys.self)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.method = try container.decodeIfPresent(String.self, forKey: .method)
-        self.path = try container.decodeIfPresent(String.self, forKey: .path)
-        self.activation = try container.decodeIfPresent(String.self, forKey: .activation)
+        self.method = try container.decodeTextIfPresent(forKey: .method)
+        self.path = try container.decodeTextIfPresent(forKey: .path)
+        self.activation = try container.decodeTextIfPresent(forKey: .activation)
         self.nth = try container.decodeIfPresent(Int.self, forKey: .nth, in: 1...Int.max)
         self.first = try container.decodeIfPresent(Int.self, forKey: .first, in: 1...Int.max)
         self.probability = try container.decodeIfPresent(Double.self, forKey: .probability, in: 0...1)
@@ -152,9 +152,9 @@ extension FaultRule.Effect {
         self.retryAfter = try container.decodeIfPresent(Int.self, forKey: .retryAfter, in: 0...Int.max)
         self.reset = try container.decodeIfPresent(Reset.self, forKey: .reset)
         self.body = try container.decodeIfPresent(Body.self, forKey: .body)
-        self.contentType = try container.decodeIfPresent(String.self, forKey: .contentType)
+        self.contentType = try container.decodeTextIfPresent(forKey: .contentType)
         self.drip = try container.decodeIfPresent(Int.self, forKey: .drip, in: 1...Int.max)
-        self.clockSkew = try container.decodeIfPresent(Double.self, forKey: .clockSkew)
+        self.clockSkew = try container.decodeIfPresent(Double.self, forKey: .clockSkew, in: -1e9...1e9)
     }
 }
 
@@ -181,6 +181,15 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer {
+    /// Rules are kept, and matched with every request: their texts are of moderate length.
+    fileprivate func decodeTextIfPresent(forKey key: Key) throws -> String? {
+        guard let text = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
+        guard text.utf8.count <= 1024 else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "Longer than 1024 bytes")
+        }
+        return text
+    }
+
     fileprivate func decodeIfPresent<Number: Decodable & Comparable>(
         _ type: Number.Type,
         forKey key: Key,

@@ -5,13 +5,17 @@ internal import PowerAuthProtocol
 struct Site: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
+    var certificate: Emulator.Certificate?
 
     func respond(to request: ReceivedRequest) async -> ServerResponse {
+        var request = request
+        request.origin = self.address.origin
         let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch path.first {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }
-            return await ControlPlane(core: self.core, address: self.address).respond(to: request, path: path[1...])
+            return await ControlPlane(core: self.core, address: self.address, certificate: self.certificate)
+                .respond(to: request, path: path[1...])
         case "console":
             if let refusal = self.access.refusal(of: request) { return refusal }
             return ConsolePage.respond(to: request, path: path.dropFirst())

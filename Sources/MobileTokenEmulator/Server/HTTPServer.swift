@@ -1,3 +1,5 @@
+internal import PowerAuthCrypto
+
 /// An HTTP/1.1 server: one thread for all sockets, a task for each request.
 ///
 /// What a client can make it hold is bounded: connections, header bytes, body bytes of one request and of all together,
@@ -22,21 +24,31 @@ final class HTTPServer: Sendable {
     let host: String
     let port: UInt16
     let isLoopback: Bool
+    /// Whether it speaks TLS.
+    let isSecure: Bool
     private let context: ServerContext
     private let requests: AsyncStream<ServerExchange>
     private let daemon: ServerDaemon
 
     /// Listens. Requests wait for ``run(_:)``.
-    init(host: String, port: UInt16, limits: Limits = Limits()) throws(EmulatorError) {
+    ///
+    /// - Parameter certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    init(
+        host: String,
+        port: UInt16,
+        certificate: SelfSignedCertificate? = nil,
+        limits: Limits = Limits()
+    ) throws(EmulatorError) {
         let socket = try ListeningSocket(host: host, port: port)
         let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
         let context = ServerContext(limits: limits, received: sink)
-        self.daemon = try ServerDaemon(socket: socket, context: context)
+        self.daemon = try ServerDaemon(socket: socket, certificate: certificate, context: context)
         self.context = context
         self.requests = requests
         self.host = socket.host
         self.port = socket.port
         self.isLoopback = socket.isLoopback
+        self.isSecure = certificate != nil
     }
 
     /// How many clients are connected.

@@ -3,7 +3,7 @@ struct ServerAddress: Sendable {
     var port: UInt16
     /// Whether only this machine can reach it.
     var isLoopback: Bool
-    /// `http://127.0.0.1:49152`; for a server that is bound to all addresses, the loopback one.
+    /// `http://127.0.0.1:49152`, or `https://…`; for a server that is bound to all addresses, the loopback one.
     var origin: String
 
     init(_ server: HTTPServer) {
@@ -16,6 +16,6 @@ struct ServerAddress: Sendable {
             case let host where host.contains(":"): "[\(host)]"
             case let host: host
             }
-        self.origin = "http://\(host):\(server.port)"
+        self.origin = "\(server.isSecure ? "https" : "http")://\(host):\(server.port)"
     }
 }

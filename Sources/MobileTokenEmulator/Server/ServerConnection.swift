@@ -12,6 +12,10 @@ final class ServerConnection: Sendable {
         var isEnded = false
         /// When the client must have got on; `nil` while it is the server's turn.
         var deadline: ContinuousClock.Instant?
+        /// Whether a request, or the rest of one, is waited for.
+        var isReceiving = true
+        /// Whether nothing more could come when it was last looked.
+        var seemsAbandoned = false
     }
 
     // The library owns what this points to from before `init` until it has announced the end, which `didClose` records.
@@ -30,8 +34,21 @@ final class ServerConnection: Sendable {
     /// Whether nothing more is to be read from it or written to it.
     var isEnded: Bool { self.state.withLock { $0.isEnded } }
 
-    func setDeadline(_ deadline: ContinuousClock.Instant?) {
-        self.state.withLock { $0.deadline = deadline }
+    /// The client must have sent its next request by then.
+    func receive(by deadline: ContinuousClock.Instant) {
+        self.state.withLock { state in
+            state.deadline = deadline
+            state.isReceiving = true
+            state.seemsAbandoned = false
+        }
+    }
+
+    /// The request is whole; the client must have read the response by then, if there is a time.
+    func respond(by deadline: ContinuousClock.Instant?) {
+        self.state.withLock { state in
+            state.deadline = deadline
+            state.isReceiving = false
+        }
     }
 
     /// Called on the server's thread, in a callback.
@@ -59,12 +76,23 @@ final class ServerConnection: Sendable {
         self.state.withLock { self.end(&$0) }
     }
 
-    /// Ends the connection if its deadline has passed.
+    /// Ends the connection if its deadline has passed, or if the client has gone in the middle of a request.
+    ///
+    /// The library overlooks an end that arrives together with the bytes before it, and would wait for the deadline. Only
+    /// what was so at two looks in a row counts: in between, the library had the time to read on.
     func end(ifOverdueAt now: ContinuousClock.Instant) {
         self.state.withLock { state in
-            guard let deadline = state.deadline, deadline <= now else { return }
-            self.end(&state)
+            guard !state.isEnded, let deadline = state.deadline else { return }
+            let isAbandoned = state.isReceiving && self.hasReachedEnd
+            if deadline <= now || isAbandoned && state.seemsAbandoned { self.end(&state) }
+            state.seemsAbandoned = isAbandoned
         }
+    }
+
+    /// Whether all that the client sent was read, and nothing more can come.
+    private var hasReachedEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(self.descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
     }
 
     private func end(_ state: inout State) {

@@ -1,6 +1,7 @@
 internal import CMicroHTTPD
 internal import Dispatch
 internal import Glibc
+internal import PowerAuthCrypto
 internal import Synchronization
 
 /// The library's thread and what it calls.
@@ -16,25 +17,18 @@ final class ServerDaemon: Sendable {
     private let context: ServerContext
     private let handle: Mutex<Handle?>
 
-    init(socket: ListeningSocket, context: ServerContext) throws(EmulatorError) {
-        let limits = context.limits
+    /// - Parameter certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    init(
+        socket: ListeningSocket,
+        certificate: SelfSignedCertificate?,
+        context: ServerContext
+    ) throws(EmulatorError) {
+        guard certificate == nil || MHD_is_feature_supported(.FEATURE_TLS) == .YES else {
+            close(socket.descriptor)
+            throw EmulatorError(.cannotListen, "This machine's libmicrohttpd was built without TLS")
+        }
         let lent = Unmanaged.passRetained(context)
-        let daemon = CMicroHTTPD_start_daemon(
-            socket.descriptor,
-            limits.connections,
-            limits.headerBytes,
-            UInt32(max(1, limits.patience.components.seconds)),
-            lent.toOpaque(),
-            { context, connection, _, method, _, upload, uploadSize, exchange in
-                ServerDaemon.handle(context, connection, method, upload, uploadSize, exchange)
-            },
-            { context, target, connection in ServerDaemon.beginRequest(context, target, connection) },
-            { context, _, exchange, _ in ServerDaemon.completeRequest(context, exchange) },
-            { context, connection, socketContext, event in
-                ServerDaemon.connectionChanged(context, connection, socketContext, event)
-            }
-        )
-        guard let daemon else {
+        guard let daemon = Self.start(socket, certificate, context.limits, lent.toOpaque()) else {
             let code = errno
             lent.release()
             close(socket.descriptor)
@@ -42,6 +36,38 @@ final class ServerDaemon: Sendable {
         }
         self.context = context
         self.handle = Mutex(Handle(pointer: daemon))
+    }
+
+    /// The library reads the key and the certificate before this returns, and keeps neither text.
+    private static func start(
+        _ socket: ListeningSocket,
+        _ certificate: SelfSignedCertificate?,
+        _ limits: HTTPServer.Limits,
+        _ context: UnsafeMutableRawPointer
+    ) -> OpaquePointer? {
+        let start = { (privateKey: UnsafePointer<CChar>?) in
+            CMicroHTTPD_start_daemon(
+                socket.descriptor,
+                limits.connections,
+                limits.headerBytes,
+                UInt32(max(1, limits.patience.components.seconds)),
+                privateKey,
+                certificate?.pem,
+                context,
+                { context, connection, _, method, _, upload, uploadSize, exchange in
+                    ServerDaemon.handle(context, connection, method, upload, uploadSize, exchange)
+                },
+                { context, target, connection in ServerDaemon.beginRequest(context, target, connection) },
+                { context, _, exchange, _ in ServerDaemon.completeRequest(context, exchange) },
+                { context, connection, socketContext, event in
+                    ServerDaemon.connectionChanged(context, connection, socketContext, event)
+                }
+            )
+        }
+        guard let key = certificate?.privateKeyPEM else { return start(nil) }
+        // The library asks for a zero at the end.
+        let terminated = SecretBytes(count: key.count + 1) { text in key.withUnsafeBytes { text.copyMemory(from: $0) } }
+        return terminated.withUnsafeBytes { start($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
     }
 
     deinit {
@@ -113,7 +139,7 @@ extension ServerDaemon {
         let exchange = Unmanaged<ServerExchange>.fromOpaque(pointer).takeRetainedValue()
         exchangePointer?.pointee = nil
         context.release(bodyBytes: exchange.reservedBytes)
-        exchange.connection.setDeadline(context.nextDeadline)
+        exchange.connection.receive(by: context.nextDeadline)
     }
 
     /// Called when the headers are there, for each piece of the body, when the body is complete, and once more when the
@@ -146,7 +172,7 @@ extension ServerDaemon {
         case .refuse(let status):
             return ServerResponse.refusal(status).queue(on: handle, stream: nil)
         case .handOut:
-            exchange.connection.setDeadline(nil)
+            exchange.connection.respond(by: nil)
             guard exchange.connection.suspend() else { return .NO }
             context.received.yield(exchange)
             return .YES
@@ -155,7 +181,7 @@ extension ServerDaemon {
                 exchange.connection.reset()
                 return .NO
             }
-            if stream == nil { exchange.connection.setDeadline(context.nextDeadline) }
+            if stream == nil { exchange.connection.respond(by: context.nextDeadline) }
             return response.queue(on: handle, stream: stream)
         case .close:
             return .NO
@@ -185,8 +211,16 @@ extension ServerDaemon {
 extension ServerResponse {
     /// What the server itself refuses, in the shape of the API's errors.
     static func refusal(_ status: Int) -> ServerResponse {
-        let message = status == 413 ? "The request body is too large" : "The server holds too many requests"
-        return .error(status, code: "INVALID_REQUEST", message: message)
+        let message =
+            switch status {
+            case 400: "The request does not say in one way where its body ends"
+            case 413: "The request body is too large"
+            default: "The server holds too many requests"
+            }
+        var response = ServerResponse.error(status, code: "INVALID_REQUEST", message: message)
+        // What follows on the connection may be a body or a request.
+        if status == 400 { response.headers.append(("Connection", "close")) }
+        return response
     }
 
     /// Hands the response to the library. Called on its thread, in its callback for the request.

@@ -74,6 +74,10 @@ final class ServerExchange: Sendable {
             case .requestLine:
                 state.request.method = String(cString: method)
                 state.request.headers = headers()
+                guard state.request.isFramedUnambiguously else {
+                    state.phase = .responding
+                    return .refuse(status: 400)
+                }
                 state.phase = .receiving
                 let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
                 guard length > context.limits.bodyBytes else { return .readOn }

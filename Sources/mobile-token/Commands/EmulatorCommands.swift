@@ -10,6 +10,7 @@ enum EmulatorCommands {
     private static let options: [Command.Option] = [
         .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
         .init("port", "NUMBER", "the port to bind to (default: a free one)"),
+        .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
         .init("user", "NAME", "the user of the control API (default: developer)"),
         .init("password", "TEXT", "the password of the control API (default: a random one)"),
         .init("data", "FILE", "keep the state in this file"),
@@ -49,7 +50,8 @@ enum EmulatorCommands {
         summary: "Run a command beside a development server, and end with its exit status.",
         discussion: """
             The command finds the server in MOBILE_TOKEN_URL, MOBILE_TOKEN_SDK_CONFIGURATION, MOBILE_TOKEN_CLOUD_URL,
-            MOBILE_TOKEN_CLOUD_USER, MOBILE_TOKEN_CLOUD_PASSWORD and MOBILE_TOKEN_APPLICATION_ID.
+            MOBILE_TOKEN_CLOUD_USER, MOBILE_TOKEN_CLOUD_PASSWORD and MOBILE_TOKEN_APPLICATION_ID; with --tls, what to trust
+            in MOBILE_TOKEN_CA_FILE and MOBILE_TOKEN_PIN.
             """,
         operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
         options: options
@@ -73,6 +75,7 @@ enum EmulatorCommands {
         var configuration = Emulator.Configuration()
         configuration.host = invocation["host"] ?? configuration.host
         configuration.port = UInt16(try invocation.integer("port", in: 0...65_535) ?? 0)
+        if invocation.has("tls") { configuration.tls = .selfSigned }
         configuration.cloudUser = invocation["user"] ?? configuration.cloudUser
         configuration.cloudPassword = invocation["password"]
         configuration.dataFile = invocation["data"]
@@ -95,7 +98,7 @@ enum EmulatorCommands {
     }
 
     private static func document(_ emulator: Emulator) -> JSONValue {
-        [
+        var document: JSONObject = [
             "baseURL": .string(emulator.baseURL),
             "sdkConfiguration": .string(emulator.sdkConfiguration),
             "applicationKey": .string(emulator.applicationKey),
@@ -105,22 +108,34 @@ enum EmulatorCommands {
             "cloudPassword": .string(emulator.cloudPassword),
             "applicationId": .string(emulator.applicationID),
         ]
+        if let certificate = emulator.certificate {
+            document["caFile"] = .string(certificate.file)
+            document["pin"] = .string(certificate.publicKeyPin)
+        }
+        return .object(document)
     }
 
     private static func description(_ emulator: Emulator) -> String {
-        """
-        Development server, not for production. Ctrl-C ends it.
+        let trust = emulator.certificate.map { certificate in
+            """
 
-          server             \(emulator.baseURL)
-          SDK configuration  \(emulator.sdkConfiguration)
-          console            \(emulator.cloudURL)/console/
-          control API        \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
-          application        \(emulator.applicationID)
-        """
+              certificate        --ca-file \(certificate.file)
+              pin                --pin \(certificate.publicKeyPin)
+            """
+        }
+        return """
+            Development server, not for production. Ctrl-C ends it.
+
+              server             \(emulator.baseURL)
+              SDK configuration  \(emulator.sdkConfiguration)
+              console            \(emulator.cloudURL)/console/
+              control API        \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
+              application        \(emulator.applicationID)\(trust ?? "")
+            """
     }
 
     private static func environment(_ emulator: Emulator) -> [String: String] {
-        [
+        var environment = [
             "MOBILE_TOKEN_URL": emulator.baseURL,
             "MOBILE_TOKEN_SDK_CONFIGURATION": emulator.sdkConfiguration,
             "MOBILE_TOKEN_CLOUD_URL": emulator.cloudURL,
@@ -128,5 +143,10 @@ enum EmulatorCommands {
             "MOBILE_TOKEN_CLOUD_PASSWORD": emulator.cloudPassword,
             "MOBILE_TOKEN_APPLICATION_ID": emulator.applicationID,
         ]
+        if let certificate = emulator.certificate {
+            environment["MOBILE_TOKEN_CA_FILE"] = certificate.file
+            environment["MOBILE_TOKEN_PIN"] = certificate.publicKeyPin
+        }
+        return environment
     }
 }

@@ -61,6 +61,43 @@ import Testing
         #expect(fixture.control("GET", "/v2/registrations", query: "userId=bob").json["registrations"] == [])
     }
 
+    @Test func aRegistrationMayBeCommittedByItsKeys() throws {
+        var fixture = try BackendFixture()
+        let users: [(phase: String?, status: String)] = [
+            ("ON_KEY_EXCHANGE", "ACTIVE"), ("ON_COMMIT", "PENDING_COMMIT"), (nil, "PENDING_COMMIT"),
+        ]
+        for (phase, status) in users {
+            var request: JSONObject = ["userId": "alice"]
+            request["commitPhase"] = phase.map { .string($0) }
+            let created = fixture.control("POST", "/v2/registrations", .object(request)).json
+            var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+            try device.activate(["code": #require(created["activationCode"])], in: &fixture)
+            #expect(fixture.status(ofActivation: device.activationID) == status)
+        }
+        for wrong: JSONObject in [
+            ["commitPhase": "ON_MONDAY"], ["commitPhase": 1],
+            ["commitPhase": "ON_KEY_EXCHANGE", "activationOtp": "1234", "activationOtpValidation": "ON_COMMIT"],
+        ] {
+            var request: JSONObject = ["userId": "alice"]
+            request.members += wrong.members
+            #expect(fixture.control("POST", "/v2/registrations", .object(request)).outcome == "400 INVALID_REQUEST")
+        }
+    }
+
+    @Test func anApplicationTellsWhatTheNewerSuitesConfigureThemselvesWith() throws {
+        var fixture = try BackendFixture()
+        let path = "/admin/applications/mobile-token"
+        let shown = fixture.control("GET", path).json
+        let application = fixture.backend.defaultApplication
+        #expect(shown["id"]?.string == application.id)
+        #expect(shown["appKey"]?.string == application.key)
+        #expect(shown["appSecret"]?.string == application.secret)
+        #expect(shown["mobileSdkConfig"]?.string == application.sdkConfiguration)
+        #expect(fixture.control("GET", "/admin/applications/nothing").outcome == "404 APPLICATION_NOT_FOUND")
+        #expect(fixture.control("POST", path, [:]).status == 405)
+        #expect(fixture.send("GET", path).outcome == "401 ERROR_UNAUTHORIZED")
+    }
+
     @Test func flagsAreAddedAndRemoved() throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice(flags: ["A"])

@@ -104,6 +104,26 @@ import Testing
         #expect(fixture.backend.state.devices[device.activationID]?.token == "t2")
     }
 
+    @Test func aRegisteredDeviceIsShownUntilItsActivationGoes() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let path = "/v2/registrations/\(device.activationID)"
+        #expect(fixture.control("GET", path).json["push"] == nil)
+        let request: JSONValue = ["platform": "apns", "token": "t1", "environment": "development"]
+        let reply = device.sendWithToken("/api/push/device/register/token", ["requestObject": request], in: &fixture)
+        #expect(reply.outcome == "200 OK")
+        let expected: JSONValue = [
+            "platform": "apns", "token": "t1", "environment": "development",
+            "timestampRegistered": .number(JSONNumber(fixture.milliseconds)),
+        ]
+        #expect(fixture.control("GET", path).json["push"] == expected)
+        #expect(fixture.backend.activations.first?.pushPlatform == "apns")
+        #expect(fixture.backend.activations.first?.pushToken == "t1")
+        #expect(fixture.control("DELETE", path).status == 200)
+        #expect(fixture.control("GET", path).json["push"] == nil)
+        #expect(fixture.backend.activations.first?.pushToken == nil)
+    }
+
     @Test func badRegistrationsAreRefusedByName() throws {
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken()

@@ -48,6 +48,66 @@ import Testing
         #expect(shown["formData"]?["attributes"]?[1]?["amountFormatted"]?.string == amount)
     }
 
+    @Test(arguments: [
+        ("en", ["The payment is on its way", "The payment was not approved", "The payment was rejected"]),
+        ("cs", ["Platba byla odeslána", "Platba nebyla potvrzena", "Platba byla zamítnuta"]),
+        ("de", ["Die Zahlung ist unterwegs", "Die Zahlung wurde nicht freigegeben", "Die Zahlung wurde abgelehnt"]),
+    ])
+    func resultTextsAreInTheReadersLanguage(language: String, texts: [String]) throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        _ = try fixture.operation("payment")
+        let shown = try #require(device.operations(language: language, in: &fixture).first?["formData"]?["resultTexts"])
+        #expect(["success", "failure", "reject"].map { shown[$0]?.string } == texts)
+    }
+
+    @Test func detailAndHistoryShowWhatTheListShows() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        for name in fixture.backend.templates.map(\.name) {
+            let id = try fixture.operation(name).id
+            let language = ("Accept-Language", "cs")
+            let listed = try #require(
+                device.operations(language: "cs", in: &fixture).first { $0["id"]?.string == id }
+            )
+            let token = device.tokenHeader(timestamp: fixture.milliseconds)
+            let detail = fixture.send(
+                "/api/auth/token/app/operation/detail",
+                headers: [token, language],
+                json: ["requestObject": ["id": .string(id)]]
+            )
+            #expect(detail.object == listed, "\(name)")
+            let body = Array("{}".utf8)
+            let signature = try device.signatureHeader(.possessionKnowledge, uriID: "/operation/history", body: body)
+            let history = fixture.send(
+                "POST",
+                "/api/auth/token/app/operation/history",
+                headers: [signature, language],
+                body: body
+            )
+            #expect(history.object.array?.first { $0["id"]?.string == id } == listed, "\(name)")
+        }
+    }
+
+    @Test func everyUIElementOfTheProtocolIsShownBySomeTemplate() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        for name in fixture.backend.templates.map(\.name) { _ = try fixture.operation(name) }
+        let shown = device.operations(in: &fixture).compactMap { $0["ui"] }
+        let screens = shown.flatMap { $0["preApprovalScreens"]?.array ?? [] }
+        let screenTypes = Set(screens.compactMap { $0["type"]?.string })
+        #expect(screenTypes.isSuperset(of: ["QR_SCAN", "WARNING"]))
+        let elements = screens.flatMap { $0["elements"]?.array ?? [] }
+        let elementTypes = Set(elements.compactMap { $0["type"]?.string })
+        #expect(elementTypes.isSuperset(of: ["LISTITEM", "ALERT", "BUTTON"]))
+        #expect(screens.contains { $0["controls"]?["approve"]?["counter"]?.int64 != nil })
+        #expect(shown.contains { $0["preApprovalScreen"]?["approvalType"]?.string == "SLIDER" })
+        let ends = Set(shown.compactMap { $0["postApprovalScreen"]?["type"]?.string })
+        #expect(ends.isSuperset(of: ["REVIEW", "MERCHANT_REDIRECT", "GENERIC"]))
+        #expect(shown.contains { $0["flipButtons"]?.bool == true })
+        #expect(shown.contains { $0["blockApprovalOnCall"]?.bool == true })
+    }
+
     @Test func listAndHistoryShowAHundredNewestFirst() throws {
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken()

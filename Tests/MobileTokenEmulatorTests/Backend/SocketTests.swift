@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import Testing
@@ -11,7 +12,7 @@ import Testing
     @Test func theWholeJobIsDoneOverASocket() async throws {
         var configuration = Emulator.Configuration()
         (configuration.cloudUser, configuration.cloudPassword, configuration.seed) = ("cloud", "secret", 7)
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             try await onThread {
                 // The seed gives both the same application.
                 var fixture = try BackendFixture(seed: 7)

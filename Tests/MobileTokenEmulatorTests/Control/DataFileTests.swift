@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -16,20 +17,20 @@ import Testing
     @Test func theStateOutlivesTheServer() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let configuration = try self.configuration()
-        let (application, activations) = try await withRunningEmulator(configuration) { emulator async throws in
+        let (application, activations) = try await withEmulator(configuration) { emulator async throws in
             try await emulator.register(user: "alice")
             try await emulator.register(user: "bob")
             return (emulator.sdkConfiguration, await emulator.activations())
         }
         #expect(activations.map(\.userID) == ["bob", "alice"])
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             #expect(emulator.sdkConfiguration == application)
             #expect(await emulator.activations() == activations)
             try await emulator.reset()
             #expect(await emulator.activations().isEmpty)
             #expect(emulator.sdkConfiguration == application)
         }
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             #expect(await emulator.activations().isEmpty)
             #expect(emulator.sdkConfiguration == application)
         }
@@ -51,7 +52,7 @@ import Testing
         }
         var other = Emulator.Configuration()
         other.dataFile = copy
-        try await withRunningEmulator(other) { survivor async throws in
+        try await withEmulator(other) { survivor async throws in
             #expect(await survivor.activations() == emulator.activations())
         }
         await emulator.stop()
@@ -60,7 +61,7 @@ import Testing
     @Test func twoServersDoNotShareAFile() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let configuration = try self.configuration()
-        try await withRunningEmulator(configuration) { _ async throws in
+        try await withEmulator(configuration) { _ async throws in
             await #expect {
                 try await Emulator.start(configuration: configuration)
             } throws: {
@@ -86,14 +87,14 @@ import Testing
     }
 
     @Test func anExportedStateMayBeImportedAndStartedWith() async throws {
-        let (document, activations) = try await withRunningEmulator { emulator async throws in
+        let (document, activations) = try await withEmulator { emulator async throws in
             try await emulator.register(user: "alice")
             return (try await emulator.exported(), await emulator.activations())
         }
         var seeded = Emulator.Configuration()
         seeded.initialState = document
         for configuration in [Emulator.Configuration(), seeded] {
-            try await withRunningEmulator(configuration) { emulator async throws in
+            try await withEmulator(configuration) { emulator async throws in
                 if configuration.initialState == nil {
                     let text = String(decoding: document, as: UTF8.self)
                     #expect(try await emulator.send("POST", "/_emulator/import", body: text).status == 200)

@@ -1,10 +1,11 @@
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(4))) struct EmulatorCloudTests {
     @Test func aRegistrationAndAnOperationAreMadeAndCancelled() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let registration = try await emulator.cloud.register(userID: "alice", flags: ["TEST"])
             #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
             #expect(await emulator.activations().map(\.id) == [registration.id])
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test func aRefusalHasTheServersMessage() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             await #expect {
                 try await emulator.cloud.createOperation("nonsense", userID: nil).id
             } throws: {
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test func anOperationExpiresForThoseWhoWatch() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             await emulator.clock.stand()
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             let events = emulator.events()
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func anActivationIsAdministered() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let registration = try await emulator.cloud.register(userID: "alice")
             // Nobody has activated yet: there is nothing to block, and no counter.
             for action in ["block", "unblock"] {
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func aRuleMayStrikeOneActivation() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let one = try await emulator.cloud.register(userID: "alice").id
             let other = try await emulator.cloud.register(userID: "bob").id
             await emulator.faults.add(FaultRule(match: .init(activation: one), effect: .init(status: 500)))

@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct EmulatorTests {
     @Test func itListensOnAFreeLoopbackPort() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             #expect(emulator.baseURL == "http://127.0.0.1:\(emulator.port)/enrollment-server")
             #expect(emulator.port != 0)
             let other = try await Emulator.start()
@@ -16,7 +17,7 @@ import Testing
     }
 
     @Test func aTakenPortIsAnErrorThatSaysSo() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             var configuration = Emulator.Configuration()
             configuration.port = emulator.port
             await #expect {
@@ -28,9 +29,9 @@ import Testing
     }
 
     @Test func aPasswordIsMadeWhenNoneIsGiven() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             #expect(emulator.cloudPassword.count >= 32)
-            try await withRunningEmulator { other async throws in #expect(other.cloudPassword != emulator.cloudPassword)
+            try await withEmulator { other async throws in #expect(other.cloudPassword != emulator.cloudPassword)
             }
         }
     }
@@ -39,7 +40,7 @@ import Testing
         func application(seed: UInt64?) async throws -> [String] {
             var configuration = Emulator.Configuration()
             configuration.seed = seed
-            return try await withRunningEmulator(configuration) {
+            return try await withEmulator(configuration) {
                 [
                     $0.applicationKey, $0.applicationSecret, $0.masterServerPublicKey, $0.sdkConfiguration,
                     $0.cloudPassword,
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func theSDKConfigurationHoldsKeySecretAndMasterKey() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let parsed = try SDKConfiguration(parsing: emulator.sdkConfiguration)
             let assembled = try SDKConfiguration(
                 applicationKey: emulator.applicationKey,
@@ -63,11 +64,23 @@ import Testing
                 masterPublicKey: emulator.masterServerPublicKey
             )
             #expect(parsed == assembled)
+            // One form everywhere, so that whoever compares texts finds them equal.
+            let key = try #require(Data(base64Encoded: emulator.masterServerPublicKey))
+            #expect(key.count == 65)
+            let configuration = try #require(Data(base64Encoded: emulator.sdkConfiguration))
+            #expect(configuration.suffix(65) == key)
+            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+            let header = "Authorization: Basic \(credentials)"
+            let listed = try await emulator.send("GET", "/v2/applications", headers: [header]).json(
+                as: [String: Any].self
+            )
+            let application = (listed["applications"] as? [[String: Any]])?.first
+            #expect(application?["masterServerPublicKey"] as? String == emulator.masterServerPublicKey)
         }
     }
 
     @Test func aPathServedByNobodyIsRefusedInTheShapeOfTheAPI() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             for path in [
                 "/nothing", "/enrollment-server/nothing", "/_emulator/nothing", "/_emulator/activations/1/2/3",
             ] {
@@ -103,7 +116,7 @@ import Testing
     // MARK: Journal
 
     @Test func theJournalTellsWhatWasAskedAndAnswered() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             try await emulator.send("POST", "/enrollment-server/nothing?a=b", body: #"{"x":1}"#)
             try await emulator.send("GET", "/_emulator/clock")  // not an API's: not in the journal
             try await emulator.send("GET", "/again", headers: ["Authorization: Basic c2VjcmV0", "X-Test: y"])
@@ -173,7 +186,7 @@ import Testing
     // MARK: Clock
 
     @Test func theClockStandsAndMoves() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let noon = Date(timeIntervalSince1970: 1_700_000_000)
             await emulator.clock.stand(at: noon)
             #expect(await emulator.clock.now == noon)
@@ -191,7 +204,7 @@ import Testing
     }
 
     @Test func theClockIsSetOverHTTP() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let set = try await emulator.putClock(#"{"mode":"manual","now":"2024-02-29T12:00:00Z"}"#)
             #expect(set == ["mode": "manual", "now": "2024-02-29T12:00:00.000Z"])
             let moved = try await emulator.putClock(#"{"advance":61.5}"#)
@@ -207,9 +220,38 @@ import Testing
 
     @Test(arguments: [#"{"mode":"odd"}"#, #"{"now":5}"#, #"{"later":1}"#, "[]", "{", ""])
     func aClockChangeThatIsNotUnderstoodIsRefused(body: String) async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             #expect(try await emulator.send("PUT", "/_emulator/clock", body: body).status == 400)
             #expect(await !emulator.clock.isManual)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"advance":1e300}"#, #"{"advance":-1e300}"#, #"{"advance":1e400}"#, #"{"advance":260000000000}"#,
+        #"{"advance":-70000000000}"#, #"{"mode":"manual","now":"9999-06-01T00:00:00Z"}"#,
+        #"{"mode":"manual","now":"2024-01-01T00:00:00Z","advance":1e12}"#, #"{"advance":NaN}"#, #"{"advance":"1"}"#,
+        #"{"mode":"real","now":"2024-01-01T00:00:00Z","advance":-1e12}"#,
+    ])
+    func theClockIsNotSetToWhatItCannotShow(body: String) async throws {
+        try await withEmulator { emulator async throws in
+            let noon = Date(timeIntervalSince1970: 1_700_000_000)
+            await emulator.clock.stand(at: noon)
+            let refused = try await emulator.send("PUT", "/_emulator/clock", body: body)
+            #expect(refused.status == 400)
+            #expect(refused.text.contains("INVALID_REQUEST"))
+            #expect(await emulator.clock.now == noon)
+            #expect(await emulator.clock.isManual)
+            // What is only far away is possible.
+            #expect(try await emulator.putClock(#"{"advance":240000000000}"#)["now"]?.hasPrefix("9629-") == true)
+            await emulator.clock.advance(by: .seconds(Int64.max / 2))
+            #expect(await emulator.clock.now < VirtualTime.range.upperBound)
+        }
+    }
+
+    @Test func aRefusedClockSaysWhy() async throws {
+        try await withEmulator { emulator async throws in
+            let refused = try await emulator.send("PUT", "/_emulator/clock", body: #"{"advance":1e300}"#)
+            #expect(refused.text.contains("advance: The clock shows the years 1 to 9998"))
         }
     }
 
@@ -227,7 +269,7 @@ import Testing
     // MARK: State
 
     @Test func resetKeepsTheApplicationAndForgetsTheRest() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let configuration = emulator.sdkConfiguration
             try await emulator.send("GET", "/nothing")
             await emulator.clock.stand(at: .distantPast)
@@ -243,7 +285,7 @@ import Testing
     }
 
     @Test func importRefusesWhatIsNoStateAndChangesNothing() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let before = try await emulator.exported()
             for wrong in ["[]", "{", #"{"unknown":1}"#] {
                 #expect(try await emulator.send("POST", "/_emulator/import", body: wrong).status == 400, "\(wrong)")
@@ -258,7 +300,7 @@ import Testing
     }
 
     @Test func administrationOfAnUnknownActivationIsRefused() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             for action in ["block", "unblock"] {
                 #expect(try await emulator.send("POST", "/_emulator/activations/nobody/\(action)").status == 404)
             }
@@ -279,7 +321,7 @@ import Testing
     // MARK: Events
 
     @Test func eventsReachEverySubscriber() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             var one = emulator.events().makeAsyncIterator()
             var two = emulator.events().makeAsyncIterator()
             await emulator.clock.stand(at: .distantPast)
@@ -293,9 +335,12 @@ import Testing
         }
     }
 
-    @Test func eventsAreStreamedOverHTTP() async throws {
-        try await withRunningEmulator { emulator async throws in
-            let stream = try RawConnection(port: emulator.port)
+    @Test(arguments: [Emulator.TLS.disabled, .selfSigned])
+    func eventsAreStreamedOverHTTP(tls: Emulator.TLS) async throws {
+        var configuration = Emulator.Configuration()
+        configuration.tls = tls
+        try await withEmulator(configuration) { emulator async throws in
+            let stream = try emulator.connect()
             try await stream.send("GET /_emulator/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let head = try await stream.responseHeadAndChunk()
             #expect(head.contains("Content-Type: text/event-stream"))
@@ -325,7 +370,7 @@ import Testing
     // MARK: Access
 
     @Test func wrongMethodsAreTold() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let response = try await emulator.send("GET", "/_emulator/reset")
             #expect(response.status == 405)
             #expect(response.headers["allow"] == "POST")
@@ -337,7 +382,7 @@ import Testing
         "Origin: http://evil.example", "Host: evil.example", "Origin: null", "Host: 127.0.0.1.evil.example:80",
     ])
     func foreignPagesMayNotUseTheControlPlane(header: String) async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let client = try RawConnection(port: emulator.port)
             let host = header.hasPrefix("Host") ? "" : "Host: localhost\r\n"
             try await client.send("POST /_emulator/reset HTTP/1.1\r\n\(host)\(header)\r\nContent-Length: 0\r\n\r\n")
@@ -347,7 +392,7 @@ import Testing
     }
 
     @Test func itsOwnPageMay() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let headers = ["Origin: http://127.0.0.1:\(emulator.port)"]
             #expect(try await emulator.send("POST", "/_emulator/reset", headers: headers).status == 200)
         }
@@ -358,7 +403,7 @@ import Testing
         configuration.host = "0.0.0.0"
         configuration.cloudUser = "u"
         configuration.cloudPassword = "pä:ss"
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             #expect(emulator.baseURL.hasPrefix("http://127.0.0.1:"))
             func status(_ credentials: String?, path: String = "/_emulator/clock") async throws -> Int {
                 let header = credentials.map { "Authorization: Basic \(Data($0.utf8).base64EncodedString())" }
@@ -374,7 +419,7 @@ import Testing
     }
 
     @Test func aBodyThatIsNotDeclaredAsJSONIsRefused() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let response = try await emulator.send(
                 "PUT",
                 "/_emulator/faults",
@@ -386,7 +431,7 @@ import Testing
     }
 
     @Test func theConfigurationIsThereToCopy() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let configuration = try await emulator.send("GET", "/_emulator/configuration").json(
                 as: [String: String].self
             )
@@ -397,41 +442,8 @@ import Testing
     }
 }
 
-/// Runs an emulator while `body` runs.
-@discardableResult
-func withRunningEmulator<Result>(
-    _ configuration: Emulator.Configuration = Emulator.Configuration(),
-    _ body: (Emulator) async throws -> Result
-) async throws -> Result {
-    let emulator = try await Emulator.start(configuration: configuration)
-    do {
-        let result = try await body(emulator)
-        await emulator.stop()
-        return result
-    } catch {
-        await emulator.stop()
-        throw error
-    }
-}
-
 extension Emulator {
     fileprivate func putClock(_ change: String) async throws -> [String: String] {
         try await self.send("PUT", "/_emulator/clock", body: change).json()
-    }
-
-    /// Sends a request on a connection of its own.
-    @discardableResult
-    func send(
-        _ method: String,
-        _ path: String,
-        headers: [String] = [],
-        type: String = "application/json",
-        body: String? = nil
-    ) async throws -> RawConnection.Response {
-        let client = try RawConnection(port: self.port)
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1:\(self.port)"] + headers
-        if let body { lines += ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"] }
-        try await client.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
-        return try await client.response(toHead: method == "HEAD")
     }
 }

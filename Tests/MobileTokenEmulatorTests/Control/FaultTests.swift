@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -79,7 +80,7 @@ import Testing
         #"{"rules":[{"effect":{},"when":1}]}"#,
     ])
     func aRuleThatIsNotUnderstoodIsRefused(body: String) async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             await emulator.faults.set([FaultRule(name: "kept", effect: .init(delay: 0))])
             let response = try await emulator.send("PUT", "/_emulator/faults", body: body)
             #expect(response.status == 400)
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test func rulesAreSetAddedAndRemovedOverHTTP() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let rule =
                 #"{"effect":{"retryAfter":3,"status":503},"match":{"method":"GET","path":"/a/**"},"name":"busy"}"#
             try await emulator.send("PUT", "/_emulator/faults", body: #"{"rules":[\#(rule)]}"#)
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test func theControlPlaneIsNeverStruck() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
             #expect(try await emulator.send("GET", "/_emulator/clock").status == 200)
         }
@@ -118,7 +119,7 @@ import Testing
     private func withFault<Result>(_ effect: FaultRule.Effect, _ body: (Emulator) async throws -> Result) async throws
         -> Result
     {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             await emulator.faults.add(FaultRule(match: .init(path: "/struck/**"), effect: effect))
             return try await body(emulator)
         }

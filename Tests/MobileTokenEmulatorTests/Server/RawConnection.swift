@@ -32,6 +32,8 @@ final class RawConnection: Sendable {
 
     private let descriptor: Int32
     private let unread: ReadBuffer
+    /// What encrypts the bytes on their way, if they are.
+    private let tunnel: Process?
 
     private final class ReadBuffer: @unchecked Sendable {
         // Used by one reader at a time: a connection is one test's, and its reads are awaited in turn.
@@ -58,9 +60,44 @@ final class RawConnection: Sendable {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         self.descriptor = descriptor
         self.unread = ReadBuffer()
+        self.tunnel = nil
     }
 
-    deinit { close(self.descriptor) }
+    /// A connection through TLS, by way of `openssl s_client`.
+    ///
+    /// - Parameter file: A PEM file of the certificate that the server must show.
+    init(securePort port: UInt16, trusting file: String) throws {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
+        }
+        let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        let tunnel = Process()
+        tunnel.executableURL = URL(filePath: "/usr/bin/env")
+        tunnel.arguments = [
+            "openssl", "s_client", "-quiet", "-nocommands", "-no_ign_eof", "-verify_return_error", "-CAfile", file,
+            "-connect", "127.0.0.1:\(port)",
+        ]
+        tunnel.standardInput = theirs
+        tunnel.standardOutput = theirs
+        tunnel.standardError = FileHandle.nullDevice
+        do {
+            try tunnel.run()
+            try theirs.close()  // or the end of the program would not be the end of what is read
+        } catch {
+            close(ends[0])
+            throw error
+        }
+        self.descriptor = ends[0]
+        self.unread = ReadBuffer()
+        self.tunnel = tunnel
+    }
+
+    deinit {
+        close(self.descriptor)
+        self.tunnel?.terminate()
+    }
 
     func send(_ text: String) async throws { try await self.send(Array(text.utf8)) }
 
@@ -79,6 +116,12 @@ final class RawConnection: Sendable {
 
     /// Says that nothing more will be sent.
     func finishSending() { shutdown(self.descriptor, Int32(SHUT_WR)) }
+
+    /// Ends the connection without a word, as when a machine is lost.
+    func reset() {
+        var nothing = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &nothing, socklen_t(MemoryLayout<linger>.size))
+    }
 
     /// Sends `byte` again and again, a few milliseconds apart, until the server ends the connection.
     func trickleUntilEnd(_ byte: UInt8 = UInt8(ascii: "a")) async -> End {

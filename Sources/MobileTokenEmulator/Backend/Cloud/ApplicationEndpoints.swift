@@ -24,19 +24,41 @@ extension Backend {
         return Answer(body: ["applications": .array(applications.map(Self.presented))])
     }
 
+    /// An application in the words of the administration API, where the newer suites look up their configuration.
+    func application(_ call: Call) throws(BackendRefusal) -> Answer {
+        guard let id = call.pathArguments.first, let application = self.state.applications[id] else {
+            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+        }
+        return Answer(
+            body: [
+                "id": .string(application.id),
+                "serviceBaseUrl": .string((call.request.origin ?? "") + "/enrollment-server"),
+                "appKey": .string(application.key),
+                "appSecret": .string(application.secret.base64),
+                "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
+                "mobileSdkConfig": .string(application.configuration.text),
+            ]
+        )
+    }
+
     /// What a client is configured with.
     private static func presented(_ application: ServerApplication) -> JSONValue {
-        let configuration = SDKConfiguration(
-            applicationKey: application.key,
-            applicationSecret: application.secret,
-            masterPublicKey: application.masterKey.publicKey
-        )
-        return [
+        [
             "appId": .string(application.id),
             "applicationKey": .string(application.key),
             "applicationSecret": .string(application.secret.base64),
-            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.compressed)),
-            "sdkConfiguration": .string(configuration.text),
+            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
+            "sdkConfiguration": .string(application.configuration.text),
         ]
+    }
+}
+
+extension ServerApplication {
+    fileprivate var configuration: SDKConfiguration {
+        SDKConfiguration(
+            applicationKey: self.key,
+            applicationSecret: self.secret,
+            masterPublicKey: self.masterKey.publicKey
+        )
     }
 }

@@ -6,11 +6,16 @@ extension Backend {
         let request = try call.json()
         let userID = try request.text("userId")
         let flags = try request.texts("flags")
+        try self.requireRoom(forFlags: flags)
         let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
         guard let application = self.state.applications[applicationID] else {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let otp = try Self.activationOTP(in: request)
+        let commitPhase = try Self.commitPhase(in: request)
+        guard commitPhase != .onKeyExchange || otp?.stage != .commit else {
+            throw .invalidRequest("A code is to be checked at a commit that there will not be")
+        }
         let registration: ServerActivation
         do {
             registration = try self.addRegistration(
@@ -18,6 +23,7 @@ extension Backend {
                 flags: flags,
                 application: application,
                 otp: otp,
+                commitPhase: commitPhase,
                 call.now
             )
         } catch {
@@ -26,6 +32,14 @@ extension Backend {
         call.activationID = registration.id
         call.report(registration)
         return Answer(body: .object(self.presented(registration)))
+    }
+
+    private static func commitPhase(in request: JSONObject) throws(BackendRefusal) -> ServerActivation.CommitPhase? {
+        guard let text = try request.optionalText("commitPhase") else { return nil }
+        guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
+            throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
+        }
+        return phase
     }
 
     /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
@@ -48,7 +62,9 @@ extension Backend {
 
     func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let userID = call.request.queryValue("userId")
-        let listed = self.state.activations.newestFirst.filter { userID == nil || $0.userID == userID }
+        let listed = self.state.activations.newestFirst.lazy
+            .filter { userID == nil || $0.userID == userID }
+            .prefix(1_000)
         return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
     }
 
@@ -122,6 +138,7 @@ extension Backend {
         for flag in try call.json().texts("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
+        try self.requireRoom(forFlags: activation.flags)
         self.keep(activation, &call)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
@@ -183,6 +200,12 @@ extension Backend {
         object["externalUserId"] = activation.externalUserID.map { .string($0) }
         object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
+        if let device = self.state.devices[activation.id] {
+            var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]
+            push["environment"] = device.environment.map { .string($0) }
+            push["timestampRegistered"] = .number(JSONNumber(device.registered))
+            object["push"] = .object(push)
+        }
         return object
     }
 

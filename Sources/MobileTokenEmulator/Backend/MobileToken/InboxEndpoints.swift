@@ -4,6 +4,7 @@ internal import PowerAuthProtocol
 extension Backend {
     mutating func countMessages(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
+        _ = try call.json()
         var count = 0
         for message in self.state.inbox.newestFirst(ofUser: activation.userID) where !message.isRead { count += 1 }
         return .object(["countUnread": .number(JSONNumber(count))])
@@ -37,6 +38,7 @@ extension Backend {
 
     mutating func markAllMessagesRead(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .powerAuth)
+        _ = try call.json()
         self.markRead(Array(self.state.inbox.newestFirst(ofUser: activation.userID)), &call)
         return .ok
     }

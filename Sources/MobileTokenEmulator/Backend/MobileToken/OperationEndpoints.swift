@@ -4,6 +4,7 @@ internal import PowerAuthProtocol
 extension Backend {
     mutating func listOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&call, dialect: .mobileToken)
+        _ = try call.json()
         return self.operationList(of: activation, call) { $0.status == .pending }
     }
 

@@ -135,8 +135,10 @@ extension Backend {
             guard let userID = named ?? first, !userID.isEmpty else {
                 throw .activation("there are no identity attributes")
             }
+            try self.requireRoomForActivation()
             return .credentials(userID: userID)
         case .recovery:
+            try self.requireRoomForActivation()
             return .recovery(try self.recoveryCode(of: request, application))
         }
     }
@@ -194,8 +196,7 @@ extension Backend {
         case .registration(let registration):
             activation = registration
             if let code = registration.offer?.code { self.state.offers[code] = nil }
-            // Where the user's own code was checked, nothing is left to confirm.
-            activation.bind(device, description, commits: registration.otp?.stage == .keyExchange)
+            activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
             activation = self.newActivation(userID: userID, applicationID: application.id, call.now)
             activation.bind(device, description, commits: true)

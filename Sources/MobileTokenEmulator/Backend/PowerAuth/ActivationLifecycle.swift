@@ -9,6 +9,7 @@ extension Backend {
         flags: [String],
         application: ServerApplication,
         otp: ActivationOTP?,
+        commitPhase: ServerActivation.CommitPhase?,
         _ now: Milliseconds
     ) throws(CryptoError) -> ServerActivation {
         let code = try self.freshActivationCode(signedBy: application.masterKey)
@@ -24,6 +25,7 @@ extension Backend {
             flags: flags,
             offer: offer,
             otp: otp,
+            commitPhase: commitPhase,
             maximumFailedAttempts: self.limits.failedAttempts,
             created: now
         )

@@ -21,6 +21,8 @@ struct Inbox: Sendable, Codable, Equatable {
     private var messages: [String: InboxMessage] = [:]
     private var identifiersByUser: [String: [String]] = [:]
 
+    var count: Int { self.messages.count }
+
     mutating func insert(_ message: InboxMessage) {
         self.messages[message.id] = message
         self.identifiersByUser[message.userID, default: []].append(message.id)

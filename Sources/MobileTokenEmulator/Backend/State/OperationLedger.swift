@@ -14,6 +14,8 @@ struct OperationLedger: Sendable, Codable, Equatable {
         self.operations[id]
     }
 
+    var count: Int { self.operations.count }
+
     /// Every operation, newest first.
     var newestFirst: some Sequence<ServerOperation> {
         self.identifiers.reversed().lazy.compactMap { self.operations[$0] }

@@ -38,6 +38,14 @@ struct ServerActivation: Sendable, Codable, Identifiable {
         var qrCode: String { "\(self.code)#\(self.signature)" }
     }
 
+    /// What makes an activation active, beside its keys.
+    enum CommitPhase: String, Sendable, Codable {
+        /// The server side says that it is sure of the user.
+        case onCommit = "ON_COMMIT"
+        /// Nothing.
+        case onKeyExchange = "ON_KEY_EXCHANGE"
+    }
+
     let id: String
     let userID: String
     let applicationID: String
@@ -45,6 +53,8 @@ struct ServerActivation: Sendable, Codable, Identifiable {
     let maximumFailedAttempts: Int
     /// Nil for activations that began without a code.
     let offer: Offer?
+    /// Nil where nobody chose one.
+    let commitPhase: CommitPhase?
     var flags: [String]
     private(set) var status: Status
     private(set) var failedAttempts = 0
@@ -65,6 +75,7 @@ struct ServerActivation: Sendable, Codable, Identifiable {
         flags: [String] = [],
         offer: Offer?,
         otp: ActivationOTP? = nil,
+        commitPhase: CommitPhase? = nil,
         maximumFailedAttempts: Int,
         created: Milliseconds
     ) {
@@ -74,6 +85,7 @@ struct ServerActivation: Sendable, Codable, Identifiable {
         self.flags = flags
         self.offer = offer
         self.otp = otp
+        self.commitPhase = commitPhase
         self.maximumFailedAttempts = maximumFailedAttempts
         self.created = created
         self.status = .created
@@ -94,6 +106,12 @@ struct ServerActivation: Sendable, Codable, Identifiable {
     func acceptsOTP(_ value: String?, at stage: ActivationOTP.Stage) -> Bool {
         guard let otp = self.otp, otp.stage == stage else { return true }
         return value.map { constantTimeEquals(Array($0.utf8), Array(otp.value.utf8)) } ?? false
+    }
+
+    /// Whether it is active as soon as keys were exchanged: where the user's own code was checked by then, nothing is left
+    /// to confirm.
+    var commitsAtKeyExchange: Bool {
+        self.commitPhase.map { $0 == .onKeyExchange } ?? (self.otp?.stage == .keyExchange)
     }
 
     /// Counts a wrong code of the user's own; the last one removes the activation.

@@ -127,6 +127,7 @@ extension OperationTemplate {
           "ui": {
             "flipButtons": false,
             "blockApprovalOnCall": true,
+            "preApprovalScreen": {"type": "QR_SCAN", "heading": "@{scan}", "message": "@{scanMessage}"},
             "preApprovalScreens": [
               {
                 "id": "qr",

@@ -1,0 +1,116 @@
+internal import COpenSSL
+
+/// A certificate that a key pair issues to itself: what a development server shows its clients.
+///
+/// It is no authority. Whoever comes to trust it trusts this one server, and nothing else that its key might sign.
+package struct SelfSignedCertificate: Sendable {
+    /// The certificate in PEM.
+    package let pem: String
+    /// The private key in PEM, PKCS#8 without encryption.
+    package let privateKeyPEM: SecretBytes
+    /// The SHA-256 of the key's SubjectPublicKeyInfo as clients pin it: `sha256//` and 44 characters of Base64.
+    package let publicKeyPin: String
+
+    /// Issues a certificate for TLS servers.
+    ///
+    /// - Parameters:
+    ///   - key: The key pair that it is for, and that signs it.
+    ///   - name: Whose it is, for people: at most 64 characters.
+    ///   - hostNames: The names that it is valid for.
+    ///   - addresses: The IPv4 and IPv6 addresses that it is valid for.
+    ///   - validity: When it is valid, in seconds since 1970.
+    /// - Throws: `invalidHost` for a name or an address that is none, `libcrypto` when the library refuses something else.
+    package init(
+        for key: P256PrivateKey,
+        name: String,
+        hostNames: [String],
+        addresses: [String],
+        validity: ClosedRange<Int>
+    ) throws(CryptoError) {
+        // The library takes them as one text, in which a comma begins the next and a colon ends its kind.
+        guard hostNames.allSatisfy({ Self.isMade(of: "-.", $0) }), addresses.allSatisfy({ Self.isMade(of: ".:", $0) })
+        else { throw CryptoError(.invalidHost) }
+        guard let x509 = X509_new() else { throw CryptoError.last(.libcrypto(operation: "X509_new")) }
+        defer { X509_free(x509) }
+        let alternatives = hostNames.map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
+        let extensions: [(identifier: Int32, value: String)] = [
+            (NID_basic_constraints, "critical,CA:FALSE"),
+            (NID_key_usage, "critical,digitalSignature"),
+            (NID_ext_key_usage, "serverAuth"),
+            (NID_subject_alt_name, alternatives.joined(separator: ",")),
+        ]
+        try Self.describe(x509, name: name, validity: validity)
+        try Self.check(X509_set_pubkey(x509, key.handle.key), "X509_set_pubkey")
+        for (identifier, value) in extensions {
+            let made = X509V3_EXT_conf_nid(nil, nil, identifier, value)
+            defer { X509_EXTENSION_free(made) }
+            guard made != nil else { throw CryptoError.last(.invalidHost) }  // the others are always right
+            try Self.check(X509_add_ext(x509, made, -1), "X509_add_ext")
+        }
+        guard X509_sign(x509, key.handle.key, Algorithm.sha256) > 0 else {
+            throw CryptoError.last(.libcrypto(operation: "X509_sign"))
+        }
+        let pem = try Self.text { PEM_write_bio_X509($0, x509) }
+        self.pem = pem.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        self.privateKeyPEM = try Self.text { PEM_write_bio_PKCS8PrivateKey($0, key.handle.key, nil, nil, 0, nil, nil) }
+        self.publicKeyPin = try "sha256//" + Base64.encode(SHA256.hash(Self.subjectPublicKeyInfo(of: key)))
+    }
+
+    /// Whether a text that is not empty has letters, digits and the given marks only.
+    private static func isMade(of marks: String, _ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"):
+                    true
+                default: marks.utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func describe(_ x509: OpaquePointer, name: String, validity: ClosedRange<Int>) throws(CryptoError) {
+        // The first bit is clear, so that the number is positive, and some other is set, so that it is not zero.
+        var serial = SecureRandom.bytes(16)
+        serial[0] = serial[0] & 0x3F | 0x40
+        let number = BN_bin2bn(serial, Int32(serial.count), nil)
+        defer { BN_free(number) }
+        let subject = X509_get_subject_name(x509)
+        let bytes = Array(name.utf8)
+        try Self.check(X509_set_version(x509, 2), "X509_set_version")  // counted from zero: version 3
+        guard BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509)) != nil,
+            ASN1_TIME_set(X509_getm_notBefore(x509), validity.lowerBound) != nil,
+            ASN1_TIME_set(X509_getm_notAfter(x509), validity.upperBound) != nil,
+            X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, bytes, Int32(bytes.count), -1, 0) == 1,
+            X509_set_issuer_name(x509, subject) == 1
+        else { throw CryptoError.last(.libcrypto(operation: "X509_set_issuer_name")) }
+    }
+
+    private static func subjectPublicKeyInfo(of key: P256PrivateKey) throws(CryptoError) -> [UInt8] {
+        let count = i2d_PUBKEY(key.handle.key, nil)
+        guard count > 0 else { throw CryptoError.last(.libcrypto(operation: "i2d_PUBKEY")) }
+        var encoded = [UInt8](repeating: 0, count: Int(count))
+        let written = encoded.withUnsafeMutableBufferPointer { buffer in
+            var end = buffer.baseAddress  // moved on by the call
+            return i2d_PUBKEY(key.handle.key, &end)
+        }
+        guard written == count else { throw CryptoError.last(.libcrypto(operation: "i2d_PUBKEY")) }
+        return encoded
+    }
+
+    /// What `write` writes. Memory that a key has been in is wiped.
+    private static func text(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> SecretBytes {
+        // A secure buffer falls back to ordinary memory, and is wiped all the same when it is freed.
+        guard let buffer = BIO_new(BIO_s_secmem()) else { throw CryptoError.last(.libcrypto(operation: "BIO_new")) }
+        defer { BIO_free(buffer) }
+        try Self.check(write(buffer), "PEM_write_bio")
+        return SecretBytes(count: BIO_ctrl_pending(buffer)) { text in
+            let count = BIO_read(buffer, text.baseAddress, Int32(text.count))
+            precondition(Int(count) == text.count, "libcrypto: BIO_read failed")
+        }
+    }
+
+    private static func check(_ status: Int32, _ operation: String) throws(CryptoError) {
+        guard status == 1 else { throw CryptoError.last(.libcrypto(operation: operation)) }
+    }
+}

@@ -1,0 +1,62 @@
+import PowerAuthCrypto
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// A request handler that shows what it got, and a request with what is answered to it.
+enum Echo {
+    static func answer(_ request: ReceivedRequest) async -> ServerResponse {
+        let text = "\(request.method) \(request.path)?\(request.rawQuery) \(request.header("x-test") ?? "-") "
+        return ServerResponse(status: 200, body: .bytes(Array(text.utf8) + request.body))
+    }
+
+    static let post = "POST /a/b?c=d HTTP/1.1\r\nHost: x\r\nX-Test: yes\r\nContent-Length: 5\r\n\r\nhello"
+    static let answerToPost = "POST /a/b?c=d yes hello"
+}
+
+/// Runs a server while `body` runs.
+@discardableResult
+func withServer<Result>(
+    limits: HTTPServer.Limits = HTTPServer.Limits(),
+    certificate: SelfSignedCertificate? = nil,
+    _ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse,
+    _ body: (HTTPServer) async throws -> Result
+) async throws -> Result {
+    let server = try HTTPServer(host: "127.0.0.1", port: 0, certificate: certificate, limits: limits)
+    let service = Task { await server.run(respond) }
+    do {
+        let result = try await body(server)
+        service.cancel()
+        await service.value
+        #expect(server.connectionCount == 0)
+        return result
+    } catch {
+        service.cancel()
+        await service.value
+        throw error
+    }
+}
+
+extension HTTPServer.Limits {
+    /// With a client that has stopped in the middle of a request, the server's patience decides how long a test takes.
+    static var impatient: Self {
+        var limits = Self()
+        limits.patience = .milliseconds(200)
+        return limits
+    }
+}
+
+extension HTTPServer {
+    /// Expects an echo, on a connection of its own.
+    func expectService() async throws {
+        let client = try RawConnection(port: self.port)
+        try await client.send(Echo.post)
+        #expect(try await client.response().text == Echo.answerToPost)
+    }
+
+    /// Returns when nobody is connected any more.
+    func becomesEmpty() async -> Bool {
+        while !Task.isCancelled, self.connectionCount > 0 { await Task.yield() }
+        return true
+    }
+}
