@@ -55,7 +55,8 @@ import Testing
 
     @Test func aConnectionClosedBeforeTheRequestIsAnError() async throws {
         let code = try await self.codeOfFailure { $0.reset() }
-        #expect(code == .connectionLost)
+        // The reset may come before this side has seen that it was connected.
+        #expect(code == .connectionLost || code == .connectionFailed)
     }
 
     @Test(arguments: [

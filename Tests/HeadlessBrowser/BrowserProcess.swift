@@ -47,7 +47,10 @@ final class BrowserProcess: Sendable {
 
         let arguments = [
             executable, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=\(self.profile)", "about:blank",
+            "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=\(self.profile)",
+            // Pages draw, and so come to their turn, however busy the machine is and whichever tab is in front.
+            "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+            "--disable-renderer-backgrounding", "about:blank",
         ]
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }

@@ -133,7 +133,7 @@ struct ConsoleBrowserTests {
             // Filters leave what they should.
             try await page.choose("refused", in: "#journal-verdict")
             try await page.wait(until: "\(row).length === 1")
-            #expect(try await page.evaluate("document.querySelector('#journal-shown').textContent") == "1 of 2")
+            try await page.wait(until: "document.querySelector('#journal-shown').textContent === '1 of 2'")
             try await page.fill("#journal-filter", with: "registrations")
             try await page.wait(until: "\(row).length === 0")
             try await page.choose("", in: "#journal-verdict")
