@@ -1,3 +1,5 @@
 /// Every case. One that is added here is measured, listed, drawn and reported.
+///
+/// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
-    protocolBenchmarks + listBenchmarks + transportBenchmarks + pollBenchmarks + approvalBenchmarks + fleetBenchmarks
+    protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + transportBenchmarks

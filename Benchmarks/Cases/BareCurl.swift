@@ -8,11 +8,10 @@ final class BareCurl: @unchecked Sendable {  // the harness runs it once at a ti
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var received = 0
 
-    init(url: String, body: [UInt8], inFlight: Int) {
+    /// - Parameter headers: What the client sends that is measured beside it, for the same bytes to be on the wire.
+    init(url: String, headers: [String] = ["Content-Type: application/json"], body: [UInt8], inFlight: Int) {
         self.multi = curl_multi_init()
-        for line in ["Content-Type: application/json", "Expect:"] {
-            self.headers = curl_slist_append(self.headers, line)
-        }
+        for line in headers + ["Expect:"] { self.headers = curl_slist_append(self.headers, line) }
         for _ in 0..<inFlight {
             let handle = curl_easy_init()
             CCurl_easy_set_string(handle, CURLOPT_URL, url)

@@ -21,7 +21,9 @@ enum Algorithm {
 
 /// The contexts that the calls of one thread share, so that a signature allocates none.
 ///
-/// Each is used and left within one synchronous call, so no two uses can meet.
+/// Each is used and left within one synchronous call, so no two uses can meet. Ciphers forget their key at the end of
+/// it. The MAC's context keeps its last one until the next takes its place, since wiping costs as much as setting up: after
+/// a signature that is the key of this one signature, never that of a factor.
 final class ThreadContexts {
     let mac: OpaquePointer
     let digest: OpaquePointer

@@ -3,7 +3,7 @@ enum HeaderSyntax {
     /// Whether `text` is a token, the only thing that a header may be named.
     static func isName(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
+            && text.allBytes { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
                 case UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -18,7 +18,7 @@ enum HeaderSyntax {
 
     /// Whether `text` holds no control character but the tab.
     static func isValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        text.allBytes { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
 }
 
@@ -29,7 +29,7 @@ extension HTTPRequest {
     ///   libcurl parses it again, and strictly; this keeps out what it would repair silently or read as an option.
     func origin() throws(HTTPTransportError) -> String {
         let bytes = self.url.utf8
-        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard self.url.allBytes({ $0 > 0x20 && $0 < 0x7F }) else {
             throw HTTPTransportError(.invalidRequest, detail: "the URL holds a blank, control or non-ASCII character")
         }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
@@ -61,5 +61,13 @@ extension HTTPRequest {
         guard self.headers["Content-Length"] == nil, self.headers["Transfer-Encoding"] == nil else {
             throw HTTPTransportError(.invalidRequest, detail: "the transport frames the body itself")
         }
+    }
+}
+
+extension String {
+    /// Whether all bytes of the text are as told: several times as quick as asking its view of UTF-8, which looks anew at
+    /// how the text is stored for each byte.
+    fileprivate func allBytes(_ isAllowed: (UInt8) -> Bool) -> Bool {
+        self.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isAllowed) } ?? self.utf8.allSatisfy(isAllowed)
     }
 }

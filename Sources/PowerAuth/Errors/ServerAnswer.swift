@@ -10,7 +10,10 @@ package enum ServerAnswer {
     /// HTTP 400 and above is an error whatever the body says, and `{"status":"ERROR"}` is one under any HTTP status.
     ///
     /// - Parameter now: The local time, for a `Retry-After` that names a date.
-    package static func body(of response: HTTPResponse, now: Date) throws(MobileTokenError) -> [UInt8] {
+    package static func body(
+        of response: HTTPResponse,
+        now: @autoclosure () -> Date
+    ) throws(MobileTokenError) -> [UInt8] {
         let isHTTPError = !(200..<300).contains(response.status)
         guard isHTTPError || Self.mayBeError(response.body) else { return response.body }
 
@@ -23,7 +26,7 @@ package enum ServerAnswer {
             envelope?.message ?? "The server refused the request",
             httpStatus: response.status,
             serverCode: serverCode,
-            retryAfter: response.headers["Retry-After"].flatMap { RetryAfter.duration($0, now: now) }
+            retryAfter: response.headers["Retry-After"].flatMap { RetryAfter.duration($0, now: now()) }
         )
     }
 

@@ -10,7 +10,6 @@ import Testing
 
     @Test func anyBytesGiveAValueOrAnError() {
         var random = SeededGenerator()
-        print("\(#function): \(random)")
         for _ in 0..<15_000 {
             let count = Int.random(in: 0...24, using: &random)
             let isRaw = Bool.random(using: &random)
@@ -23,7 +22,6 @@ import Testing
 
     @Test func mutationsOfAGoodTextGiveAValueOrAnError() {
         var random = SeededGenerator()
-        print("\(#function): \(random)")
         let text = #"{"a":[1,-2.50e+3,true,null,"é\u00e9\ud83d\ude00\n"],"b":{"c":{},"d":[]},"a":"again"}"#
         for _ in 0..<15_000 {
             var bytes = Array(text.utf8)
@@ -41,11 +39,14 @@ import Testing
         }
     }
 
-    /// What is taken is taken by Foundation too, and survives being written.
+    /// What is taken is taken by Foundation too, unless it is a number too large for Foundation's types, and survives being
+    /// written.
     private func check(_ bytes: [UInt8]) {
         guard let value = try? JSONValue(parsing: bytes) else { return }
-        #expect(throws: Never.self) {
+        do {
             _ = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+        } catch {
+            #expect("\(error)".contains("is not representable in Swift"), "\(bytes)")
         }
         let written = value.serialized()
         #expect((try? JSONValue(parsing: written)) == value, "\(bytes)")
