@@ -57,6 +57,9 @@ import Testing
         #expect(try await activate() == 3)
         #expect(try await activate("--ca-file", file, "--pin", wrongPin) == 3)
         #expect(try await activate("--ca-file", file, "--pin", pin) == 0)
+        // The profile keeps what to trust; an option goes before it.
+        #expect(try await Program.run("status", home: home.url).exitCode == 0)
+        #expect(try await Program.run("status", "--pin", wrongPin, home: home.url).exitCode == 3)
 
         server.send(signal: SIGTERM)
         #expect(await server.outcome().exitCode == 0)

@@ -9,7 +9,12 @@ extension MobileTokenError {
             return error
         case let error as HTTPTransportError:
             let (code, message) = Self.meaning(of: error.code)
-            return MobileTokenError(code, message, underlying: error)
+            // The detail is a fixed text of the transport's or of libcurl's.
+            return MobileTokenError(
+                code,
+                error.detail.isEmpty ? message : "\(message): \(error.detail)",
+                underlying: error
+            )
         default:
             return MobileTokenError(.networkUnknown, "The transport failed", underlying: error)
         }

@@ -5,7 +5,15 @@ internal import MobileToken
 struct Profile: Codable, Sendable {
     var url: String
     var sdkConfiguration: String
+    /// What the server's certificate is checked against, when it is not what the system trusts.
+    var trust: Trust?
     var activationID: String?
+
+    struct Trust: Codable, Sendable {
+        /// The absolute path of a file of authorities.
+        var caFile: String?
+        var pin: String?
+    }
 }
 
 /// A profile's folder: the description, the store and its key.

@@ -19,13 +19,13 @@ struct Session: Sendable {
         Command.Option("language", "TAG", "the language of texts from the server (default: en)"),
         Command.Option("timeout", "SECONDS", "the longest a request may take (default: 20)"),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
-        Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM)"),
-        Command.Option("pin", "sha256//KEY", "accept this public key only"),
+        Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM); the profile keeps it"),
+        Command.Option("pin", "sha256//KEY", "accept this public key only; the profile keeps it"),
     ]
 
     /// Opens the profile that the options name.
     ///
-    /// Server and configuration come from the options, else from the profile.
+    /// Server, configuration and trust come from the options, else from the profile.
     ///
     /// - Parameter version: What a new activation speaks.
     init(_ invocation: Invocation, version: ProtocolVersion = .v3_3) throws {
@@ -40,9 +40,12 @@ struct Session: Sendable {
                 command: invocation.command
             )
         }
+        var trust = stored?.trust ?? Profile.Trust()
+        if let file = invocation["ca-file"] { trust.caFile = URL(filePath: file).absoluteURL.path }
+        if let pin = invocation["pin"] { trust.pin = pin }
         try folder.create()
         var configuration = MobileTokenClient.Configuration()
-        configuration.transport = try CurlTransport(configuration: Self.transport(invocation))
+        configuration.transport = try CurlTransport(configuration: Self.transport(invocation, trust))
         configuration.version = version
         configuration.store = SQLiteActivationStore(path: folder.database)
         self.client = try MobileTokenClient(
@@ -52,21 +55,29 @@ struct Session: Sendable {
         )
         self.language = try invocation["language"].map { try AcceptLanguage($0) } ?? .english
         self.folder = folder
-        self.profile = Profile(url: url, sdkConfiguration: sdkConfiguration, activationID: stored?.activationID)
+        self.profile = Profile(
+            url: url,
+            sdkConfiguration: sdkConfiguration,
+            trust: trust,
+            activationID: stored?.activationID
+        )
         self.output = Output(isJSON: invocation.has("json"))
     }
 
-    private static func transport(_ invocation: Invocation) throws -> CurlTransport.Configuration {
+    private static func transport(
+        _ invocation: Invocation,
+        _ trust: Profile.Trust
+    ) throws -> CurlTransport.Configuration {
         var configuration = CurlTransport.Configuration()
         if let timeout = try invocation.seconds("timeout") { configuration.timeout = timeout }
-        if let file = invocation["ca-file"] { configuration.tls.validation = .certificateAuthority(file: file) }
+        if let file = trust.caFile { configuration.tls.validation = .certificateAuthority(file: file) }
         if invocation.has("insecure") {
             guard invocation["ca-file"] == nil else {
                 throw UsageError(message: "--insecure and --ca-file exclude each other", command: invocation.command)
             }
             configuration.tls.validation = .noValidation
         }
-        if let pin = invocation["pin"] { configuration.tls.pinnedPublicKeys = [pin] }
+        if let pin = trust.pin { configuration.tls.pinnedPublicKeys = [pin] }
         return configuration
     }
 
