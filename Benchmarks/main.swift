@@ -1,7 +1,13 @@
 import Foundation
 
-if CommandLine.arguments.dropFirst().first == StaticServer.subcommand {
+switch CommandLine.arguments.dropFirst().first {
+case StaticServer.subcommand:
     try StaticServer(answer: CommandLine.arguments.dropFirst(2).first).run()
+case EmulatorProcess.subcommand:
+    try await EmulatorProcess.run()
+    exit(0)
+default:
+    break
 }
 
 do {

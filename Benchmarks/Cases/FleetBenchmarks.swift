@@ -6,7 +6,7 @@ import Synchronization
 /// Thousands of services in one process, each polling its own activation's list every 7 s.
 let fleetBenchmarks: [Benchmark] = [100, 1000, 10_000].map { count in
     Benchmark("fleet.\(count)", "\(count) services polling every 7 s") { settings in
-        let server = try ServerProcess(answer: OperationFixture.answer(count: 0))
+        let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
         let intervals = settings.isQuick ? 1 : 4
         let lags = LagRecorder(capacity: count * (intervals + 2))
         let activations = try await StoredActivations(count: count)

@@ -10,7 +10,7 @@ let transportBenchmarks: [Benchmark] = [
         unit: .perSecond,
         goals: [.atLeast(0.75, timesBaseline: "libcurl multi"), .atLeast(8, timesBaseline: "URLSession")]
     ) {
-        let server = try ServerProcess()
+        let server = try StaticServerProcess()
         let body = [UInt8](repeating: 0x61, count: 256)
         let transport = try CurlTransport()
         let bare = BareCurl(url: server.url, body: body, inFlight: inFlight)
@@ -55,7 +55,7 @@ let transportBenchmarks: [Benchmark] = [
     },
 
     Benchmark("http.latency", "the same POST, one at a time", unit: .microseconds) {
-        let server = try ServerProcess()
+        let server = try StaticServerProcess()
         let body = [UInt8](repeating: 0x61, count: 256)
         let transport = try CurlTransport()
         let bare = BareCurl(url: server.url, body: body, inFlight: 1)

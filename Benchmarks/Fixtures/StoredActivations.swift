@@ -43,7 +43,7 @@ struct StoredActivations {
 
     /// A client that finds them at this server.
     func client(
-        of server: ServerProcess,
+        of server: StaticServerProcess,
         observer: (any MobileTokenObserver)? = nil
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()

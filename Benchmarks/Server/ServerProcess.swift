@@ -1,36 +1,33 @@
 import Foundation
 
-/// This program, started once more as a ``StaticServer``.
+/// This program, started once more as a server: its time is not taken for the client's.
 final class ServerProcess: Sendable {
     struct NotStarted: Error {}
 
-    let baseURL: String
-    /// The address of the list of operations; any other is answered alike.
-    var url: String { "\(self.baseURL)/api/auth/token/app/operation/list" }
+    /// The line with which the server told how to reach it.
+    let greeting: String
     private let process: Process
     private let input: Pipe
 
     /// Returns once the server listens.
-    init(answer: [UInt8]? = nil) throws {
+    init(_ arguments: [String]) throws {
         let process = Process()
         let input = Pipe()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [StaticServer.subcommand]
-        if let answer {
-            let file = FileManager.default.temporaryDirectory.appending(path: "answer-\(UUID().uuidString)")
-            try Data(answer).write(to: file)
-            process.arguments?.append(file.path)
-        }
+        process.arguments = arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        guard let port = UInt16(line.trimmingCharacters(in: .newlines)) else { throw NotStarted() }
-        if answer != nil, let file = process.arguments?.last { try FileManager.default.removeItem(atPath: file) }
+        var line = Data()
+        while line.last != UInt8(ascii: "\n") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { throw NotStarted() }
+            line += data
+        }
+        self.greeting = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
         self.process = process
         self.input = input
-        self.baseURL = "http://127.0.0.1:\(port)"
     }
 
     func stop() {
@@ -38,4 +35,24 @@ final class ServerProcess: Sendable {
         try? self.input.fileHandleForWriting.close()
         self.process.waitUntilExit()
     }
+}
+
+/// A ``StaticServer`` in a process of its own.
+struct StaticServerProcess: Sendable {
+    let baseURL: String
+    /// The address of the list of operations; any other is answered alike.
+    var url: String { "\(self.baseURL)/api/auth/token/app/operation/list" }
+    private let process: ServerProcess
+
+    /// - Parameter answer: The body of every answer; without it, a short JSON object.
+    init(answer: [UInt8]? = nil) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "answer-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        if let answer { try Data(answer).write(to: file) }
+        self.process = try ServerProcess([StaticServer.subcommand] + (answer == nil ? [] : [file.path]))
+        guard let port = UInt16(self.process.greeting) else { throw ServerProcess.NotStarted() }
+        self.baseURL = "http://127.0.0.1:\(port)"
+    }
+
+    func stop() { self.process.stop() }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// A server that gives every request the same answer, as fast as one thread can: the baseline of all clients.
 ///
-/// It runs in a process of its own, so that its time is not taken for the client's; see ``ServerProcess``.
+/// It runs in a process of its own, so that its time is not taken for the client's; see ``StaticServerProcess``.
 final class StaticServer {
     /// The hidden subcommand that turns this program into the server.
     static let subcommand = "static-server"

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTransport
+import MobileTokenEmulator
+import PowerAuthProtocol
+
+/// The development server in a process of its own, reached as a foreign test suite reaches it.
+struct EmulatorProcess: Sendable {
+    /// The hidden subcommand that turns this program into the server.
+    static let subcommand = "emulator"
+
+    /// What the server says of itself.
+    private struct Greeting: Codable {
+        var baseURL: String
+        var cloudURL: String
+        var sdkConfiguration: String
+        var credentials: String
+    }
+
+    private let greeting: Greeting
+    private let process: ServerProcess
+    private let transport: CurlTransport
+
+    var baseURL: String { self.greeting.baseURL }
+    var sdkConfiguration: String { self.greeting.sdkConfiguration }
+
+    init() throws {
+        self.process = try ServerProcess([Self.subcommand])
+        self.greeting = try JSONDecoder().decode(Greeting.self, from: Data(self.process.greeting.utf8))
+        self.transport = try CurlTransport()
+    }
+
+    /// Serves until the parent closes our standard input.
+    static func run() async throws {
+        let emulator = try await Emulator.start()
+        let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+        let greeting = Greeting(
+            baseURL: emulator.baseURL,
+            cloudURL: emulator.cloudURL,
+            sdkConfiguration: emulator.sdkConfiguration,
+            credentials: credentials
+        )
+        FileHandle.standardOutput.write(try JSONEncoder().encode(greeting) + Data("\n".utf8))
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                while !FileHandle.standardInput.availableData.isEmpty {}
+                continuation.resume()
+            }
+        }
+        await emulator.stop()
+    }
+
+    /// A call of the control API.
+    func control(_ path: String, _ body: JSONValue) async throws -> JSONValue {
+        let request = HTTPRequest(
+            url: "\(self.greeting.cloudURL)/v2/\(path)",
+            headers: ["Content-Type": "application/json", "Authorization": "Basic \(self.greeting.credentials)"],
+            body: body.serialized()
+        )
+        let response = try await self.transport.send(request)
+        try check(response.status == 200)
+        return try JSONValue(parsing: response.body)
+    }
+
+    func stop() async {
+        await self.transport.shutdown()
+        self.process.stop()
+    }
+}
