@@ -7,8 +7,13 @@ enum DecimalCode {
 
     /// A number modulo 10ⁿ, with leading zeros.
     static func text(of number: UInt32, digits: Int) -> String {
-        let modulus = (0..<digits).reduce(1 as UInt64) { power, _ in power * 10 }
-        let text = String(UInt64(number) % modulus)
-        return String(repeating: "0", count: digits - text.utf8.count) + text
+        String(unsafeUninitializedCapacity: digits) { text in
+            var rest = number
+            for index in (0..<digits).reversed() {
+                text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            }
+            return digits
+        }
     }
 }
