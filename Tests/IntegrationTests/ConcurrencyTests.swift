@@ -190,8 +190,10 @@ private func connectionCount(to port: UInt16) throws -> Int {
     let file = try #require(FileHandle(forReadingAtPath: "/proc/self/net/tcp"))
     let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let remote = "0100007F:" + String(format: "%04X", Int(port))
-    return table.split(separator: "\n").dropFirst().count { line in
+    // By our own addresses: the kernel may show a connection twice when others come and go while it is read.
+    let ours = table.split(separator: "\n").dropFirst().compactMap { line -> Substring? in
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-        return fields.count > 3 && fields[2] == remote && fields[3] == "01"
+        return fields.count > 3 && fields[2] == remote && fields[3] == "01" ? fields[1] : nil
     }
+    return Set(ours).count
 }
