@@ -87,17 +87,18 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
+                "TestSupport",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
                 "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
-                "HeadlessBrowser",
+                "HeadlessBrowser", "TestSupport",
             ]
         ),
         // A real browser, for the tests that use the emulator's page.
-        .target(name: "HeadlessBrowser", path: "Tests/HeadlessBrowser"),
+        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
@@ -108,7 +109,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["MobileTokenEmulator", "HTTPTransport", "HeadlessBrowser", "TestSupport"]
+            dependencies: [
+                "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "HeadlessBrowser", "TestSupport",
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -65,52 +65,17 @@ private final class Fleet: Sendable {
         // Intervals vary by a twentieth, so the number of polls in a given time does as well.
         try check(Double(lags.count) >= 0.9 * Double(count * intervals))
         let late = Figure(samples: lags)
+        func row(_ detail: String, _ unit: Unit, _ value: Double, atMost limit: Double? = nil) -> Row {
+            let goals = limit.map { [Goal.atMost($0)] } ?? []
+            return Row(name: name, detail: detail, unit: unit, figure: Figure(value), goals: goals, size: count)
+        }
         return [
-            Row(
-                name: name,
-                detail: "lag of a poll, p99",
-                unit: .milliseconds,
-                figure: Figure(late.percentile(99)),
-                goals: [.atMost(250)],
-                size: count
-            ),
-            Row(
-                name: name,
-                detail: "lag of a poll, median",
-                unit: .milliseconds,
-                figure: Figure(late.median),
-                size: count
-            ),
-            Row(
-                name: name,
-                detail: "heap of a service between polls",
-                unit: .bytes,
-                figure: Figure(Double(serviceBytes)),
-                goals: [.atMost(8192)],
-                size: count
-            ),
-            Row(
-                name: name,
-                detail: "heap of its activation",
-                unit: .bytes,
-                figure: Figure(Double(self.activationBytes)),
-                size: count
-            ),
-            Row(
-                name: name,
-                detail: "processor time of a poll",
-                unit: .microseconds,
-                figure: Figure(processorTime / 1e3 / Double(lags.count)),
-                size: count
-            ),
-            Row(
-                name: name,
-                detail: "more threads than before",
-                unit: .count,
-                figure: Figure(Double(threads)),
-                goals: [.atMost(8)],
-                size: count
-            ),
+            row("lag of a poll, p99", .milliseconds, late.percentile(99), atMost: 250),
+            row("lag of a poll, median", .milliseconds, late.median),
+            row("heap of a service between polls", .bytes, Double(serviceBytes), atMost: 8192),
+            row("heap of its activation", .bytes, Double(self.activationBytes)),
+            row("processor time of a poll", .microseconds, processorTime / 1e3 / Double(lags.count)),
+            row("more threads than before", .count, Double(threads), atMost: 8),
         ]
     }
 

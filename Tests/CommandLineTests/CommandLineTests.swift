@@ -6,56 +6,16 @@ import Testing
 
 /// The program as its users run it, against a development server over real sockets.
 @Suite(.timeLimit(.minutes(4))) struct CommandLineTests {
-    /// An emulator, and a home folder of its own that is removed at the end.
-    private func withServer(_ body: (Emulator, CommandLineHome) async throws -> Void) async throws {
-        let emulator = try await Emulator.start()
-        let home = try CommandLineHome()
-        do {
-            try await body(emulator, home)
-        } catch {
-            home.remove()
-            await emulator.stop()
-            throw error
-        }
-        home.remove()
-        await emulator.stop()
-    }
-
-    private func activate(
-        _ emulator: Emulator,
-        _ home: CommandLineHome,
-        version: String = "3.3"
-    ) async throws -> String {
-        let registration = try await emulator.cloud.register(userID: "alice")
-        let outcome = try await Program.run(
-            "activate",
-            registration.activationQRCode,
-            "--url",
-            emulator.baseURL,
-            "--sdk-configuration",
-            emulator.sdkConfiguration,
-            "--protocol",
-            version,
-            "--password-stdin",
-            home: home.url,
-            input: "1234\n"
-        )
-        #expect(outcome.exitCode == 0, "\(outcome.errors)")
-        try await emulator.cloud.commit(registration.id)
-        return registration.id
-    }
-
     @Test func theDemonstrationSucceeds() async throws {
-        let home = try CommandLineHome()
+        let home = try TemporaryFolder()
         let outcome = try await Program.run("demo", "--fast", home: home.url)
-        home.remove()
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
         #expect(outcome.output.hasSuffix("Everything happened as it should.\n"))
     }
 
     @Test func operationsAreListedApprovedRejectedAndRemembered() async throws {
-        try await self.withServer { emulator, home in
-            let activationID = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            let activationID = try await Program.activate(at: emulator, home: home.url)
             let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
             let login = try await emulator.cloud.createOperation("login", userID: "alice")
             let free = try await emulator.cloud.createOperation("login", userID: nil)
@@ -107,8 +67,8 @@ import Testing
     }
 
     @Test func whatCannotBeReadIsNamedBesideTheList() async throws {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             let body = """
                 {"userId":"alice","operationType":"transfer","data":"A1","formData":{"title":"T","message":"M",
                 "attributes":[{"type":"AMOUNT","id":"a","label":"Amount","currency":"EUR"}]}}
@@ -138,8 +98,8 @@ import Testing
 
     @Test(arguments: ["3.1", "3.2", "3.3"]) func anActivationSpeaksTheVersionItWasMadeWith(version: String) async throws
     {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home, version: version)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, version: version, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             let approve = try await Program.run(
                 "approve",
@@ -159,8 +119,8 @@ import Testing
 
     @Test(arguments: [(19, 0, "movedForward(19)"), (20, 1, "rolledBack")])
     func aCounterBeyondRepairIsAnExitCode(steps: Int, exitCode: Int32, result: String) async throws {
-        try await self.withServer { emulator, home in
-            let id = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            let id = try await Program.activate(at: emulator, home: home.url)
             try await emulator.advanceCounter(ofActivation: id, by: UInt64(steps))
             let counter = try await Program.run("counter", "--json", home: home.url)
             #expect(counter.exitCode == exitCode, "\(counter.errors)")
@@ -179,8 +139,8 @@ import Testing
     }
 
     @Test func aDamagedStoreIsTroubleOnThisMachine() async throws {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             let store = home.url.appending(path: "default/activations.sqlite")
             try Data(repeating: 0x5A, count: 8192).write(to: store)
             let counter = try await Program.run("counter", home: home.url)
@@ -190,7 +150,7 @@ import Testing
     }
 
     @Test func profilesAreKeptBelowTheHomeOfTheEnvironment() async throws {
-        let home = try CommandLineHome()
+        let home = try TemporaryFolder()
         _ = try await Program.run(
             "status",
             "--url",
@@ -202,12 +162,11 @@ import Testing
         )
         let folder = home.url.appending(path: ".local/share/mobile-token/default").path
         #expect(FileManager.default.fileExists(atPath: folder))
-        home.remove()
     }
 
     @Test func changesArriveLineByLine() async throws {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             let watch = try Program.start(["watch", "--json"], home: home.url)
             let line = try #require(await watch.nextLine())
@@ -218,8 +177,8 @@ import Testing
     }
 
     @Test func anOfflineCodeIsComputedFromItsQRCode() async throws {
-        try await self.withServer { emulator, home in
-            let activationID = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            let activationID = try await Program.activate(at: emulator, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
             let qr = try await emulator.cloud.offlineQRCode(operationID: operation.id, registrationID: activationID)
             let file = home.url.appending(path: "qr.txt")
@@ -251,8 +210,8 @@ import Testing
     }
 
     @Test func messagesAreShownAndMarked() async throws {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             let id = try await emulator.cloud.createMessage(
                 userID: "alice",
                 subject: "Hello",
@@ -270,9 +229,9 @@ import Testing
     }
 
     @Test func theExitCodeTellsWhatFailed() async throws {
-        try await self.withServer { emulator, home in
+        try await withProgramAndServer { emulator, home in
             #expect(try await Program.run("list", home: home.url).exitCode == 2, "no profile yet")
-            _ = try await self.activate(emulator, home)
+            _ = try await Program.activate(at: emulator, home: home.url)
             let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
 
             let wrong = try await Program.run(
@@ -292,8 +251,8 @@ import Testing
     }
 
     @Test func thePasswordChangesOnlyForWhoKnowsIt() async throws {
-        try await self.withServer { emulator, home in
-            _ = try await self.activate(emulator, home)
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             let refused = try await Program.run(
                 "password",
                 "change",
@@ -330,18 +289,17 @@ import Testing
         (["activate", "CODE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"], "sdkConfiguration"),
     ])
     func mistakesAreExplained(_ words: [String], _ explanation: String) async throws {
-        let home = try CommandLineHome()
+        let home = try TemporaryFolder()
         let server = ["--url", "http://127.0.0.1:1", "--sdk-configuration", "x"]
         let words = words.first == "list" ? ["list"] + server + words.dropFirst() : words
         let program = try Program.start(words, home: home.url)
         let outcome = await program.outcome()
-        home.remove()
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains(explanation), "\(outcome.errors)")
     }
 
     @Test func everyCommandHasHelp() async throws {
-        let home = try CommandLineHome()
+        let home = try TemporaryFolder()
         let page = try await Program.run("--help", home: home.url)
         #expect(page.exitCode == 0)
         let commands = page.output.split(separator: "\n").drop { $0 != "Commands:" }.dropFirst()
@@ -355,18 +313,5 @@ import Testing
             #expect(help.exitCode == 0)
             #expect(help.output.hasPrefix("Usage: mobile-token \(command.joined(separator: " "))"))
         }
-        home.remove()
     }
-}
-
-/// A folder of its own for one test.
-struct CommandLineHome {
-    let url: URL
-
-    init() throws {
-        self.url = FileManager.default.temporaryDirectory.appending(path: "mobile-token-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
-    }
-
-    func remove() { try? FileManager.default.removeItem(at: self.url) }
 }

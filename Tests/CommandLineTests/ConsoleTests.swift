@@ -127,24 +127,9 @@ struct ConsoleTests {
     }
 
     /// A server with an activation of alice's, which the program holds, and its console in a browser.
-    private func withConsole(_ body: (Emulator, CommandLineHome, Browser) async throws -> Void) async throws {
-        let emulator = try await Emulator.start()
-        let home = try CommandLineHome()
-        do {
-            let registration = try await emulator.cloud.register(userID: "alice")
-            let outcome = try await Program.run(
-                "activate",
-                registration.activationQRCode,
-                "--url",
-                emulator.baseURL,
-                "--sdk-configuration",
-                emulator.sdkConfiguration,
-                "--password-stdin",
-                home: home.url,
-                input: "1234\n"
-            )
-            #expect(outcome.exitCode == 0, "\(outcome.errors)")
-            try await emulator.cloud.commit(registration.id)
+    private func withConsole(_ body: (Emulator, TemporaryFolder, Browser) async throws -> Void) async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
             try await withBrowser(width: 1600, height: 900) { page async throws in
                 try await page.open(emulator.cloudURL + "/console/")
                 try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
@@ -152,12 +137,6 @@ struct ConsoleTests {
                 try await body(emulator, home, page)
                 #expect(page.complaints.isEmpty)
             }
-        } catch {
-            home.remove()
-            await emulator.stop()
-            throw error
         }
-        home.remove()
-        await emulator.stop()
     }
 }

@@ -7,8 +7,7 @@ import Testing
 /// `mobile-token emulator` as scripts and other languages use it.
 @Suite(.timeLimit(.minutes(4))) struct EmulatorCommandTests {
     @Test(arguments: [SIGTERM, SIGINT]) func itSaysHowToReachItAndEndsWhenAsked(_ signal: Int32) async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let program = try Program.start(
             ["emulator", "--json", "--user", "bank", "--password", "secret"],
             home: home.url
@@ -35,8 +34,7 @@ import Testing
     }
 
     @Test func withTLSItSaysWhatToTrustAndTheProgramCanUseIt() async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)
         let document = try JSONValue(parsing: try #require(await server.nextLine()))
         let registration = try JSONValue(parsing: try #require(await server.nextLine()))
@@ -67,8 +65,7 @@ import Testing
     }
 
     @Test func aCommandBesideATLSServerIsToldWhatToTrust() async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let script = """
             printf '%s\\n' "$MOBILE_TOKEN_URL" "$MOBILE_TOKEN_CA_FILE" "$MOBILE_TOKEN_PIN"
             openssl x509 -in "$MOBILE_TOKEN_CA_FILE" -noout && exit 7
@@ -84,8 +81,7 @@ import Testing
     }
 
     @Test func aTakenPortIsSaidPlainly() async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let emulator = try await Emulator.start()
         let outcome = try await Program.run("emulator", "--port", "\(emulator.port)", home: home.url)
         await emulator.stop()
@@ -94,8 +90,7 @@ import Testing
     }
 
     @Test func aCommandRunsBesideItAndItsExitStatusCounts() async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let script = """
             test -n "$MOBILE_TOKEN_URL" && test -n "$MOBILE_TOKEN_SDK_CONFIGURATION" && test -n "$MOBILE_TOKEN_CLOUD_URL" \
             && test "$MOBILE_TOKEN_CLOUD_USER" = bank && test -n "$MOBILE_TOKEN_CLOUD_PASSWORD" && exit 7
@@ -115,8 +110,7 @@ import Testing
     }
 
     @Test func theStateIsExportedAtTheEndAndCanBeTheNextStart() async throws {
-        let home = try CommandLineHome()
-        defer { home.remove() }
+        let home = try TemporaryFolder()
         let file = home.url.appending(path: "state.json")
         let first = try await Program.run(
             "emulator",

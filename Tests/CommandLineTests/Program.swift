@@ -1,5 +1,8 @@
-import TestSupport
 import Foundation
+import MobileTokenEmulator
+import MobileTokenTesting
+import TestSupport
+import Testing
 
 /// The built `mobile-token` program, run as a process of its own.
 enum Program {
@@ -27,5 +30,33 @@ enum Program {
         let program = try Self.start(words, home: home, environment: environment)
         program.write(input)
         return await program.outcome()
+    }
+
+    /// Activates at a server for alice, whose password is 1234, and returns the activation's identifier.
+    static func activate(at emulator: Emulator, version: String = "3.3", home: URL) async throws -> String {
+        let registration = try await emulator.cloud.register(userID: "alice")
+        let outcome = try await Self.run(
+            "activate",
+            registration.activationQRCode,
+            "--url",
+            emulator.baseURL,
+            "--sdk-configuration",
+            emulator.sdkConfiguration,
+            "--protocol",
+            version,
+            "--password-stdin",
+            home: home,
+            input: "1234\n"
+        )
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        try await emulator.cloud.commit(registration.id)
+        return registration.id
+    }
+}
+
+/// Runs `body` with a server, and a home of the program's that is removed at the end.
+func withProgramAndServer(_ body: (Emulator, TemporaryFolder) async throws -> Void) async throws {
+    try await withEmulator { emulator in
+        try await body(emulator, try TemporaryFolder())
     }
 }

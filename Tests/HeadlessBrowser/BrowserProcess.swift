@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import Synchronization
+internal import TestSupport
 
 /// A headless Chromium, and the socket over which it takes commands and gives answers, each ended by a zero byte.
 final class BrowserProcess: Sendable {
@@ -30,21 +31,7 @@ final class BrowserProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, far, 100)
         for descriptor in [CInt(3), 4] { posix_spawn_file_actions_adddup2(&actions, 100, descriptor) }
         posix_spawn_file_actions_addclose(&actions, 100)
-        // A group of its own, to be ended with all its helpers; no signal blocked or ignored as it may be here.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
-        )
-
+        var attributes = SpawnAttributes(leadsGroup: true)
         let arguments = [
             executable, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir=\(self.profile)",
@@ -55,7 +42,7 @@ final class BrowserProcess: Sendable {
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
         var identifier = pid_t()
-        guard posix_spawn(&identifier, executable, &actions, &attributes, &words, environ) == 0 else {
+        guard posix_spawn(&identifier, executable, &actions, &attributes.raw, &words, environ) == 0 else {
             close(own)
             throw Browser.Failure(description: "cannot start \(executable)")
         }

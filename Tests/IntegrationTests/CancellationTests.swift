@@ -3,6 +3,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 /// Every call that asks the server, cancelled before and after each of its requests, and at random.
 @Suite(.timeLimit(.minutes(4))) struct CancellationTests {

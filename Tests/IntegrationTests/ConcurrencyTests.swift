@@ -39,8 +39,8 @@ import Testing
             let client = try emulator.makeClient {
                 $0.transport = try InterceptingTransport { request, deliver in
                     guard request.isSigned else { return try await deliver(request) }
-                    inFlight.change { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-                    defer { inFlight.change { $0.now -= 1 } }
+                    inFlight.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    defer { inFlight.update { $0.now -= 1 } }
                     return try await deliver(request)
                 }
             }
@@ -103,7 +103,7 @@ import Testing
                     let response = try await deliver(request)
                     if request.url.hasSuffix("/operation/list") {
                         let count = try connectionCount(to: port)
-                        connections.change { $0.append(count) }
+                        connections.update { $0.append(count) }
                     }
                     return response
                 }

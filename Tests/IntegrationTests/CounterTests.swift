@@ -4,6 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing
+import TestSupport
 
 /// Counters that are apart, by every distance around the window of 20, and how they come together again.
 @Suite(.timeLimit(.minutes(4))) struct CounterTests {

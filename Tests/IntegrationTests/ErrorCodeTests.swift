@@ -4,6 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import PowerAuth
 import Testing
+import TestSupport
 
 /// Every kind of error, brought about by what a server or a network can do, or by a call that makes no sense.
 @Suite(.timeLimit(.minutes(4))) struct ErrorCodeTests {

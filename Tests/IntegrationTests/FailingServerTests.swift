@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 /// What a server can do wrong while its operations are polled.
 @Suite(.timeLimit(.minutes(4))) struct FailingServerTests {

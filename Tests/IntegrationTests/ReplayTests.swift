@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 /// Requests of the SDK that come a second time, changed, or too late: refused, and the server's state is as it was.
 @Suite(.timeLimit(.minutes(4))) struct ReplayTests {

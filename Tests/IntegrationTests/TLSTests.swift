@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 /// Who trusts a server that speaks TLS, and who does not. (The whole job over TLS is among ``WholeJobTests``.)
 @Suite(.timeLimit(.minutes(4))) struct TLSTests {

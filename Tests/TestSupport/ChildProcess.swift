@@ -179,20 +179,11 @@ extension ChildProcess {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
         }
 
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
+        var attributes = SpawnAttributes()
         var identifier: pid_t = 0
         let failure = self.withPointers([program] + arguments) { words in
             self.withPointers(environment) { environment in
-                posix_spawnp(&identifier, program, &actions, &attributes, words, environment)
+                posix_spawnp(&identifier, program, &actions, &attributes.raw, words, environment)
             }
         }
         guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .ENOENT) }

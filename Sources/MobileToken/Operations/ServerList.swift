@@ -5,11 +5,9 @@ struct ServerList: Sendable {
     let list: OperationList
     private let comparison: ListAnswerComparison
 
-    /// Reads an answer, but for what it repeats of the last. Operations whose identifier came before are left out and
-    /// reported.
+    /// Reads an answer, but for what it repeats of the last.
     init(_ answer: [UInt8], after last: Self?) throws(MobileTokenError) {
-        let (list, comparison) = try OperationList.read(answer, after: last?.list)
-        self.init(list: list.withoutRepetitions, comparison: comparison)
+        (self.list, self.comparison) = try OperationList.read(answer, after: last?.list)
     }
 
     private init(list: OperationList, comparison: ListAnswerComparison) {
@@ -27,25 +25,5 @@ struct ServerList: Sendable {
             )
             return Self(list: list, comparison: self.comparison)
         }
-    }
-}
-
-extension OperationList {
-    fileprivate var withoutRepetitions: Self {
-        var seen = Set<String>(minimumCapacity: self.operations.count)
-        var repetitions: [DecodingIssue] = []
-        let operations = self.operations.enumerated().filter { index, operation in
-            if seen.insert(operation.id).inserted { return true }
-            repetitions.append(
-                DecodingIssue(path: "responseObject[\(index)].id", reason: .repeated, json: operation.json)
-            )
-            return false
-        }
-        guard !repetitions.isEmpty else { return self }
-        return Self(
-            operations: operations.map(\.element),
-            currentTimestamp: self.currentTimestamp,
-            issues: self.issues + repetitions
-        )
     }
 }

@@ -248,26 +248,6 @@ struct ControlPlane: Sendable {
     }
 }
 
-/// Why the control plane does not do what it was asked for.
-struct ControlRefusal: Error {
-    var status: Int
-    var code: String
-    var message: String
-    var headers: [(name: String, value: String)] = []
-
-    init(_ status: Int, _ code: String, _ message: String) {
-        self.status = status
-        self.code = code
-        self.message = message
-    }
-
-    var response: ServerResponse {
-        var response = ServerResponse.error(self.status, code: self.code, message: self.message)
-        response.headers += self.headers
-        return response
-    }
-}
-
 /// What a client is configured with.
 private struct ServerConfiguration: Encodable {
     var baseURL: String
@@ -297,17 +277,6 @@ private struct ServerConfiguration: Encodable {
     }
 }
 
-extension EmulatorError {
-    fileprivate var response: ServerResponse {
-        switch self.code {
-        case .notFound: .error(404, code: "ERROR_NOT_FOUND", message: self.message)
-        case .conflict: .error(409, code: "INVALID_STATE", message: self.message)
-        case .invalidDocument: .error(400, code: "INVALID_REQUEST", message: self.message)
-        default: .error(500, code: "ERROR_GENERIC", message: self.message)
-        }
-    }
-}
-
 extension ServerResponse {
     fileprivate static var done: ServerResponse {
         ServerResponse(
@@ -315,51 +284,5 @@ extension ServerResponse {
             headers: [("Content-Type", "application/json")],
             body: .bytes(Array(#"{"status":"OK"}"#.utf8))
         )
-    }
-}
-
-extension ReceivedRequest {
-    /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
-    func requireJSON() throws(ControlRefusal) {
-        let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
-        guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
-            throw ControlRefusal(415, "INVALID_REQUEST", "The content type must be application/json")
-        }
-    }
-
-    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(ControlRefusal) -> Value {
-        try self.requireJSON()
-        do {
-            return try ControlJSON.decode(type, from: self.body)
-        } catch let error as DecodingError {
-            throw ControlRefusal(400, "INVALID_REQUEST", error.explanation)
-        } catch {
-            throw ControlRefusal(400, "INVALID_REQUEST", "The body is not what is expected here")
-        }
-    }
-
-    func number(_ name: String, in range: ClosedRange<Int>) throws(ControlRefusal) -> Int? {
-        guard let text = self.queryValue(name) else { return nil }
-        guard let number = Int(text), range.contains(number) else {
-            throw ControlRefusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
-        }
-        return number
-    }
-}
-
-extension DecodingError {
-    /// What is wrong and where, for a person.
-    fileprivate var explanation: String {
-        let context: Context
-        let reason: String
-        switch self {
-        case .keyNotFound(let key, let found): (context, reason) = (found, "\(key.stringValue) is missing")
-        case .typeMismatch(_, let found): (context, reason) = (found, "wrong type")
-        case .valueNotFound(_, let found): (context, reason) = (found, "a value is missing")
-        case .dataCorrupted(let found): (context, reason) = (found, found.debugDescription)
-        @unknown default: return "The body is not what is expected here"
-        }
-        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-        return path.isEmpty ? reason : "\(path): \(reason)"
     }
 }

@@ -52,7 +52,7 @@ enum JSONString {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A character written as `\uXXXX`, or as two of them, with the length of its escape.
+    /// A character written as `\u` and four digits, or as two of these, with the length of its escape.
     private static func escapedScalar(in bytes: [UInt8], at offset: Int) -> (Unicode.Scalar, length: Int)? {
         guard let first = self.hexadecimal(in: bytes, at: offset + 2) else { return nil }
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }

@@ -47,8 +47,3 @@ final class Door: Sendable {
         for visitor in visitors { visitor.resume() }
     }
 }
-
-/// Waits for what nobody reports, such as the end of an object's life. The suite's time limit ends a wait in vain.
-func until(_ condition: () -> Bool) async {
-    while !Task.isCancelled, !condition() { await Task.yield() }
-}

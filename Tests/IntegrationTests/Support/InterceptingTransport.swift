@@ -1,5 +1,5 @@
 import HTTPTransport
-import Synchronization
+import TestSupport
 
 /// A real transport with somebody in the way, who may look, change, wait or lose.
 struct InterceptingTransport: HTTPTransport {
@@ -21,20 +21,6 @@ struct InterceptingTransport: HTTPTransport {
     }
 }
 
-/// A value that a test and the code it drives share.
-final class Shared<Value: Sendable>: Sendable {
-    private let storage: Mutex<Value>
-
-    init(_ value: Value) { self.storage = Mutex(value) }
-
-    var value: Value {
-        get { self.storage.withLock { $0 } }
-        set { self.storage.withLock { $0 = newValue } }
-    }
-
-    func change(_ body: @Sendable (inout Value) -> Void) { self.storage.withLock { body(&$0) } }
-}
-
 /// Keeps what was sent, for the test to send it again.
 final class Recorder: Sendable {
     private let recorded = Shared<[HTTPRequest]>([])
@@ -44,7 +30,7 @@ final class Recorder: Sendable {
         -> InterceptingTransport
     {
         try InterceptingTransport { request, deliver in
-            self.recorded.change { $0.append(request) }
+            self.recorded.update { $0.append(request) }
             guard !isHeldBack(request) else { throw HTTPTransportError(.connectionLost) }
             return try await deliver(request)
         }

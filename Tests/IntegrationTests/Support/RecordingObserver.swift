@@ -1,4 +1,5 @@
 import MobileToken
+import TestSupport
 
 /// Keeps what the SDK says it did.
 final class RecordingObserver: MobileTokenObserver {
@@ -10,9 +11,9 @@ final class RecordingObserver: MobileTokenObserver {
     /// How far the client was ahead whenever it was compared.
     var distances: [Int] { self.compared.value }
 
-    func requestRetried(path: String, reason: RetryReason) { self.retried.change { $0.append(reason) } }
+    func requestRetried(path: String, reason: RetryReason) { self.retried.update { $0.append(reason) } }
 
     func counterCompared(activationID: String, distance: Int, window: Int) {
-        self.compared.change { $0.append(distance) }
+        self.compared.update { $0.append(distance) }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HeadlessBrowser
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -182,7 +183,7 @@ struct ConsoleBrowserTests {
     }
 
     @Test func thousandsOfRowsAreAFewElements() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             for number in 1...3000 { try await emulator.cloud.createOperation("login", userID: "user\(number)") }
             try await withConsole(of: emulator) { page async throws in
                 try await page.wait(until: "document.querySelector('#tab-operations .count').textContent === '3000'")
@@ -224,7 +225,7 @@ struct ConsoleBrowserTests {
     private static let hostile = #"<img src=x onerror="window.ran=1"><script>window.ran=1</script>"#
 
     @Test func hostileTextsStayTexts() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             try await emulator.cloud.register(userID: Self.hostile, flags: [Self.hostile])
             let title = Self.hostile + String(repeating: "long ", count: 80) + "\u{202E}מימין לשמאל"
             try await emulator.makeCustomOperation(title: title, userID: Self.hostile)
@@ -276,7 +277,7 @@ struct ConsoleBrowserTests {
         var configuration = Emulator.Configuration()
         configuration.host = "0.0.0.0"
         configuration.cloudPassword = "secret"
-        try await withRunningEmulator(configuration) { emulator async throws in
+        try await withEmulator(configuration) { emulator async throws in
             let address = "127.0.0.1:\(emulator.port)/console/"
             try await withBrowser(width: 1600, height: 900) { page async throws in
                 try? await page.open("http://\(emulator.cloudUser):wrong@\(address)")
@@ -342,7 +343,7 @@ private func withConsole(
     _ body: (Emulator, Browser) async throws -> Void,
     complaints: ([String]) -> [String] = { $0 }
 ) async throws {
-    try await withRunningEmulator { emulator async throws in
+    try await withEmulator { emulator async throws in
         try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark) {
             try await body(emulator, $0)
         } complaints: {

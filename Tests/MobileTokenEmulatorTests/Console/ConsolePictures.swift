@@ -1,5 +1,6 @@
 import Foundation
 import HeadlessBrowser
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -12,7 +13,7 @@ struct ConsolePictures {
     @Test(arguments: [(360, 740), (1600, 900)], [false, true])
     func everyView(size: (width: Int, height: Int), dark: Bool) async throws {
         let folder = try #require(pictures)
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             for user in ["alice", "bob", "carol with a rather long name indeed"] {
                 try await emulator.cloud.register(userID: user)
             }

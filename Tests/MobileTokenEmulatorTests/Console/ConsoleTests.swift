@@ -1,4 +1,5 @@
 import Foundation
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -6,7 +7,7 @@ import Testing
 /// What is served under `/console/`, and the QR codes. What the page does is tested in a browser.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleTests {
     @Test func everythingIsServedFromTheProgram() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             for prefix in ["", "/enrollment-server"] {
                 let page = try await emulator.send("GET", prefix + "/console/")
                 #expect(page.status == 200)
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test func thePolicyForbidsEverythingInline() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             let page = try await emulator.send("GET", "/console/")
             let policy = try #require(page.headers["content-security-policy"])
             #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"))
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func otherNamesAndMethodsAreRefused() async throws {
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             #expect(try await emulator.send("GET", "/console/nothing").status == 404)
             #expect(try await emulator.send("GET", "/console/../console.js").status == 404)
             #expect(try await emulator.send("POST", "/console/").status == 405)
@@ -79,7 +80,7 @@ import Testing
         #expect(QRCode("") == nil)
         #expect(QRCode(String(repeating: "x", count: 3000)) == nil)
         #expect(QRCode(String(repeating: "ř", count: 1000)) != nil)
-        try await withRunningEmulator { emulator async throws in
+        try await withEmulator { emulator async throws in
             #expect(try await emulator.send("GET", "/_emulator/qr").status == 400)
             let picture = try await emulator.send("GET", "/_emulator/qr?text=a%2Bb")
             #expect(picture.headers["content-type"] == "image/svg+xml")

@@ -1,15 +1,6 @@
 import Foundation
-import MobileTokenTesting
 
 @testable import MobileTokenEmulator
-
-/// The test kit's ``withEmulator(_:_:)`` for tests that do not import the kit.
-func withRunningEmulator(
-    _ configuration: Emulator.Configuration = Emulator.Configuration(),
-    _ body: (Emulator) async throws -> Void
-) async throws {
-    try await withEmulator(configuration, body)
-}
 
 extension Emulator {
     /// A connection as the server speaks, with TLS or without.

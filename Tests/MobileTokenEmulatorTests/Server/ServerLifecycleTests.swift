@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -11,14 +12,14 @@ import Testing
                 arrived.yield(request.path)
                 switch request.path {
                 case "/never":
-                    try? await Task.sleep(for: .seconds(3600))
+                    await waitForCancellation()
                     return ServerResponse(status: 200, body: .bytes([]))
                 case "/stream":
                     return ServerResponse(
                         status: 200,
                         body: .produced(length: nil) { stream in
                             stream.write("beginning".utf8)
-                            try? await Task.sleep(for: .seconds(3600))
+                            await waitForCancellation()
                         }
                     )
                 default:

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import PowerAuthCrypto
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MobileTokenEmulator
@@ -184,7 +185,7 @@ import Testing
         let service = Task {
             await server.run { request in
                 arrived.yield()
-                if request.path == "/never" { try? await Task.sleep(for: .seconds(3600)) }
+                if request.path == "/never" { await waitForCancellation() }
                 return await Self.echo(request)
             }
         }

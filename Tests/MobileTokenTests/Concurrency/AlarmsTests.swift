@@ -1,6 +1,7 @@
 import MobileToken
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(1))) struct AlarmsTests {
     private let clock = ManualClock()
@@ -64,7 +65,7 @@ import Testing
         let alarm = self.alarms.set(Signal(), at: .seconds(3))
         await self.clock.waitForSleepers(1)
         self.alarms.cancel(alarm)
-        while !Task.isCancelled, self.clock.sleeperCount > 0 { await Task.yield() }
+        await until { self.clock.sleeperCount == 0 }
         #expect(self.clock.sleeperCount == 0)
     }
 

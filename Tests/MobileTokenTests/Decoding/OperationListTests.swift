@@ -148,11 +148,12 @@ import Testing
         let halfBroken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
         var operations: [JSONValue] = []
         var last: OperationList?
-        for number in 0..<300 {
+        var identifiers = (0...).lazy.map { JSONValue.string("\($0)") }.makeIterator()
+        for _ in 0..<300 {
             for _ in 0...Int.random(in: 0...3, using: &random) {
                 let index = Int.random(in: 0...operations.count, using: &random)
                 switch Int.random(in: 0...5, using: &random) {
-                case 0, 1: operations.insert(ServerJSON.operation.with("id", .string("\(number)")), at: index)
+                case 0, 1: operations.insert(ServerJSON.operation.with("id", identifiers.next()), at: index)
                 case 2: operations.insert([broken, halfBroken, 5].randomElement(using: &random) ?? nil, at: index)
                 case 3 where index < operations.count: operations.remove(at: index)
                 case 4 where index < operations.count: operations[index] = operations[index].with("name", "login")
@@ -166,6 +167,20 @@ import Testing
             #expect(list.operations.map(\.json) == alone.operations.map(\.json))
             #expect(comparison.match(answer) != nil)
             last = list
+        }
+    }
+
+    @Test func anIdentifierThatCameBeforeIsReportedInItsPlace() throws {
+        let broken = ServerJSON.operation.with("id", 5)
+        let operation = ServerJSON.operation
+        let answer = ServerJSON.list([broken, operation, operation.with("name", "login"), operation])
+        for last in [nil, OperationList(operations: [try UserOperation(operation)])] {
+            let (list, _) = try OperationList.read(answer, after: last)
+            #expect(list.operations.map(\.name) == ["authorize_payment"])
+            #expect(
+                list.issues.map(\.path) == ["responseObject[0].id", "responseObject[2].id", "responseObject[3].id"]
+            )
+            #expect(list.issues.dropFirst().map(\.reason) == [.repeated, .repeated])
         }
     }
 

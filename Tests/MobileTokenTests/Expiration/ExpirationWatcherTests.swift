@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import MobileTokenTesting
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct ExpirationWatcherTests {
     private let clock = ManualClock()
@@ -17,10 +18,6 @@ import Testing
         self.clock.advance(by: .seconds(seconds))
     }
 
-    private func until(_ condition: () async -> Bool) async {
-        while !Task.isCancelled, await !condition() { await Task.yield() }
-    }
-
     @Test func operationsAreReportedWhenTheyExpire() async {
         let watcher = self.makeWatcher()
         var expirations = watcher.expirations().makeAsyncIterator()
@@ -31,7 +28,7 @@ import Testing
         #expect(await self.clock.nextSleep() == .seconds(10))
         self.advance(by: 10)
         #expect(await expirations.next()?.map(\.id) == ["b"])
-        await self.until { await watcher.count == 0 && self.clock.sleeperCount == 0 }
+        await until { await watcher.count == 0 && self.clock.sleeperCount == 0 }
     }
 
     @Test func anEarlierDeadlineReplacesTheTimer() async {
@@ -40,9 +37,9 @@ import Testing
         #expect(await self.clock.nextSleep() == .seconds(25))
         await watcher.add([.sample("early", expiresIn: 8)])
         #expect(await self.clock.nextSleep() == .seconds(8))
-        await self.until { self.clock.sleeperCount == 1 }
+        await until { self.clock.sleeperCount == 1 }
         await watcher.removeAll()
-        await self.until { self.clock.sleeperCount == 0 }
+        await until { self.clock.sleeperCount == 0 }
     }
 
     @Test func aTimerThatFindsNothingExpiredIsSetAgain() async {
@@ -74,7 +71,7 @@ import Testing
         for count in [1, 0] {
             #expect(await self.clock.nextSleep() == .seconds(10))
             self.advance(by: 10)
-            await self.until { await watcher.count == count }
+            await until { await watcher.count == count }
         }
         #expect(await expirations.next()?.map(\.id) == ["a", "b"])
     }
@@ -88,7 +85,7 @@ import Testing
         #expect(await self.clock.nextSleep() == .seconds(10))
         watcher = nil
         await reader.value
-        await self.until { released == nil && self.clock.sleeperCount == 0 }
+        await until { released == nil && self.clock.sleeperCount == 0 }
     }
 
     @Test func watchingAServiceKeepsInStepAndAsksTheServerOnExpiry() async throws {
@@ -99,7 +96,7 @@ import Testing
         }
         let watching = Task { await watcher.watch(service) }
         try await service.operations()
-        await self.until { await watcher.count == 2 }
+        await until { await watcher.count == 2 }
         _ = await self.clock.nextSleep()
 
         var changes = service.changes().makeAsyncIterator()
@@ -112,7 +109,7 @@ import Testing
 
         self.channel.setRule { _ in SampleAnswer.list() }
         try await service.operations()
-        await self.until { await watcher.count == 0 }
+        await until { await watcher.count == 0 }
         watching.cancel()
         await watching.value
     }
@@ -124,7 +121,7 @@ import Testing
         self.channel.setRule { _ in SampleAnswer.list("a", "b") }
         let watching = Task { await watcher.watch(service) }
         try await service.operations()
-        await self.until { await watcher.count == 3 }
+        await until { await watcher.count == 3 }
         watching.cancel()
         await watching.value
         #expect(await watcher.count == 1)

@@ -3,6 +3,7 @@ import MobileToken
 import PowerAuth
 import PowerAuthProtocol
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct DecisionTests {
     private static let password = Authentication.possession(password: "1234")
@@ -220,7 +221,7 @@ import Testing
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
         }
-        while !Task.isCancelled, self.channel.pendingCount > 0 { await Task.yield() }
+        await until { self.channel.pendingCount == 0 }
         try await self.load("a")
         #expect(await self.service.list.operations.map(\.id) == ["a"])
     }

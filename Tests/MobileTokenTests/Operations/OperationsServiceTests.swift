@@ -4,6 +4,7 @@ import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct OperationsServiceTests {
     private let channel = ScriptedChannel()
@@ -13,10 +14,6 @@ import Testing
     }
 
     /// Waits for a condition that other tasks bring about.
-    private func until(_ condition: () async -> Bool) async {
-        while !Task.isCancelled, await !condition() { await Task.yield() }
-    }
-
     // MARK: Fetching
 
     @Test func aFetchAsksForTheListAndKeepsIt() async throws {
@@ -37,7 +34,7 @@ import Testing
         let service = self.makeService()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 { group.addTask { try await service.operations().count } }
-            await self.until { service.fetchWaiterCount == 100 }
+            await until { service.fetchWaiterCount == 100 }
             await self.channel.nextRequest().answer(SampleAnswer.list("a"))
             for try await count in group { #expect(count == 1) }
         }
@@ -47,7 +44,7 @@ import Testing
     @Test func theSharedRequestEndsWithItsLastCaller() async throws {
         let service = self.makeService()
         let callers = (0..<3).map { _ in Task { try await service.operations() } }
-        await self.until { service.fetchWaiterCount == 3 }
+        await until { service.fetchWaiterCount == 3 }
         let request = await self.channel.nextRequest()
         for caller in callers.dropLast() {
             caller.cancel()
@@ -71,15 +68,15 @@ import Testing
         await service.refresh()
         await service.refresh()
         let caller = Task { try await service.operations() }
-        await self.until { service.fetchWaiterCount == 2 }
+        await until { service.fetchWaiterCount == 2 }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         await self.channel.nextRequest().answer(SampleAnswer.list("a"))
         #expect(await changes.next()?.addedIDs == ["a"])
         #expect(self.channel.requestCount == 1)
 
-        await self.until { await service.isLoadingOperations == false }
-        await self.until {
+        await until { await service.isLoadingOperations == false }
+        await until {
             await service.refresh()
             return self.channel.requestCount == 2  // and the next refresh fetches again
         }
@@ -218,7 +215,7 @@ import Testing
     @Test func cancellingAReaderEndsItsLoop() async {
         let service = self.makeService()
         let reader = Task { for await _ in service.changes() {} }
-        await self.until { service.subscriberCount == 1 }
+        await until { service.subscriberCount == 1 }
         reader.cancel()
         await reader.value
         #expect(service.subscriberCount == 0)
@@ -236,7 +233,7 @@ import Testing
             async let second: Void = { if let events { for await _ in events {} } }()
             _ = await (first, second)
         }
-        await self.until { service?.subscriberCount == 2 }
+        await until { service?.subscriberCount == 2 }
         service = nil
         await readers.value
         #expect(released == nil)
@@ -249,7 +246,7 @@ import Testing
         await service?.refresh()
         _ = await self.channel.nextRequest()
         service = nil
-        await self.until { released == nil }
+        await until { released == nil }
         await self.channel.waitForCancelled(1)
         #expect(self.channel.pendingCount == 0)
     }

@@ -3,6 +3,7 @@ import MobileTokenTesting
 import PowerAuth
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct PollingTests {
     private let clock = ManualClock()
@@ -13,10 +14,6 @@ import Testing
         configuration.clock = self.clock
         configuration.random = { 0.5 }  // no jitter
         return OperationsService(channel: channel ?? self.channel, configuration: configuration)
-    }
-
-    private func until(_ condition: () async -> Bool) async {
-        while !Task.isCancelled, await !condition() { await Task.yield() }
     }
 
     /// Answers the poll under way and waits until the service sleeps until the next one.
@@ -149,7 +146,7 @@ import Testing
         service.pausePolling()
         #expect(service.isPolling)
         #expect(service.isPollingPaused)
-        await self.until { self.clock.sleeperCount == 0 }
+        await until { self.clock.sleeperCount == 0 }
         self.clock.advance(by: .seconds(100))
         #expect(self.channel.requestCount == 1)
         service.resumePolling()
@@ -176,7 +173,7 @@ import Testing
         let first = Task { try await service.poll(every: .seconds(10)) }
         #expect(await self.answer() == .seconds(10))
         let second = Task { try await service.poll(every: .seconds(20)) }
-        await self.until { service.pollingCallerCount == 2 }
+        await until { service.pollingCallerCount == 2 }
         first.cancel()
         try await first.value
         #expect(service.isPolling)
@@ -197,7 +194,7 @@ import Testing
         await service.startPolling(every: .seconds(20))
         #expect(await self.answer() == .seconds(20))
         await service.stopPolling()
-        await self.until { self.clock.sleeperCount == 0 }
+        await until { self.clock.sleeperCount == 0 }
     }
 
     @Test func stoppingTakesThePollOffTheWire() async {
@@ -214,7 +211,7 @@ import Testing
         let first = Task { try await service.poll(every: .seconds(10)) }
         _ = await self.channel.nextRequest()
         let second = Task { try await service.poll(every: .seconds(20)) }
-        await self.until { service.pollingCallerCount == 2 }
+        await until { service.pollingCallerCount == 2 }
         first.cancel()
         try await first.value
         #expect(await self.clock.nextSleep() == .seconds(5))  // the minimum distance
@@ -227,7 +224,7 @@ import Testing
     @Test func itPausesWhileNobodyReads() async {
         let service = self.makeService()
         await service.startPolling(options: .pauseWhenUnobserved)
-        await self.until { service.isPollingPaused }
+        await until { service.isPollingPaused }
         #expect(self.channel.requestCount == 0)
 
         var reader: OperationListChanges.Iterator? = service.changes().makeAsyncIterator()
@@ -263,7 +260,7 @@ import Testing
 
         await service.startPolling()
         await self.channel.nextRequest().fail(MobileTokenError(.unknownActivation, "removed"))
-        await self.until { !service.isPolling }
+        await until { !service.isPolling }
         await service.startPolling()  // possible again
         #expect(await self.answer() == .seconds(7))
         await service.stopPolling()
@@ -275,14 +272,14 @@ import Testing
         await service?.startPolling()
         #expect(await self.answer() == .seconds(7))
         service = nil
-        await self.until { released == nil && self.clock.sleeperCount == 0 }
+        await until { released == nil && self.clock.sleeperCount == 0 }
 
         var polling: OperationsService? = self.makeService()
         weak let gone = polling
         await polling?.startPolling()
         _ = await self.channel.nextRequest()
         polling = nil  // while the request is on the wire
-        await self.until { gone == nil }
+        await until { gone == nil }
         await self.channel.waitForCancelled(1)
     }
 
@@ -296,7 +293,7 @@ import Testing
             try await polling.value
             #expect(!service.isPolling)
         }
-        await self.until { self.clock.sleeperCount == 0 }
+        await until { self.clock.sleeperCount == 0 }
         #expect(try await service.operations().map(\.id) == ["a"])
     }
 }

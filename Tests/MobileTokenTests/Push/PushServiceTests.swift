@@ -3,13 +3,10 @@ import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct PushServiceTests {
     private let channel = ScriptedChannel()
-
-    private func until(_ condition: () async -> Bool) async {
-        while !Task.isCancelled, await !condition() { await Task.yield() }
-    }
 
     @Test(arguments: [PushService.Platform.apns, .fcm, .hms])
     func aRegistrationIsSentAndRemembered(platform: PushService.Platform) async throws {
@@ -31,7 +28,7 @@ import Testing
         let push = PushService(channel: self.channel)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await push.register(token: "one", for: .fcm) } }
-            await self.until { push.waiterCount == 20 }
+            await until { push.waiterCount == 20 }
             let error = await #expect(throws: MobileTokenError.self) {
                 try await push.register(token: "two", for: .fcm)
             }
@@ -59,7 +56,7 @@ import Testing
     @Test func cancellingEveryCallerTakesTheRequestOffTheWire() async throws {
         let push = PushService(channel: self.channel)
         let callers = (0..<2).map { _ in Task { try await push.register(token: "t", for: .apns) } }
-        await self.until { push.waiterCount == 2 }
+        await until { push.waiterCount == 2 }
         _ = await self.channel.nextRequest()
         for caller in callers {
             caller.cancel()

@@ -4,6 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -134,7 +135,7 @@ import Testing
         let hold = Shared(true)
         fixture.server.setFate { request in
             if request.url.hasSuffix("/activation/create") {
-                arrived.set(true)
+                arrived.value = true
                 await until { !hold.value }
             }
             return .delivered
@@ -143,8 +144,8 @@ import Testing
         await until { arrived.value }
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
-        hold.set(false)
-        while !Task.isCancelled, try await fixture.client.activationIDs().isEmpty { await Task.yield() }
+        hold.value = false
+        try await until { try await !fixture.client.activationIDs().isEmpty }
         let activation = try #require(try await fixture.client.activations().first)
         try await activation.approve("a", with: .possession(password: Fixture.password))
     }

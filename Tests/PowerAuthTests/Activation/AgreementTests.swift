@@ -4,6 +4,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 

@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -93,7 +94,7 @@ import Testing
             let end = Shared(false)
             let watcher = Task {
                 _ = await task.result
-                end.set(true)
+                end.value = true
             }
             await until { checkpoints.isStopped || end.value }
             guard checkpoints.isStopped else { break }  // the call has no more places than this
@@ -121,7 +122,7 @@ import Testing
         let arrived = Shared(false)
         let hold = Shared(true)
         fixture.server.setFate { _ in
-            arrived.set(true)
+            arrived.value = true
             await until { !hold.value }
             return .delivered
         }
@@ -132,7 +133,7 @@ import Testing
         #expect(activation.isSigning)
         #expect(fixture.server.state.value.accepted.isEmpty)
 
-        hold.set(false)
+        hold.value = false
         await until { !activation.isSigning }
         #expect(fixture.server.state.value.accepted == ["x"])
         try await activation.approve("y")
@@ -147,7 +148,7 @@ import Testing
         let hold = Shared(true)
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/token/create") else { return .delivered }
-            arrived.set(true)
+            arrived.value = true
             await until { !hold.value }
             return .delivered
         }
@@ -155,7 +156,7 @@ import Testing
         await until { arrived.value }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        hold.set(false)
+        hold.value = false
         await until { !activation.isSigning }
         #expect(try await activation.tokenNames() == ["possession_universal"])
         try await activation.poll()
@@ -177,7 +178,7 @@ import Testing
         await until { activation.waitingSignatureCount == 1 }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
-        hold.set(false)
+        hold.value = false
         try await first.value
         #expect(fixture.server.state.value.accepted == ["first"])
         #expect(try await store.record(of: activation.activationID)?.history.moves == 1)

@@ -2,6 +2,7 @@ import HTTPTransport
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -86,7 +87,7 @@ import Testing
             guard request.url.hasSuffix("/user/info") else { return .delivered }
             if let first = first.value { return .answered(first) }
             server.setFate { _ in .delivered }
-            first.set(try await server.send(request))
+            first.value = try await server.send(request)
             return .answered(HTTPResponse(status: 500))
         }
         _ = try? await activation.userInfo()

@@ -2,6 +2,7 @@ import HTTPTransport
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -52,7 +53,7 @@ import Testing
         let length = Shared(1)
         server.setRewrite { request, response in
             guard request.url.hasSuffix(path), response.status == 200 else { return response }
-            length.set(response.body.count)
+            length.value = response.body.count
             var response = response
             response.body = Self.flipped(response.body, position.value % response.body.count)
             return response

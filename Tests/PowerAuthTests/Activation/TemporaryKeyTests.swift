@@ -5,6 +5,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 

@@ -4,6 +4,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -32,7 +33,7 @@ import Testing
         await until { activation.isSigning }
         try await activation.poll()
         #expect(activation.isSigning)
-        hold.set(false)
+        hold.value = false
         try await signed.value
     }
 
@@ -109,14 +110,10 @@ import Testing
         let wasCancelled = Shared(false)
         let arrived = Shared(false)
         fixture.server.setFate { _ in
-            arrived.set(true)
-            do {
-                try await Task.sleep(for: .seconds(3600))
-            } catch {
-                wasCancelled.set(true)
-                throw error
-            }
-            return .delivered
+            arrived.value = true
+            await waitForCancellation()
+            wasCancelled.value = true
+            throw CancellationError()
         }
         let task = Task { try await activation.poll() }
         await until { arrived.value }
@@ -171,7 +168,7 @@ import Testing
         let activation = try await fixture.activate()
         try await activation.poll()
         for jump in [-10_800.0, 10_800, -100_000] {
-            shift.set(jump)
+            shift.value = jump
             elapsed.update { $0 += 10 }
             clock.advance(by: .seconds(10))
             try await activation.poll()

@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 @testable import PowerAuth
 
@@ -69,7 +70,7 @@ private final class Door: Sendable {
                 do {
                     try await self.door.pass()
                 } catch {
-                    wasCancelled.set(true)
+                    wasCancelled.value = true
                     throw error
                 }
                 return 1
@@ -96,7 +97,7 @@ private final class Door: Sendable {
         let caller = Task {
             try await Errand.run { _ in
                 try await door.pass()
-                finished.set(true)
+                finished.value = true
             }
         }
         await until { door.visitors.value == 1 }
@@ -117,7 +118,7 @@ private final class Door: Sendable {
                 do {
                     try audience.checkIsWaiting()
                 } catch {
-                    refused.set(true)
+                    refused.value = true
                 }
             }
         }

@@ -2,6 +2,7 @@ import HTTPTransport
 @testable import PowerAuth
 import PowerAuthProtocol
 import Testing
+import TestSupport
 
 /// Client and server counters apart, and how they meet again.
 @Suite(.timeLimit(.minutes(5))) struct CounterTests {
@@ -54,7 +55,7 @@ import Testing
         for _ in 0..<50 {
             await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
         }
-        lost.set(false)
+        lost.value = false
         try await activation.approve("y")
         #expect(fixture.server.state.value.accepted == ["y"])
         // Every tenth loss or so cost one signature that let the server catch up, and none was wasted otherwise.
@@ -136,7 +137,7 @@ import Testing
                 group.addTask { try await activation.approve("\(number)") }
                 await until { activation.isSigning && activation.waitingSignatureCount == number }
             }
-            hold.set(false)
+            hold.value = false
             try await group.waitForAll()
         }
         #expect(fixture.server.state.value.accepted == (0..<20).map(String.init))
@@ -158,7 +159,7 @@ import Testing
         let fixture = try Fixture { $0.observer = observer }
         let activation = try await fixture.activate()
         self.moveServer(fixture, activation, by: 3)
-        observer.seen.set([])
+        observer.seen.value = []
         try await activation.approve("a")
         #expect(
             observer.seen.value == [

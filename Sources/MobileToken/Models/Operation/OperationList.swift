@@ -27,16 +27,27 @@ public struct OperationList: Sendable, Hashable {
         try self.init(SuccessAnswer(parsing: answer))
     }
 
-    /// - Parameter known: The operations that were known to the parser of the answer.
-    init(_ answer: SuccessAnswer, known: [UserOperation] = []) throws(MobileTokenError) {
+    /// - Parameters:
+    ///   - known: The operations that were known to the parser of the answer.
+    ///   - isDistinct: Whether operations whose identifier came before are left out and reported.
+    init(
+        _ answer: SuccessAnswer,
+        known: [UserOperation] = [],
+        isDistinct: Bool = false
+    ) throws(MobileTokenError) {
         guard let list = answer.responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of operations")
         }
+        var seen: Set<UserOperation.Identity> = []
         var log = IssueLog()
         self.currentTimestamp = answer.root.optional("currentTimestamp", .date, &log)
         self.operations = log.inside("responseObject") { log in
             log.elements(of: list) { (view, log) throws(DecodingIssue) in
-                if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
+                let operation = if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
+                guard !isDistinct || seen.insert(operation.identity).inserted else {
+                    throw log.issue(.repeated, member: "id", at: view)
+                }
+                return operation
             }
         }
         self.issues = log.issues

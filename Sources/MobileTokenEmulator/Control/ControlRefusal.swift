@@ -1,0 +1,30 @@
+/// Why the control plane does not do what it was asked for.
+struct ControlRefusal: Error {
+    var status: Int
+    var code: String
+    var message: String
+    var headers: [(name: String, value: String)] = []
+
+    init(_ status: Int, _ code: String, _ message: String) {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    var response: ServerResponse {
+        var response = ServerResponse.error(self.status, code: self.code, message: self.message)
+        response.headers += self.headers
+        return response
+    }
+}
+
+extension EmulatorError {
+    var response: ServerResponse {
+        switch self.code {
+        case .notFound: .error(404, code: "ERROR_NOT_FOUND", message: self.message)
+        case .conflict: .error(409, code: "INVALID_STATE", message: self.message)
+        case .invalidDocument: .error(400, code: "INVALID_REQUEST", message: self.message)
+        default: .error(500, code: "ERROR_GENERIC", message: self.message)
+        }
+    }
+}
