@@ -7,7 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct OperationListTests {
     @Test func readsAListWithTheServersTime() throws {
-        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, ServerJSON.operation]))
+        let operations = [ServerJSON.operation, ServerJSON.operation.with("id", "2")]
+        let list = try OperationList(parsing: ServerJSON.list(operations))
         #expect(list.operations.count == 2)
         #expect(list.currentTimestamp?.timeIntervalSince1970 == 1_676_032_242)
         #expect(list.issues.isEmpty)
@@ -32,7 +33,7 @@ import Testing
 
     @Test func issuesInsideOperationsNameTheirPlaceInTheAnswer() throws {
         let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
-        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken]))
+        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken.with("id", "2")]))
         #expect(list.operations.count == 2)
         #expect(list.issues.map(\.path) == ["responseObject[1].formData.attributes[0].note"])
         #expect(list.operations[1].issues == list.issues)
@@ -65,9 +66,8 @@ import Testing
     }
 
     @Test func readsTenThousandOperations() throws {
-        let operation = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self)
-        let operations = [String](repeating: operation, count: 10_000).joined(separator: ",")
-        let list = try OperationList(parsing: [UInt8](#"{"status":"OK","responseObject":[\#(operations)]}"#))
+        let operations = (0..<10_000).map { ServerJSON.operation.with("id", .string("\($0)")) }
+        let list = try OperationList(parsing: ServerJSON.list(operations))
         #expect(list.operations.count == 10_000)
         #expect(list.operations.last?.name == "authorize_payment")
         #expect(list.issues.isEmpty)

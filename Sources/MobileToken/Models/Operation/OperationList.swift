@@ -27,14 +27,10 @@ public struct OperationList: Sendable, Hashable {
         try self.init(SuccessAnswer(parsing: answer))
     }
 
-    /// - Parameters:
-    ///   - known: The operations that were known to the parser of the answer.
-    ///   - isDistinct: Whether operations whose identifier came before are left out and reported.
-    init(
-        _ answer: SuccessAnswer,
-        known: [UserOperation] = [],
-        isDistinct: Bool = false
-    ) throws(MobileTokenError) {
+    /// Operations whose identifier came before are left out and reported.
+    ///
+    /// - Parameter known: The operations that were known to the parser of the answer.
+    init(_ answer: SuccessAnswer, known: [UserOperation] = []) throws(MobileTokenError) {
         guard let list = answer.responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of operations")
         }
@@ -44,7 +40,7 @@ public struct OperationList: Sendable, Hashable {
         self.operations = log.inside("responseObject") { log in
             log.elements(of: list) { (view, log) throws(DecodingIssue) in
                 let operation = if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
-                guard !isDistinct || seen.insert(operation.identity).inserted else {
+                guard seen.insert(operation.identity).inserted else {
                     throw log.issue(.repeated, member: "id", at: view)
                 }
                 return operation
