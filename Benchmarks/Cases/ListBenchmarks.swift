@@ -82,7 +82,7 @@ private func watching(_ name: String, count: Int, atMost limit: Double) -> Bench
         let operations = try OperationFixture.operations(count: count).shuffled()
         return Scenario(
             Subject {
-                var queue = ExpirationQueue()
+                var queue = ExpirationQueue<UserOperation>()
                 queue.add(operations)
                 queue.add(operations)
                 return queue.count

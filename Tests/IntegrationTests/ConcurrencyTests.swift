@@ -25,7 +25,7 @@ import Testing
             isHolding.value = true
             try await withThrowingTaskGroup { group in
                 for _ in 0..<100 { group.addTask { try await service.operations() } }
-                await until { service.fetchWaiterCount == 100 }
+                await until { await service.fetchWaiterCount == 100 }
                 door.open()
                 for try await list in group { #expect(list.map(\.id) == [operation.id]) }
             }

@@ -47,61 +47,71 @@ package final class Alarms: Sendable {
     private static let continuous = Alarms(ContinuousClock())
 
     deinit {
-        self.state.withLock { $0.sleeper?.task.cancel() }
+        self.state.withLock { $0.takeSleeper() }?.cancel()
     }
 
-    /// Deadlines kept, those of some cancelled alarms included.
+    /// Deadlines kept, those of some canceled alarms included.
     package var deadlineCount: Int { self.state.withLock { $0.deadlines.count } }
 
     /// Raises a signal at a deadline; at once when that is over.
     package func set(_ signal: Signal, at deadline: Duration) -> ID {
-        self.state.withLock { state in
+        let (id, obsolete) = self.state.withLock { state in
             let id = ID(number: state.takeNumber())
             state.signals[id] = signal
             state.deadlines.insert(Deadline(time: deadline, id: id))
-            self.sleepToEarliest(&state)
-            return id
+            return (id, self.sleepToEarliest(&state))
         }
+        obsolete?.cancel()
+        return id
     }
 
     /// Forgets an alarm, if it has not gone off.
     package func cancel(_ id: ID) {
-        self.state.withLock { state in
-            guard state.signals.removeValue(forKey: id) != nil else { return }
+        let obsolete = self.state.withLock { state -> Task<Void, Never>? in
+            guard state.signals.removeValue(forKey: id) != nil else { return nil }
             state.dropCancelled()
-            self.sleepToEarliest(&state)
+            return self.sleepToEarliest(&state)
         }
+        obsolete?.cancel()
     }
 
     /// Keeps one task asleep until the earliest deadline, and none when there is no deadline.
-    private func sleepToEarliest(_ state: inout State) {
+    ///
+    /// - Returns: A sleeper that is of no use any more, to be canceled outside the lock: canceling runs the clock's code.
+    private func sleepToEarliest(_ state: inout State) -> Task<Void, Never>? {
         let earliest = state.deadlines.min?.time
         // One that wakes too early finds nothing due and sleeps again; only one that wakes too late is replaced.
-        if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return }
-        state.sleeper?.task.cancel()
-        state.sleeper = nil
-        guard let earliest else { return }
+        if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return nil }
+        let obsolete = state.takeSleeper()
+        guard let earliest else { return obsolete }
         let number = state.takeNumber()
-        let task = Task { [weak self, clock] in
+        // Detached: it serves everybody's alarms, so the priority and the task-local values of the one who happens to set
+        // the earliest must not stick to it. It does next to nothing, in time.
+        let task = Task.detached(priority: .high) { [weak self, clock] in
             do { try await clock.sleep(until: earliest) } catch { return }
             self?.wake(number)
         }
         state.sleeper = Sleeper(number: number, deadline: earliest, task: task)
+        return obsolete
     }
 
     private func wake(_ sleeper: UInt64) {
         let now = self.clock.now
-        let due = self.state.withLock { state in
+        let (due, obsolete) = self.state.withLock { state in
             if state.sleeper?.number == sleeper { state.sleeper = nil }
             let due = state.takeDue(at: now)
-            self.sleepToEarliest(&state)
-            return due
+            return (due, self.sleepToEarliest(&state))
         }
+        obsolete?.cancel()
         for signal in due { signal.raise() }
     }
 }
 
 extension Alarms.State {
+    mutating func takeSleeper() -> Task<Void, Never>? {
+        self.sleeper.take()?.task
+    }
+
     mutating func takeNumber() -> UInt64 {
         self.nextNumber += 1
         return self.nextNumber

@@ -1,3 +1,4 @@
+package import PowerAuth
 import Synchronization
 
 /// What a subscriber has not read yet. It never grows with the number of inputs: a slow subscriber gets them merged.
@@ -13,18 +14,19 @@ package protocol SubscriptionBuffer: Sendable {
 ///
 /// Subscribing and sending exclude each other, so nothing falls between what a subscription starts with and what
 /// follows. Subscriptions end when the broadcast is finished or its owner lets it go, and are forgotten when their
-/// reader lets them go.
+/// reader lets them go. Readers are woken outside the lock: an executor may run them on the spot.
 package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     private struct State {
-        /// What somebody who subscribes now finds.
+        /// What a new subscriber starts with.
         var start: Buffer
         var mailboxes: [UInt64: Mailbox<Buffer>] = [:]
         var nextID: UInt64 = 0
         var isFinished = false
+        var endReason: MobileTokenError?
     }
 
     private let state: Mutex<State>
-    /// Told when the first subscriber comes and when the last one goes.
+    /// Called when the first subscriber comes and when the last one goes.
     private let observed: @Sendable (Bool) -> Void
 
     package init(startingWith start: Buffer, observed: @escaping @Sendable (Bool) -> Void = { _ in }) {
@@ -36,14 +38,17 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
 
     package var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
 
+    /// Why subscriptions ended last, if there was a reason.
+    package var endReason: MobileTokenError? { self.state.withLock { $0.endReason } }
+
     package func subscribe() -> Subscription<Buffer> {
-        let (id, mailbox, count) = self.state.withLock { state in
+        let (id, mailbox, isFirst) = self.state.withLock { state in
             let mailbox = Mailbox(state.start, isFinished: state.isFinished)
             state.nextID += 1
             if !state.isFinished { state.mailboxes[state.nextID] = mailbox }
-            return (state.nextID, mailbox, state.mailboxes.count)
+            return (state.nextID, mailbox, !state.isFinished && state.mailboxes.count == 1)
         }
-        if count == 1 { self.observed(true) }
+        if isFirst { self.observed(true) }
         return Subscription(mailbox) { [weak self] in self?.unsubscribe(id) }
     }
 
@@ -54,26 +59,44 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
 
     /// Sends to every subscriber, and sets what later ones start with.
     package func send(_ input: Buffer.Input, startingWith start: Buffer) {
-        // Under the lock, or two sends could reach one mailbox in the wrong order.
+        let mailboxes = self.state.withLock { state in
+            state.start = start
+            // Under the lock, or two sends could reach one mailbox in the wrong order.
+            for mailbox in state.mailboxes.values { mailbox.change { $0.append(input) } }
+            return Array(state.mailboxes.values)
+        }
+        for mailbox in mailboxes { mailbox.wake() }
+    }
+
+    /// Sets what later subscribers start with, and changes what the others have not read yet, which is news to none of
+    /// them.
+    package func revise(startingWith start: Buffer, _ change: (inout Buffer) -> Void) {
         self.state.withLock { state in
             state.start = start
-            for mailbox in state.mailboxes.values { mailbox.append(input) }
+            for mailbox in state.mailboxes.values { mailbox.change(change) }
         }
     }
 
-    /// Sets what later subscribers start with.
-    package func start(with start: Buffer) {
-        self.state.withLock { $0.start = start }
-    }
-
-    /// Ends every subscription after what it has not read yet, and later ones at once.
-    package func finish() {
+    /// Ends every subscription after what it has not read yet, and later ones after what they start with.
+    package func finish(_ reason: MobileTokenError? = nil) {
         let mailboxes = self.state.withLock { state in
             state.isFinished = true
+            state.endReason = reason ?? state.endReason
             defer { state.mailboxes = [:] }
             return Array(state.mailboxes.values)
         }
         for mailbox in mailboxes { mailbox.finish() }
+        if !mailboxes.isEmpty { self.observed(false) }
+    }
+
+    /// Lets new subscriptions follow again. Those that ended stay ended, and the reason stays known.
+    package func reopen() {
+        self.state.withLock { $0.isFinished = false }
+    }
+
+    /// Forgets why subscriptions ended before.
+    package func forgetEndReason() {
+        self.state.withLock { $0.endReason = nil }
     }
 }
 
@@ -89,7 +112,7 @@ package final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
 
     deinit { self.unsubscribe() }
 
-    /// The next element; `nil` at the end, or when the calling task is cancelled.
+    /// The next element; `nil` at the end, or when the calling task is canceled.
     package func next() async -> Buffer.Element? {
         await self.mailbox.next()
     }
@@ -108,8 +131,12 @@ private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {
         self.state = Mutex(State(buffer: buffer, isFinished: isFinished))
     }
 
-    func append(_ input: Buffer.Input) {
-        self.state.withLock { $0.buffer.append(input) }
+    /// Wakes nobody: that is left for when no lock is held.
+    func change(_ body: (inout Buffer) -> Void) {
+        self.state.withLock { body(&$0.buffer) }
+    }
+
+    func wake() {
         self.signal.raise()
     }
 

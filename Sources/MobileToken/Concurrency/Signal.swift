@@ -23,6 +23,11 @@ package final class Signal: Sendable {
         waiter?.resume(returning: true)
     }
 
+    /// Forgets a raise that nobody waited for.
+    package func lower() {
+        self.state.withLock { $0.isRaised = false }
+    }
+
     /// Waits for the signal and takes it.
     ///
     /// - Returns: `false` when the calling task was cancelled, and then the signal was not taken.

@@ -62,7 +62,7 @@ public struct OperationListChange: Sendable, Hashable {
     public let operations: [UserOperation]
     /// New operations, in the order of the list.
     public let added: [UserOperation]
-    /// Operations of which something changed.
+    /// Operations of which something changed. They are in no particular order.
     public let updated: [Update]
     /// Operations that left.
     public let removed: [Removal]
@@ -117,12 +117,29 @@ public struct OperationListChange: Sendable, Hashable {
         }
         let merged = Self(
             operations: next.operations,
-            added: added.values,
+            added: Self.inOrder(of: next.operations, added.values),
             updated: updated.values,
             removed: removed.values,
             source: next.source
         )
         return merged.isEmpty ? nil : merged
+    }
+
+    /// The same change after the list came in another order, which alone is no change.
+    package func reordered(as operations: [UserOperation]) -> Self {
+        Self(
+            operations: operations,
+            added: Self.inOrder(of: operations, self.added),
+            updated: self.updated,
+            removed: self.removed,
+            source: self.source
+        )
+    }
+
+    private static func inOrder(of list: [UserOperation], _ operations: [UserOperation]) -> [UserOperation] {
+        guard operations.count > 1 else { return operations }
+        let ids = Set(operations.map(\.identity))
+        return list.filter { ids.contains($0.identity) }
     }
 }
 

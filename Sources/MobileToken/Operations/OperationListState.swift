@@ -1,13 +1,29 @@
 package import Foundation
+internal import PowerAuth
 
-/// The list of pending operations and the rules by which it changes.
+/// The list of pending operations, whether it is being fetched, and the rules by which it changes.
 ///
-/// Two sources tell what is true: lists fetched from the server, and the answers to decisions made here. A fetched list
+/// Two sources tell what is true: lists fetched from the server, and the responses to decisions made here. A fetched list
 /// shows some moment between the start and the end of its fetch. What was learned here before the fetch began is
 /// therefore older than the list and gives way to it; what was learned while the fetch was under way may be newer, and
-/// stays. So a list that was on its way while an operation was authorized does not bring the operation back.
+/// stays. So a list that was on its way while an operation was authorized does not bring the operation back. The response to
+/// a claim is judged alike: it shows some moment since the claim was sent, so it brings nothing back that left meanwhile.
+///
+/// There is one fetch at a time. A fetch that was superseded has no say any more, however late it begins or ends.
 package struct OperationListState: Sendable {
     package typealias Change = OperationListChange
+
+    /// A fetch under way.
+    private struct Fetch {
+        let number: Int
+        let began: Duration
+        /// Whether our list was the server's when the fetch began, so that nothing is to be done when it says the same again.
+        let isListTheServers: Bool
+        /// What was learned here since it began.
+        var lessons: [String: Lesson] = [:]
+        /// Whether something happened since it began that its list may be too early to show.
+        var isOutdated = false
+    }
 
     /// What a decision or a claim taught while a fetch was under way.
     private enum Lesson {
@@ -22,53 +38,138 @@ package struct OperationListState: Sendable {
         var isMissing = false
     }
 
+    /// Claims of one operation that the server has not answered yet.
+    private struct Unclaimed {
+        var count = 0
+        /// Whether the operation left the list, or was decided, since the oldest of these claims was sent.
+        var isGone = false
+    }
+
+    /// The merged list: the server's, and what was learned here since.
     package private(set) var operations: [UserOperation] = []
+    /// What the server last said, whatever was learned since.
+    private(set) var server: ServerList?
+    /// When the request was sent that ``server`` is the response to.
+    private var asked: Duration?
+    /// Why the last fetch brought no list; `nil` when it did. A canceled fetch does not count.
+    private var failure: MobileTokenError?
+    /// Until when the server asked to be left alone.
+    private var notBefore: Duration?
+    private var fetch: Fetch?
     private var newestFetch = 0
-    package private(set) var isFetching = false
     /// Whether this is exactly the list that was fetched last.
-    package private(set) var isAsFetched = false
-    private var lessons: [String: Lesson] = [:]
+    private var isTheServers = false
     private var undecided: [String: Undecided] = [:]
+    private var unclaimed: [String: Unclaimed] = [:]
 
     package init() {}
+
+    // MARK: What is known
+
+    /// Whether a list is being fetched.
+    package var isFetching: Bool { self.fetch != nil }
+
+    /// The merged list with what the server said about it.
+    package func list(at now: Duration) -> OperationList {
+        OperationList(
+            operations: self.operations,
+            currentTimestamp: self.server?.list.currentTimestamp,
+            issues: self.server?.list.issues ?? [],
+            age: self.asked.map { now - $0 }
+        )
+    }
+
+    /// What came of the last fetch that ended, the list as it is now included.
+    package func lastResult(at now: Duration) -> Result<OperationList, MobileTokenError>? {
+        if let failure { return .failure(failure) }
+        return self.asked == nil ? nil : .success(self.list(at: now))
+    }
+
+    /// Whether the server asked to be left alone, which a person's own request need not heed.
+    package func isAskedToWait(at now: Duration) -> Bool { self.notBefore.map { now < $0 } ?? false }
+
+    /// Whether another fetch has to follow the one under way.
+    package var isNewerListWanted: Bool { self.fetch?.isOutdated ?? false }
 
     // MARK: Fetches
 
     /// A fetch begins; an earlier one still under way is superseded.
     ///
-    /// - Returns: The number to give back to ``fetched(_:by:at:)`` or ``fetchEnded(_:)``.
-    package mutating func fetchBegan() -> Int {
+    /// - Returns: The number to give back when it ends.
+    package mutating func fetchBegan(at now: Duration = .zero) -> Int {
         self.newestFetch += 1
-        self.isFetching = true
-        self.lessons = [:]
+        self.fetch = Fetch(number: self.newestFetch, began: now, isListTheServers: self.isTheServers)
         return self.newestFetch
     }
 
-    /// Whether this is the fetch whose answer counts.
-    package func isCurrent(_ fetch: Int) -> Bool { self.isFetching && fetch == self.newestFetch }
+    /// Whether this is the fetch whose response counts.
+    package func isCurrent(_ fetch: Int) -> Bool { fetch == self.fetch?.number }
 
-    /// A fetch ended without a list, or with the one that is known.
-    package mutating func fetchEnded(_ fetch: Int) {
-        guard self.isCurrent(fetch) else { return }
-        self.isFetching = false
-        self.lessons = [:]
+    /// Whether the list is the server's already when the response to the fetch under way says the same as the last.
+    package var isDoneWhenRepeated: Bool { self.fetch?.isListTheServers ?? false }
+
+    /// Something happened that the fetch under way may be too early to show, so that another has to follow it.
+    ///
+    /// - Returns: Whether there is none, so that one is to begin at once.
+    package mutating func needsNewerList() -> Bool {
+        guard self.fetch != nil else { return true }
+        self.fetch?.isOutdated = true
+        return false
+    }
+
+    /// A fetch ended without a list.
+    ///
+    /// - Parameter failure: `nil` when it was canceled.
+    /// - Returns: Whether another fetch is to begin.
+    package mutating func fetchEnded(_ fetch: Int, _ failure: MobileTokenError?, at now: Duration) -> Bool {
+        guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
+        if let failure {
+            self.failure = failure
+            self.notBefore = failure.retryAfter.map { now + PollSchedule.believed($0) }
+        }
+        return ended.isOutdated
+    }
+
+    /// The server said the same as before.
+    ///
+    /// - Returns: Whether another fetch is to begin.
+    mutating func fetchedAgain(_ known: ServerList, by fetch: Int) -> Bool {
+        guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
+        self.heard(known, ended)
+        return ended.isOutdated
     }
 
     /// The server's list arrived.
+    ///
+    /// - Returns: What changed, and whether another fetch is to begin.
+    mutating func fetched(_ new: ServerList, by fetch: Int, at serverDate: Date) -> (Change?, isOutdated: Bool) {
+        guard self.isCurrent(fetch), let ended = self.fetch else { return (nil, false) }
+        self.heard(new, ended)
+        return (self.fetched(new.list.operations, by: fetch, at: serverDate), ended.isOutdated)
+    }
+
+    private mutating func heard(_ list: ServerList, _ fetch: Fetch) {
+        self.server = list
+        self.asked = fetch.began
+        self.failure = nil
+        self.notBefore = nil
+    }
+
+    /// The operations that the server lists arrived.
     ///
     /// - Parameters:
     ///   - list: Operations with distinct identifiers.
     ///   - serverDate: Tells the expired from those that disappeared otherwise.
     package mutating func fetched(_ list: [UserOperation], by fetch: Int, at serverDate: Date) -> Change? {
-        guard self.isCurrent(fetch) else { return nil }
-        self.isFetching = false
-        self.isAsFetched = self.lessons.isEmpty && self.undecided.isEmpty
+        guard self.isCurrent(fetch), let ended = self.fetch.take() else { return nil }
+        self.isTheServers = ended.lessons.isEmpty && self.undecided.isEmpty
         var list = list
-        if !self.lessons.isEmpty { self.applyLessons(to: &list) }
+        if !ended.lessons.isEmpty { self.apply(ended.lessons, to: &list) }
         if !self.undecided.isEmpty { self.keepUndecided(in: &list) }
 
         let difference = OperationListDifference(from: self.operations, to: list)
         self.operations = list
+        for operation in difference.removed { self.isGone(operation.id) }
         let change = Change(
             operations: list,
             added: difference.added,
@@ -79,15 +180,14 @@ package struct OperationListState: Sendable {
         return change.isEmpty ? nil : change
     }
 
-    private mutating func applyLessons(to list: inout [UserOperation]) {
+    private func apply(_ lessons: [String: Lesson], to list: inout [UserOperation]) {
         list.removeAll { operation in
-            if case .isGone = self.lessons[operation.id] { true } else { false }
+            if case .isGone = lessons[operation.id] { true } else { false }
         }
         let listed = Set(list.map(\.id))
         for operation in self.operations where !listed.contains(operation.id) {
-            if case .isPresent = self.lessons[operation.id] { list.append(operation) }
+            if case .isPresent = lessons[operation.id] { list.append(operation) }
         }
-        self.lessons = [:]
     }
 
     private mutating func keepUndecided(in list: inout [UserOperation]) {
@@ -112,14 +212,16 @@ package struct OperationListState: Sendable {
     /// The server took the decision.
     package mutating func decided(_ id: String, _ reason: Change.RemovalReason, source: Change.Source) -> Change? {
         _ = self.endDecision(id)
-        self.isAsFetched = false
-        if self.isFetching { self.lessons[id] = .isGone }
+        self.isTheServers = false
+        self.fetch?.lessons[id] = .isGone
+        self.isGone(id)
         return self.remove(id, source: source) { Change.Removal(operation: $0, reason: reason) }
     }
 
-    /// The decision came to nothing, or nobody knows what came of it.
+    /// The decision came to nothing, or its outcome is unknown.
     package mutating func decisionFailed(_ id: String, at serverDate: Date) -> Change? {
         guard self.endDecision(id) else { return nil }
+        self.isGone(id)
         return self.remove(id, source: .fetch) { Self.removal(of: $0, at: serverDate) }
     }
 
@@ -131,10 +233,26 @@ package struct OperationListState: Sendable {
         return undecided.count == 0 && undecided.isMissing
     }
 
-    /// The server handed the operation to this activation.
-    package mutating func claimed(_ operation: UserOperation) -> Change? {
-        self.isAsFetched = false
-        if self.isFetching { self.lessons[operation.id] = .isPresent }
+    // MARK: Claims
+
+    /// A claim is sent.
+    package mutating func claimBegan(_ id: String) {
+        self.unclaimed[id, default: Unclaimed()].count += 1
+    }
+
+    /// The claim came to nothing, or its outcome is unknown.
+    package mutating func claimFailed(_ id: String) {
+        _ = self.endClaim(id)
+    }
+
+    /// The server handed an operation to this activation.
+    ///
+    /// - Parameter id: The identifier that was claimed; that of the operation by default.
+    package mutating func claimed(_ operation: UserOperation, as id: String? = nil) -> Change? {
+        // The response may be older than the operation's end.
+        guard !self.endClaim(id ?? operation.id) else { return nil }
+        self.isTheServers = false
+        self.fetch?.lessons[operation.id] = .isPresent
         guard let index = self.operations.firstIndex(where: { $0.id == operation.id }) else {
             self.operations.append(operation)
             return Change(operations: self.operations, added: [operation], source: .claim)
@@ -143,6 +261,18 @@ package struct OperationListState: Sendable {
         guard old != operation else { return nil }
         self.operations[index] = operation
         return Change(operations: self.operations, updated: [.init(old: old, new: operation)], source: .claim)
+    }
+
+    /// - Returns: Whether the operation left since the claim was sent.
+    private mutating func endClaim(_ id: String) -> Bool {
+        guard var unclaimed = self.unclaimed[id] else { return false }
+        unclaimed.count -= 1
+        self.unclaimed[id] = unclaimed.count > 0 ? unclaimed : nil
+        return unclaimed.isGone
+    }
+
+    private mutating func isGone(_ id: String) {
+        self.unclaimed[id]?.isGone = true
     }
 
     private mutating func remove(

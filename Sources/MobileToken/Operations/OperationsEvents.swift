@@ -14,7 +14,7 @@ public enum OperationsEvent: Sendable {
 ///
 /// Changes of the list come as in ``OperationListChanges``: first the whole list as added, unless it is empty. Events come
 /// in the order they happened; when a slow reader leaves more than ``capacity`` unread, they shrink to one merged
-/// change, the last failure and whether a list is being fetched.
+/// change, the last failure and whether a list is being fetched. The sequence ends as ``OperationListChanges`` does.
 public struct OperationsEvents: AsyncSequence, Sendable {
     /// What one step of the iteration gives.
     public typealias Element = OperationsEvent
@@ -23,6 +23,9 @@ public struct OperationsEvents: AsyncSequence, Sendable {
     public static let capacity = 16
 
     let broadcast: Broadcast<EventBuffer>
+
+    /// Why the service's streams ended last, as ``OperationsService/endReason``.
+    public var endReason: MobileTokenError? { self.broadcast.endReason }
 
     /// Begins a subscription of its own.
     public func makeAsyncIterator() -> Iterator {
@@ -52,6 +55,16 @@ package struct EventBuffer: SubscriptionBuffer {
     package mutating func append(_ event: OperationsEvent) {
         self.pending.append(event)
         if self.pending.count > OperationsEvents.capacity { self.merge() }
+    }
+
+    /// The list came in another order.
+    package mutating func reorder(as operations: [UserOperation]) {
+        // Earlier changes show the list as it was then.
+        for index in self.pending.indices.reversed() {
+            guard case .changed(let change) = self.pending[index] else { continue }
+            self.pending[index] = .changed(change.reordered(as: operations))
+            return
+        }
     }
 
     package mutating func removeFirst() -> OperationsEvent? {

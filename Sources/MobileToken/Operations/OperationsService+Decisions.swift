@@ -52,17 +52,30 @@ extension OperationsService {
 
     /// Takes an operation that was meant for nobody in particular, and puts it on the list.
     ///
+    /// It is not put back when it left the list, or was decided here, before the response came.
+    ///
     /// - Throws: `MobileTokenError`, such as `claimExpired` or `operationAlreadyFinished`.
     @discardableResult
     public func claim(id: String) async throws -> UserOperation {
-        let answer = try await self.post(
-            .claim,
-            "/api/auth/token/app/operation/detail/claim",
-            body: RequestBody.id(id),
-            authentication: .universalToken
-        )
-        let operation = try UserOperation(answer: answer)
-        if operation.status == .pending { self.publish(self.list.claimed(operation)) }
+        self.state.claimBegan(id)
+        let operation: UserOperation
+        do {
+            let answer = try await self.post(
+                .claim,
+                "/api/auth/token/app/operation/detail/claim",
+                body: RequestBody.id(id),
+                authentication: .universalToken
+            )
+            operation = try UserOperation(answer: answer)
+        } catch {
+            self.state.claimFailed(id)
+            throw error
+        }
+        if operation.status == .pending {
+            self.publish(self.state.claimed(operation, as: id))
+        } else {
+            self.state.claimFailed(id)
+        }
         return operation
     }
 
@@ -108,19 +121,19 @@ extension OperationsService {
         body: [UInt8],
         authentication: RequestAuthentication
     ) async throws {
-        self.list.decisionBegan(id)
+        self.state.decisionBegan(id)
         do {
             let answer = try await self.post(call, path, body: body, authentication: authentication)
             _ = try SuccessAnswer(parsing: answer)
         } catch {
-            self.publish(self.list.decisionFailed(id, at: self.currentServerDate))
+            self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
             // Too late, refused or unknown: the server's list knows.
             self.pollNow()
             throw error
         }
         switch call {
-        case .reject: self.publish(self.list.decided(id, .rejected, source: .rejection))
-        default: self.publish(self.list.decided(id, .authorized, source: .authorization))
+        case .reject: self.publish(self.state.decided(id, .rejected, source: .rejection))
+        default: self.publish(self.state.decided(id, .authorized, source: .authorization))
         }
     }
 

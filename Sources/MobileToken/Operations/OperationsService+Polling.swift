@@ -1,18 +1,20 @@
 import PowerAuth
 
 extension OperationsService {
-    /// Fetches the list at an interval until the calling task is cancelled, and then returns.
+    /// Fetches the list at an interval until the calling task is canceled, and then returns.
     ///
     /// A failed fetch goes to ``events()``, the list stays, and the next attempt waits: at least the interval, twice as long
-    /// after each further failure up to 30 s, and as long as the server asks for with `Retry-After`. An answer that takes
-    /// longer than the interval makes polls fall out; they never pile up. Intervals vary by a twentieth either way.
+    /// after each further failure up to 30 s, and as long as the server asks for with `Retry-After`, up to 15 minutes. Polls
+    /// that fall due while a request is in flight are skipped. Intervals vary by a twentieth either way.
     ///
     /// Polling twice at once makes no more requests: the first one's interval holds until all have ended.
     ///
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: Whether the first fetch waits for one interval.
-    /// - Throws: `MobileTokenError` when polling makes no sense any more, because the activation was removed here.
+    /// - Throws: `MobileTokenError` when no later poll can fare better: `unknownActivation` (removed here), `activationRemoved`
+    ///   (on the server), `deadlock` or `stateRolledBack`. Every caller that polls gets it, ``isPolling`` is `false` by then,
+    ///   and ``changes()`` and ``events()`` end with ``endReason`` set to it.
     public func poll(
         every interval: Duration = .seconds(7),
         delayStart: Bool = false,
@@ -21,14 +23,15 @@ extension OperationsService {
         try await self.poll(Poller.Plan(interval: interval, delayStart: delayStart, options: options))
     }
 
-    /// Polls as the configuration says, until the calling task is cancelled: the form that service runners ask for.
+    /// Polls as the configuration says, until the calling task is canceled: the form that service runners ask for.
     ///
     /// - Throws: as ``poll(every:delayStart:options:)``.
     public func run() async throws {
         try await self.poll(self.runPlan)
     }
 
-    /// Polls in a task of the service's own, until ``stopPolling()`` is called or the service is released.
+    /// Polls in a task of the service's own, until ``stopPolling()`` is called, the service is released, or polling ends for
+    /// one of the reasons that ``poll(every:delayStart:options:)`` throws, which ``endReason`` tells.
     ///
     /// Does nothing when that is under way already: the first interval is kept. Parameters are those of
     /// ``poll(every:delayStart:options:)``, which is better where a caller's task can lend itself.
@@ -37,20 +40,21 @@ extension OperationsService {
         delayStart: Bool = false,
         options: PollingOptions = []
     ) {
-        guard self.polling == nil else { return }
-        let plan = Poller.Plan(interval: interval, delayStart: delayStart, options: options)
-        self.warnIfRaised(plan)
-        self.polling = Task { [weak self, poller, pollOnce] in
-            // Cancelled, it was forgotten already, and another may have taken its place.
-            if await poller.run(plan, poll: pollOnce) != nil { await self?.pollingEnded() }
-        }
+        // The poller knows whether the last one still runs; its task may end later, and is nobody's concern then.
+        if let polling, self.poller.isActive(polling.runner) { return }
+        let runner = self.enter(Poller.Plan(interval: interval, delayStart: delayStart, options: options))
+        self.polling = (
+            runner,
+            Task { [poller, pollOnce] in _ = await poller.run(runner, poll: pollOnce) }
+        )
     }
 
     /// Ends what ``startPolling(every:delayStart:options:)`` began, and its request. ``poll(every:delayStart:options:)`` ends
     /// with its task instead.
     public func stopPolling() {
-        self.polling?.cancel()
-        self.polling = nil
+        guard let polling = self.polling.take() else { return }
+        self.poller.leave(polling.runner)
+        polling.task.cancel()
     }
 
     /// Whether the list is polled, in whatever way it was started and paused or not.
@@ -59,35 +63,52 @@ extension OperationsService {
     /// Whether polling is held back, by ``pausePolling()`` or for want of readers.
     public nonisolated var isPollingPaused: Bool { self.poller.isPaused }
 
-    /// Holds polling back. A request under way still ends well.
+    /// Holds polling back until ``resumePolling()``, also polling that is started later. A request in flight still ends well.
     public nonisolated func pausePolling() { self.poller.pause() }
 
     /// Goes on polling. A poll that fell due meanwhile happens at once.
     public nonisolated func resumePolling() { self.poller.resume() }
 
-    /// Asks for a poll as soon as the last one is 5 s old and the server's `Retry-After` is over.
+    /// Asks for a poll as soon as the last one is 5 s old and the server's `Retry-After` and the backoff after failures are
+    /// over.
     ///
-    /// Does nothing while nobody polls.
+    /// When a poll is under way, another one follows it, for its list may be too early to show what the caller knows of. Does
+    /// nothing while nobody polls; ``refresh()`` asks at once, whatever polling waits for.
     public nonisolated func pollNow() { self.poller.poke() }
 
-    /// Takes a push message as a hint: when it is about an operation, polls early, as ``pollNow()`` does.
+    /// Takes a push message as a hint to look at the list: when it is about an operation, or about this activation.
+    ///
+    /// Polls early, as ``pollNow()`` does, and where nobody polls fetches the list at once, as ``refresh()`` does. A message
+    /// that comes while a list is being fetched has another fetch follow.
     public nonisolated func handle(_ push: PushPayload) {
         switch push {
-        case .operationCreated, .operationFinished: self.pollNow()
-        case .inboxMessageReceived: break
+        case .operationCreated, .operationFinished: break
+        case .activationStatusChanged(let id) where id == self.channel.activationID: break
+        case .activationStatusChanged, .inboxMessageReceived: return
         }
+        guard !self.poller.poke() else { return }
+        // Only to get onto the actor; what it starts there is the service's.
+        Task { [weak self] in await self?.refreshAfterNews() }
     }
 
     /// How many callers poll or stand by.
     package nonisolated var pollingCallerCount: Int { self.poller.runnerCount }
 
+    // MARK: Running
+
     private func poll(_ plan: Poller.Plan) async throws {
-        self.warnIfRaised(plan)
-        if let error = await self.poller.run(plan, poll: self.pollOnce) { throw error }
+        if let error = await self.poller.run(self.enter(plan), poll: self.pollOnce) { throw error }
     }
 
-    private func pollingEnded() {
-        self.polling = nil
+    private func enter(_ plan: Poller.Plan) -> Poller.Runner {
+        self.streamsGoOn()
+        self.warnIfRaised(plan)
+        return self.poller.enter(plan)
+    }
+
+    /// No later poll can fare better. Ends polling and the streams together, so that nobody sees one without the other.
+    func pollingEnded(for reason: MobileTokenError) {
+        if self.poller.end(for: reason) { self.endStreams(for: reason) }
     }
 
     private func warnIfRaised(_ plan: Poller.Plan) {
@@ -101,13 +122,14 @@ extension OperationsService {
 
     /// One poll. It does not keep the service alive.
     private nonisolated var pollOnce: @Sendable (_ lag: Duration) async -> Poller.Outcome {
-        { [channel, fetch] lag in
+        { [weak self, channel] lag in
             channel.observer?.pollStarted(activationID: channel.activationID, lag: lag)
             do {
-                _ = try await fetch()
+                guard let passage = await self?.board() else { return .failed(retryAfter: nil) }
+                try await passage.wait()
                 return .succeeded
             } catch let error as MobileTokenError {
-                return error.code == .unknownActivation ? .ended(error) : .failed(retryAfter: error.retryAfter)
+                return .failed(retryAfter: error.retryAfter)
             } catch {
                 return .failed(retryAfter: nil)
             }

@@ -41,20 +41,17 @@ public actor OperationsService {
     nonisolated let poller: Poller
     private nonisolated let changesBroadcast: Broadcast<ChangeBuffer>
     private nonisolated let eventsBroadcast: Broadcast<EventBuffer>
-    private nonisolated let listFlight = SingleFlight<OperationList>()
     nonisolated let runPlan: Poller.Plan
 
-    package internal(set) var list = OperationListState()
-    /// What the server last said, to recognise that it says the same again.
-    private var lastList: ServerList?
-    private var refreshing: Task<Void, Never>?
-    var polling: Task<Void, Never>?
+    /// What is known of the list, and whether it is being fetched.
+    var state = OperationListState()
+    /// What waits for the fetch that ``state`` knows of, and ends it.
+    var flight: Flight<Void>?
+    /// What ``startPolling(every:delayStart:options:)`` began last.
+    var polling: (runner: Poller.Runner, task: Task<Void, Never>)?
 
     /// In which language the server presents operations.
     public private(set) var acceptLanguage: AcceptLanguage
-
-    /// What came of the last fetch that ended; `nil` before the first. A cancelled fetch does not count.
-    public private(set) var lastFetchResult: Result<OperationList, MobileTokenError>?
 
     // MARK: Life
 
@@ -76,8 +73,8 @@ public actor OperationsService {
     }
 
     deinit {
-        self.polling?.cancel()
-        self.refreshing?.cancel()
+        self.polling?.task.cancel()
+        self.flight?.cancel()
         // Readers hold the broadcasts, so these would outlive the service without an end.
         self.changesBroadcast.finish()
         self.eventsBroadcast.finish()
@@ -93,44 +90,30 @@ public actor OperationsService {
 
     // MARK: The list
 
-    /// How many callers share the fetch under way.
-    package nonisolated var fetchWaiterCount: Int { self.listFlight.waiterCount }
+    /// The list as it is known here: what the server last said, merged with what was decided and claimed since.
+    ///
+    /// Its issues, its date (`currentTimestamp`) and its age are those of the server's last word. It is empty, without date
+    /// and age, before the first fetch; a fetch that fails leaves it as it was.
+    public var list: OperationList { self.state.list(at: self.now) }
+
+    /// What came of the last fetch that ended; `nil` before the first. A canceled fetch does not count.
+    ///
+    /// A success holds the merged list as it is now, as ``list`` does.
+    public var lastFetchResult: Result<OperationList, MobileTokenError>? { self.state.lastResult(at: self.now) }
 
     /// Whether a list is being fetched.
-    public var isLoadingOperations: Bool { self.list.isFetching }
+    public var isLoadingOperations: Bool { self.state.isFetching }
 
-    /// Fetches the list of operations that wait for a decision.
-    ///
-    /// Callers that come while a list is on its way share it; the request ends when the last of them is cancelled.
-    /// Parts that could not be read are in ``lastFetchResult``, as `issues`.
-    ///
-    /// - Throws: `MobileTokenError`, or `CancellationError`.
-    @discardableResult
-    public func operations() async throws -> [UserOperation] {
-        try await self.fetch().operations
-    }
+    /// How many callers share the fetch under way, a refresh counting as one.
+    package var fetchWaiterCount: Int { self.flight?.waiterCount ?? 0 }
 
-    /// Starts fetching the list and returns at once; what comes of it is told to ``changes()`` and ``events()``.
-    ///
-    /// When a list is being fetched already, no second request is made.
-    public func refresh() {
-        guard self.refreshing == nil else { return }
-        let fetch = self.fetch
-        self.refreshing = Task { [weak self] in
-            _ = try? await fetch()  // told to the streams
-            await self?.refreshEnded()
-        }
-    }
+    /// Whether another fetch is to follow the one under way.
+    package var isNewerListWanted: Bool { self.state.isNewerListWanted }
 
-    /// Starts fetching the list when any of these operations is still on it.
-    func refresh(ifListing operations: [UserOperation]) {
-        let ids = Set(operations.map(\.id))
-        if self.list.operations.contains(where: { ids.contains($0.id) }) { self.refresh() }
-    }
+    /// The time that ages and deadlines are counted in.
+    nonisolated var now: Duration { self.poller.now }
 
-    private func refreshEnded() {
-        self.refreshing = nil
-    }
+    // MARK: Streams
 
     /// The list's changes: first the whole list as added, then what is different from what the reader last saw.
     ///
@@ -151,9 +134,36 @@ public actor OperationsService {
         self.changesBroadcast.subscriberCount + self.eventsBroadcast.subscriberCount
     }
 
+    /// Why ``changes()`` and ``events()`` ended, if polling ended for good: because the activation was removed here or on the
+    /// server, or its state cannot be used any more. It stays known until a fetch succeeds again.
+    ///
+    /// Streams that are begun later follow what is fetched by hand, and any polling that is started anew.
+    public nonisolated var endReason: MobileTokenError? { self.changesBroadcast.endReason }
+
+    /// Ends the streams for a reason that readers find in ``endReason``.
+    func endStreams(for reason: MobileTokenError) {
+        self.changesBroadcast.finish(reason)
+        self.eventsBroadcast.finish(reason)
+    }
+
+    /// Lets new streams follow what happens from now on.
+    func streamsGoOn(isWell: Bool = false) {
+        guard self.endReason != nil else { return }
+        self.changesBroadcast.reopen()
+        self.eventsBroadcast.reopen()
+        guard isWell else { return }
+        self.changesBroadcast.forgetEndReason()
+        self.eventsBroadcast.forgetEndReason()
+    }
+
     func publish(_ change: OperationListChange?) {
-        let start = ChangeBuffer(list: self.list.operations)
-        guard let change else { return self.changesBroadcast.start(with: start) }  // the order may have changed
+        let operations = self.state.operations
+        let start = ChangeBuffer(list: operations)
+        guard let change else {
+            // The order may have changed, which is no news but belongs into what is still unread.
+            self.changesBroadcast.revise(startingWith: start) { $0.reorder(as: operations) }
+            return self.eventsBroadcast.revise(startingWith: self.eventsStart) { $0.reorder(as: operations) }
+        }
         self.changesBroadcast.send(change, startingWith: start)
         self.publish(.changed(change))
         self.channel.observer?.operationListChanged(
@@ -165,90 +175,11 @@ public actor OperationsService {
         )
     }
 
-    private func publish(_ event: OperationsEvent) {
-        let start = EventBuffer(list: self.list.operations, isLoading: self.list.isFetching)
-        self.eventsBroadcast.send(event, startingWith: start)
-    }
-}
-
-// MARK: - Fetching
-
-extension OperationsService {
-    /// A fetch under way.
-    private struct Fetch: Sendable {
-        let number: Int
-        let language: String
-        /// What the server said last.
-        let last: ServerList?
-        /// Whether that is also our list, so that nothing is to be done when the server says it again.
-        let isLastOurs: Bool
+    func publish(_ event: OperationsEvent) {
+        self.eventsBroadcast.send(event, startingWith: self.eventsStart)
     }
 
-    /// Fetches the list, sharing one request with everybody who asks meanwhile. It does not keep the service alive.
-    nonisolated var fetch: @Sendable () async throws -> OperationList {
-        { [weak self, channel, listFlight] in
-            try await listFlight.run { [weak self] in
-                guard let fetch = await self?.fetchBegan() else { throw CancellationError() }
-                do {
-                    let answer = try await ServerCall.other.naming {
-                        try await channel.post(
-                            "/api/auth/token/app/operation/list",
-                            body: RequestBody.empty,
-                            authentication: .universalToken,
-                            acceptLanguage: fetch.language
-                        )
-                    }
-                    if fetch.isLastOurs, let known = fetch.last?.repeated(by: answer) {
-                        await self?.fetchRepeated(known, fetch.number)
-                        return known.list
-                    }
-                    let new = try ServerList(answer, after: fetch.last)
-                    await self?.fetched(new, fetch.number)
-                    return new.list
-                } catch {
-                    await self?.fetchFailed(error, fetch.number)
-                    throw error
-                }
-            }
-        }
-    }
-
-    private func fetchBegan() -> Fetch {
-        let wasFetching = self.list.isFetching
-        let fetch = Fetch(
-            number: self.list.fetchBegan(),
-            language: self.acceptLanguage.description,
-            last: self.lastList,
-            isLastOurs: self.list.isAsFetched
-        )
-        if !wasFetching { self.publish(.loading(true)) }
-        return fetch
-    }
-
-    private func fetched(_ new: ServerList, _ number: Int) {
-        // A fetch that everybody left may have been followed by another, which then has the say.
-        guard self.list.isCurrent(number) else { return }
-        let change = self.list.fetched(new.list.operations, by: number, at: self.currentServerDate)
-        self.lastList = new
-        self.lastFetchResult = .success(new.list)
-        self.publish(change)
-        self.publish(.loading(false))
-    }
-
-    private func fetchRepeated(_ known: ServerList, _ number: Int) {
-        guard self.list.isCurrent(number) else { return }
-        self.list.fetchEnded(number)
-        self.lastFetchResult = .success(known.list)
-        self.publish(.loading(false))
-    }
-
-    private func fetchFailed(_ error: any Error, _ number: Int) {
-        guard self.list.isCurrent(number) else { return }
-        self.list.fetchEnded(number)
-        if let error = error as? MobileTokenError {
-            self.lastFetchResult = .failure(error)
-            self.publish(.failed(error))
-        }
-        self.publish(.loading(false))
+    private var eventsStart: EventBuffer {
+        EventBuffer(list: self.state.operations, isLoading: self.state.isFetching)
     }
 }

@@ -2,14 +2,20 @@
 ///
 /// Times are durations since one fixed moment. Between two starts there is never less than ``minimumInterval``, whatever
 /// asks for a poll. Successful polls follow each other at the interval, give or take a twentieth, so that services that
-/// began together drift apart. An answer that takes longer than the interval makes polls fall out, never pile up.
+/// began together drift apart. Polls that fall due while a request is in flight are skipped, never piled up.
+///
+/// After failures the next poll waits for the interval or the backoff, whichever is longer, and for the server's
+/// `Retry-After`. A poke shortens the interval only: it waits for the minimum distance, the backoff and `Retry-After` like
+/// everything else, whether it comes after a poll or while one is under way, and however that one ends.
 package struct PollSchedule: Sendable {
     package static let defaultInterval = Duration.seconds(7)
     package static let minimumInterval = Duration.seconds(5)
     /// The longest that failures alone can push the next poll away.
     package static let maximumBackoff = Duration.seconds(30)
     /// The longest `Retry-After` that is believed.
-    package static let maximumRetryAfter = Duration.seconds(24 * 3_600)
+    package static let maximumRetryAfter = Duration.seconds(15 * 60)
+    /// The longest interval: longer ones cannot be told from it, and clocks overflow.
+    package static let maximumInterval = Duration.seconds(365 * 86_400)
 
     /// When the first poll happens.
     package enum Start: Sendable {
@@ -45,14 +51,17 @@ package struct PollSchedule: Sendable {
 
     private var due: Duration
     private var lastStart: Duration?
+    /// The end of `Retry-After`.
     private var notBefore = Duration.zero
+    /// The end of the backoff after the last failure.
+    private var backoffEnd = Duration.zero
     private var failures = 0
     private var isPolling = false
     private var wasPoked = false
     private var pauses: PauseReasons
 
     /// - Parameters:
-    ///   - interval: Raised to ``minimumInterval`` where it is shorter.
+    ///   - interval: Raised to ``minimumInterval`` where it is shorter, cut to ``maximumInterval`` where it is longer.
     ///   - random: A number in 0..<1, which spreads the start.
     package init(
         every interval: Duration,
@@ -61,7 +70,7 @@ package struct PollSchedule: Sendable {
         at now: Duration,
         random: Double
     ) {
-        self.interval = max(interval, Self.minimumInterval)
+        self.interval = min(max(interval, Self.minimumInterval), Self.maximumInterval)
         self.pauses = pauses
         switch start {
         case .atOnce: self.due = now
@@ -92,6 +101,7 @@ package struct PollSchedule: Sendable {
         switch outcome {
         case .succeeded:
             self.failures = 0
+            self.backoffEnd = .zero
             self.due = lastStart + self.spread(self.interval, random)
             if self.due < now {
                 let passed = ((now - lastStart) / self.interval).rounded(.down)
@@ -101,12 +111,21 @@ package struct PollSchedule: Sendable {
             if self.wasPoked { self.due = now }
         case .failed(let retryAfter):
             self.failures += 1
-            self.due = now + self.spread(max(self.interval, Self.backoff(after: self.failures)), random)
+            let backoff = Self.backoff(after: self.failures)
+            self.backoffEnd = now + backoff
+            self.due = now + self.spread(max(self.interval, backoff), random)
             if let retryAfter, retryAfter > .zero {
-                let wait = min(retryAfter, Self.maximumRetryAfter)
-                self.notBefore = now + wait + wait / 10 * random  // later than asked, never sooner
+                let wait = Self.believed(retryAfter)
+                // Later than asked, never sooner.
+                self.notBefore = now + min(wait + wait / 10 * random, Self.maximumRetryAfter)
             }
+            if self.wasPoked { self.due = min(self.due, self.backoffEnd) }
         }
+    }
+
+    /// As much of a server's `Retry-After` as is heeded.
+    package static func believed(_ retryAfter: Duration) -> Duration {
+        min(max(retryAfter, .zero), Self.maximumRetryAfter)
     }
 
     /// The poll under way was cut off; whoever polls next makes up for it.
@@ -116,12 +135,12 @@ package struct PollSchedule: Sendable {
         self.due = now
     }
 
-    /// Asks for a poll as soon as the minimum distance and the server's `Retry-After` allow.
+    /// Asks for a poll as soon as the minimum distance, the backoff and the server's `Retry-After` allow.
     package mutating func poke(at now: Duration) {
         if self.isPolling {
             self.wasPoked = true
         } else {
-            self.due = min(self.due, now)
+            self.due = min(self.due, max(now, self.backoffEnd))
         }
     }
 

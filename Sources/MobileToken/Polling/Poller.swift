@@ -3,8 +3,8 @@ import Synchronization
 
 /// Drives a ``PollSchedule``: reads the clock, sleeps, polls.
 ///
-/// It starts no task. Whoever calls ``run(_:poll:)`` lends its own, and of several callers one polls while the others
-/// stand by to take over.
+/// It starts no task. Callers of ``run(_:poll:)`` lend theirs, and of several callers one polls while the others stand by to
+/// take over. Whether anybody polls is known here and nowhere else.
 package final class Poller: Sendable {
     /// How to poll. Of several concurrent runs, the first one's plan holds.
     package struct Plan: Sendable {
@@ -23,17 +23,32 @@ package final class Poller: Sendable {
     package enum Outcome: Sendable {
         case succeeded
         case failed(retryAfter: Duration?)
-        /// Polling makes no sense any more.
-        case ended(MobileTokenError)
     }
 
-    private struct State {
+    /// Somebody's part in the polling, from ``enter(_:)`` to the end of ``run(_:poll:)``.
+    package struct Runner: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    private enum Step {
+        case poll(lag: Duration)
+        case sleep(until: Duration)
+        case wait
+        /// The runner has no part any more, for a reason unless it left.
+        case over(MobileTokenError?)
+    }
+
+    fileprivate struct State {
         /// Exists while anybody runs.
         var schedule: PollSchedule?
-        var runners: [UInt64] = []
+        var runners: [Runner] = []
+        /// Runners that have not returned yet since polling ended under them, and why it did.
+        var ended: [Runner: MobileTokenError] = [:]
         var nextRunner: UInt64 = 0
         var pausesWhenUnobserved = false
-        /// How many kinds of streams somebody reads.
+        /// Holds for all polling to come, whatever is started or stopped meanwhile.
+        var isPauseRequested = false
+        /// How many kinds of streams are being read.
         var observedStreams = 0
     }
 
@@ -50,8 +65,11 @@ package final class Poller: Sendable {
         self.random = random
     }
 
+    /// The time that schedules are made in.
+    package var now: Duration { self.alarms.clock.now }
+
     package var isRunning: Bool { self.state.withLock { $0.schedule != nil } }
-    package var isPaused: Bool { self.state.withLock { $0.schedule?.isPaused ?? false } }
+    package var isPaused: Bool { self.state.withLock { $0.schedule?.isPaused ?? $0.isPauseRequested } }
 
     /// How many callers poll or stand by.
     package var runnerCount: Int { self.state.withLock { $0.runners.count } }
@@ -61,14 +79,35 @@ package final class Poller: Sendable {
 
     // MARK: Running
 
-    /// Polls until the calling task is cancelled, or until `poll` says that it makes no sense any more.
+    /// Takes part in polling from now on. ``run(_:poll:)`` has to follow, or ``leave(_:)``.
+    package func enter(_ plan: Plan) -> Runner {
+        let now = self.now
+        let random = self.random()
+        return self.state.withLock { state in
+            state.nextRunner += 1
+            let runner = Runner(number: state.nextRunner)
+            state.runners.append(runner)
+            if state.schedule == nil {
+                state.pausesWhenUnobserved = plan.pausesWhenUnobserved
+                state.schedule = PollSchedule(
+                    every: plan.interval,
+                    start: plan.start,
+                    pauses: state.pauses,
+                    at: now,
+                    random: random
+                )
+            }
+            return runner
+        }
+    }
+
+    /// Polls until the calling task is canceled, the runner left, or polling ended for everybody.
     ///
-    /// - Parameter poll: Is told how much later than planned it is called.
-    /// - Returns: Why polling makes no sense any more, if it was not cancelled.
-    package func run(_ plan: Plan, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
-        let runner = self.enter(plan)
+    /// - Parameter poll: Gets how much later than planned it is called.
+    /// - Returns: Why polling ended for everybody, if it did.
+    package func run(_ runner: Runner, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
         // Cancellation takes effect on the schedule at once, so that whoever starts next does not inherit it.
-        return await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             defer { self.leave(runner) }
             guard await self.turn.wait() else { return nil }
             defer { self.turn.raise() }
@@ -78,66 +117,72 @@ package final class Poller: Sendable {
         }
     }
 
-    private func drive(_ runner: UInt64, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
+    private func drive(_ runner: Runner, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
         while !Task.isCancelled {
+            self.changed.lower()  // the step sees everything that was raised before
             switch self.step(runner) {
             case .poll(let lag):
                 let outcome = await poll(lag)
-                if case .ended(let error) = outcome { return error }
                 self.finished(outcome)
             case .sleep(let deadline):
                 await self.waitForChange(until: deadline)
             case .wait:
                 _ = await self.changed.wait()
+            case .over(let reason):
+                return reason
             }
         }
         return nil
     }
 
-    private func enter(_ plan: Plan) -> UInt64 {
-        let now = self.alarms.clock.now
-        let random = self.random()
-        return self.state.withLock { state in
-            state.nextRunner += 1
-            state.runners.append(state.nextRunner)
-            if state.schedule == nil {
-                state.pausesWhenUnobserved = plan.pausesWhenUnobserved
-                state.schedule = PollSchedule(
-                    every: plan.interval,
-                    start: plan.start,
-                    pauses: plan.pausesWhenUnobserved && state.observedStreams == 0 ? .unobserved : [],
-                    at: now,
-                    random: random
-                )
-            }
-            return state.nextRunner
-        }
+    /// Whether the runner still takes part.
+    package func isActive(_ runner: Runner) -> Bool {
+        self.state.withLock { $0.runners.contains(runner) }
     }
 
-    private func leave(_ runner: UInt64) {
+    /// Gives up a runner's part, at once. The last one ends polling. The runner's task, if it has one, is to be canceled too.
+    package func leave(_ runner: Runner) {
         self.state.withLock { state in
+            state.ended[runner] = nil
             state.runners.removeAll { $0 == runner }
             if state.runners.isEmpty { state.schedule = nil }
         }
     }
 
-    private func step(_ runner: UInt64) -> PollSchedule.Step {
-        let now = self.alarms.clock.now
+    /// Ends polling for everybody who takes part now. Whoever enters later begins anew.
+    ///
+    /// - Returns: Whether there was any.
+    package func end(for reason: MobileTokenError) -> Bool {
+        let isOver = self.state.withLock { state in
+            for runner in state.runners { state.ended[runner] = reason }
+            state.runners = []
+            return state.schedule.take() != nil
+        }
+        if isOver { self.changed.raise() }
+        return isOver
+    }
+
+    private func step(_ runner: Runner) -> Step {
+        let now = self.now
         return self.state.withLock { state in
-            guard state.runners.contains(runner) else { return .wait }  // cancelled just now
-            return state.schedule?.step(at: now) ?? .wait
+            guard state.runners.contains(runner) else { return .over(state.ended[runner]) }
+            return switch state.schedule?.step(at: now) {
+            case .poll(let lag): .poll(lag: lag)
+            case .sleep(let deadline): .sleep(until: deadline)
+            case .wait, nil: .wait
+            }
         }
     }
 
     private func finished(_ outcome: Outcome) {
-        let now = self.alarms.clock.now
+        let now = self.now
         let random = self.random()
         self.state.withLock { state in
+            // A schedule that was begun since has no poll under way and ignores this one.
             switch outcome {
             case _ where Task.isCancelled: state.schedule?.abandoned(at: now)
             case .succeeded: state.schedule?.finished(at: now, .succeeded, random: random)
             case .failed(let wait): state.schedule?.finished(at: now, .failed(retryAfter: wait), random: random)
-            case .ended: break
             }
         }
     }
@@ -150,12 +195,26 @@ package final class Poller: Sendable {
 
     // MARK: Steering
 
-    /// Asks for an early poll. Does nothing while nobody polls.
-    package func poke() { self.change { $0.schedule?.poke(at: $1) } }
+    /// Asks for an early poll.
+    ///
+    /// - Returns: `false` when nobody polls, and then nothing happens.
+    @discardableResult
+    package func poke() -> Bool { self.change { $0.schedule?.poke(at: $1) } }
 
-    package func pause() { self.change { state, _ in state.schedule?.pause(.requested) } }
+    /// Holds polling back until ``resume()``, also polling that begins later.
+    package func pause() {
+        self.change { state, _ in
+            state.isPauseRequested = true
+            state.schedule?.pause(.requested)
+        }
+    }
 
-    package func resume() { self.change { $0.schedule?.resume(.requested, at: $1) } }
+    package func resume() {
+        self.change { state, now in
+            state.isPauseRequested = false
+            state.schedule?.resume(.requested, at: now)
+        }
+    }
 
     /// The first reader of a stream came, or its last reader went.
     package func setObserved(_ isObserved: Bool) {
@@ -170,12 +229,24 @@ package final class Poller: Sendable {
         }
     }
 
-    private func change(_ body: (inout sending State, Duration) -> Void) {
-        let now = self.alarms.clock.now
+    @discardableResult
+    private func change(_ body: (inout sending State, Duration) -> Void) -> Bool {
+        let now = self.now
         let isRunning = self.state.withLock { state in
             body(&state, now)
             return state.schedule != nil
         }
         if isRunning { self.changed.raise() }
+        return isRunning
+    }
+}
+
+extension Poller.State {
+    /// Why a schedule that begins now would hold back.
+    fileprivate var pauses: PollSchedule.PauseReasons {
+        var pauses: PollSchedule.PauseReasons = []
+        if self.isPauseRequested { pauses.insert(.requested) }
+        if self.pausesWhenUnobserved, self.observedStreams == 0 { pauses.insert(.unobserved) }
+        return pauses
     }
 }

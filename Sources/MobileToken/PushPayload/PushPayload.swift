@@ -10,6 +10,8 @@ public enum PushPayload: Sendable, Hashable {
     case operationFinished(id: String, name: String, result: OperationResult)
     /// A message arrived in the inbox.
     case inboxMessageReceived(id: String)
+    /// The status of an activation changed: it was blocked, unblocked or removed, say.
+    case activationStatusChanged(activationID: String)
 
     /// What the notification shows.
     public struct Content: Sendable, Hashable {
@@ -70,6 +72,9 @@ public enum PushPayload: Sendable, Hashable {
         case "mtoken.inboxMessage.new":
             guard let id = identifier("inboxId") else { return nil }
             self = .inboxMessageReceived(id: id)
+        case "mtoken.statusChange":
+            guard let id = identifier("activationId") else { return nil }
+            self = .activationStatusChanged(activationID: id)
         default:
             return nil
         }

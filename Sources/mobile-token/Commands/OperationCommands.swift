@@ -15,9 +15,9 @@ enum OperationCommands {
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let operations = try await service.operations()
-        session.output.result(.array(operations.map(\.document)), text: operations.table)
-        Output.note(try await service.lastFetchResult?.get().issues ?? [])
+        let list = try await service.fetchList()
+        session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
+        Output.note(list.issues)
         return .done
     }
 

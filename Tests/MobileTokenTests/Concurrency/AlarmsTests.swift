@@ -76,4 +76,59 @@ import TestSupport
             #expect(self.alarms.deadlineCount <= 2 + 16)
         }
     }
+
+    @TaskLocal private static var whose = "nobody's"
+
+    @Test func theSleeperIsNobodysInParticular() async {
+        let seen = Shared<(String, TaskPriority)?>(nil)
+        let clock = SpyingClock(self.clock, onSleep: { seen.value = (Self.whose, Task.currentPriority) })
+        let alarms = Alarms.on(clock)
+        await Task(priority: .background) {
+            Self.$whose.withValue("mine") { _ = alarms.set(Signal(), at: .seconds(3)) }
+        }.value
+        await self.clock.waitForSleepers(1)
+        #expect(seen.value?.0 == "nobody's")
+        #expect(seen.value.map { $0.1 >= .medium } == true)
+    }
+
+    @Test func aSleeperIsCanceledOutsideTheLock() async {
+        let count = Shared(0)
+        let alarms = Shared<Alarms?>(nil)
+        // Canceling runs the clock's code, which may come back.
+        let clock = SpyingClock(self.clock, onCancel: { count.value = alarms.value?.deadlineCount ?? -1 })
+        alarms.value = Alarms.on(clock)
+        _ = alarms.value?.set(Signal(), at: .seconds(10))
+        await self.clock.waitForSleepers(1)
+        _ = alarms.value?.set(Signal(), at: .seconds(3))
+        await until { count.value == 2 }
+    }
+}
+
+/// Tells when somebody sleeps, and when a sleeper is canceled.
+private struct SpyingClock: Clock {
+    private let clock: ManualClock
+    private let onSleep: @Sendable () -> Void
+    private let onCancel: @Sendable () -> Void
+
+    init(
+        _ clock: ManualClock,
+        onSleep: @escaping @Sendable () -> Void = {},
+        onCancel: @escaping @Sendable () -> Void = {}
+    ) {
+        self.clock = clock
+        self.onSleep = onSleep
+        self.onCancel = onCancel
+    }
+
+    var now: ManualClock.Instant { self.clock.now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+        self.onSleep()
+        try await withTaskCancellationHandler {
+            try await self.clock.sleep(until: deadline, tolerance: tolerance)
+        } onCancel: {
+            self.onCancel()
+        }
+    }
 }

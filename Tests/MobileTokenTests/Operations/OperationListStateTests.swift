@@ -147,4 +147,95 @@ import Testing
         #expect(state.fetched([], by: new, at: self.now) == nil)  // each answers once
         #expect(state.operations.map(\.id) == ["a", "b"])
     }
+
+    // MARK: Claims and decisions
+
+    @Test func aClaimShowsSomeMomentSinceItWasSent() {
+        // Decided, or gone from the list, since then: the response may be older.
+        var decided = self.state("a")
+        decided.claimBegan("a")
+        decided.decisionBegan("a")
+        _ = decided.decided("a", .authorized, source: .authorization)
+        #expect(decided.claimed(.sample("a")) == nil)
+        #expect(decided.operations == [])
+
+        var disappeared = self.state("a")
+        disappeared.claimBegan("a")
+        _ = disappeared.fetched([], by: disappeared.fetchBegan(), at: self.now)
+        #expect(disappeared.claimed(.sample("a")) == nil)
+        #expect(disappeared.operations == [])
+
+        // Not yet listed is not gone.
+        var early = self.state()
+        early.claimBegan("a")
+        _ = early.fetched([], by: early.fetchBegan(), at: self.now)
+        #expect(early.claimed(.sample("a"))?.addedIDs == ["a"])
+    }
+
+    @Test func aDecisionOnWhatIsNotListedOutlivesAClaimsResponse() {
+        var state = self.state()
+        state.claimBegan("a")
+        state.decisionBegan("a")
+        #expect(state.decided("a", .authorized, source: .authorization) == nil)
+        #expect(state.claimed(.sample("a")) == nil)
+        #expect(state.operations == [])
+    }
+
+    @Test func aFailedClaimIsForgotten() {
+        var state = self.state("a")
+        state.claimBegan("a")
+        _ = state.decided("a", .rejected, source: .rejection)
+        state.claimFailed("a")
+        state.claimBegan("a")
+        #expect(state.claimed(.sample("a"))?.addedIDs == ["a"])
+    }
+
+    @Test func newsDuringAFetchAsksForAnother() {
+        var state = self.state("a")
+        let idle = state.needsNewerList()
+        #expect(idle)
+        let first = state.fetchBegan()
+        let busy = state.needsNewerList()
+        #expect(!busy)
+        let isOutdated = state.fetchEnded(first, nil, at: .zero)
+        #expect(isOutdated)
+        let second = state.fetchBegan()
+        let isOutdatedAgain = state.fetchEnded(second, nil, at: .zero)
+        #expect(!isOutdatedAgain)
+    }
+
+    /// Whatever comes in whatever order: what was decided, and not offered by a later fetch, is not on the list.
+    @Test func noOrderOfEventsBringsADecidedOperationBack() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<2_000 {
+            var state = self.state("a", "b")
+            var fetch: Int?
+            var (isClaiming, isDeciding, isDecided, isFetchNewer) = (false, false, false, false)
+            for _ in 0..<12 {
+                switch Int.random(in: 0..<6, using: &generator) {
+                case 0:
+                    fetch = state.fetchBegan()
+                    isFetchNewer = isDecided
+                case 1 where fetch != nil:
+                    // A server that is slow to notice lists the operation for as long as the fetch may be too old for it.
+                    let list: [UserOperation] = isFetchNewer ? [.sample("b")] : [.sample("b"), .sample("a")]
+                    _ = state.fetched(list, by: fetch.take() ?? 0, at: self.now)
+                case 2 where !isClaiming && !isDecided:
+                    state.claimBegan("a")
+                    isClaiming = true
+                case 3 where isClaiming:
+                    _ = state.claimed(.sample("a"))
+                    isClaiming = false
+                case 4 where !isDeciding && !isDecided:
+                    state.decisionBegan("a")
+                    isDeciding = true
+                case 5 where isDeciding:
+                    _ = state.decided("a", .authorized, source: .authorization)
+                    (isDeciding, isDecided) = (false, true)
+                default: break
+                }
+                #expect(!isDecided || !state.operations.contains { $0.id == "a" })
+            }
+        }
+    }
 }

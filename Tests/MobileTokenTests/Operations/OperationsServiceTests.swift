@@ -34,7 +34,7 @@ import TestSupport
         let service = self.makeService()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 { group.addTask { try await service.operations().count } }
-            await until { service.fetchWaiterCount == 100 }
+            await until { await service.fetchWaiterCount == 100 }
             await self.channel.nextRequest().answer(SampleAnswer.list("a"))
             for try await count in group { #expect(count == 1) }
         }
@@ -44,7 +44,7 @@ import TestSupport
     @Test func theSharedRequestEndsWithItsLastCaller() async throws {
         let service = self.makeService()
         let callers = (0..<3).map { _ in Task { try await service.operations() } }
-        await until { service.fetchWaiterCount == 3 }
+        await until { await service.fetchWaiterCount == 3 }
         let request = await self.channel.nextRequest()
         for caller in callers.dropLast() {
             caller.cancel()
@@ -68,7 +68,7 @@ import TestSupport
         await service.refresh()
         await service.refresh()
         let caller = Task { try await service.operations() }
-        await until { service.fetchWaiterCount == 2 }
+        await until { await service.fetchWaiterCount == 2 }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         await self.channel.nextRequest().answer(SampleAnswer.list("a"))

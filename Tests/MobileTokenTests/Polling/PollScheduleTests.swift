@@ -101,6 +101,14 @@ import Testing
         #expect(schedule.step(at: .seconds(121)) == .poll(lag: .zero))
     }
 
+    @Test(arguments: [0, 0.5, 0.999])
+    func aRetryAfterIsBelievedForAQuarterOfAnHour(random: Double) {
+        var schedule = self.schedule()
+        _ = schedule.step(at: .zero)
+        schedule.finished(at: .zero, .failed(retryAfter: .seconds(86_400)), random: random)
+        #expect(schedule.step(at: .zero) == .sleep(until: .seconds(15 * 60)))
+    }
+
     @Test func aSenselessRetryAfterIsCapped() {
         var schedule = self.schedule()
         _ = schedule.step(at: .zero)
@@ -136,6 +144,59 @@ import Testing
         #expect(schedule.step(at: .seconds(5)) == .poll(lag: .zero))
         schedule.finished(at: .seconds(6), .succeeded, random: Self.exact)
         #expect(schedule.step(at: .seconds(6)) == .sleep(until: .seconds(65)))
+    }
+
+    @Test func aPokeDuringAPollThatFailsIsRemembered() {
+        var schedule = self.schedule(every: .seconds(60))
+        _ = schedule.step(at: .zero)
+        schedule.poke(at: .seconds(1))
+        schedule.finished(at: .seconds(2), .failed(retryAfter: nil), random: Self.exact)
+        #expect(schedule.step(at: .seconds(2)) == .sleep(until: .seconds(5)))  // the minimum distance
+        #expect(schedule.step(at: .seconds(5)) == .poll(lag: .zero))
+        schedule.finished(at: .seconds(6), .failed(retryAfter: nil), random: Self.exact)
+        #expect(schedule.step(at: .seconds(6)) == .sleep(until: .seconds(66)))  // once is enough
+    }
+
+    @Test func aPokeDuringAPollThatFailsWaitsForBackoffAndRetryAfter() {
+        var schedule = self.schedule(every: .seconds(60))
+        var now = Duration.zero
+        for backoff: Duration in [
+            .seconds(5), .seconds(5), .milliseconds(6_400), .milliseconds(12_800), .milliseconds(25_600), .seconds(30),
+        ] {
+            #expect(schedule.step(at: now) == .poll(lag: .zero))
+            schedule.poke(at: now)
+            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            now += backoff
+            #expect(schedule.step(at: now - .milliseconds(1)) == .sleep(until: now))
+        }
+        #expect(schedule.step(at: now) == .poll(lag: .zero))
+        schedule.poke(at: now)
+        schedule.finished(at: now, .failed(retryAfter: .seconds(100)), random: 0)
+        #expect(schedule.step(at: now) == .sleep(until: now + .seconds(100)))
+    }
+
+    @Test func aPokeAfterAFailureWaitsForTheBackoffToo() {
+        var schedule = self.schedule(every: .seconds(60))
+        var now = Duration.zero
+        for _ in 0..<4 {
+            _ = schedule.step(at: now)
+            schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+            now += .seconds(60)
+        }
+        _ = schedule.step(at: now)
+        schedule.finished(at: now, .failed(retryAfter: nil), random: Self.exact)
+        schedule.poke(at: now + .seconds(10))
+        #expect(schedule.step(at: now + .seconds(10)) == .sleep(until: now + .milliseconds(25_600)))
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(-1), .seconds(-5), .seconds(Int64.min)])
+    func noIntervalIsTooLongOrTooShort(interval: Duration) {
+        for start: PollSchedule.Start in [.afterInterval, .spread, .atOnce] {
+            var schedule = PollSchedule(every: interval, start: start, at: .seconds(1_000_000), random: 0.999)
+            let step = schedule.step(at: .seconds(1_000_000))
+            if case .sleep(let due) = step { #expect(due <= .seconds(1_000_000) + PollSchedule.maximumInterval) }
+            schedule.finished(at: .seconds(1_000_001), .succeeded, random: 0.999)
+        }
     }
 
     @Test func aPollCutOffIsMadeUpForAfterTheMinimumDistance() {

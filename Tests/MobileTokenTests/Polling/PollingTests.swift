@@ -266,6 +266,187 @@ import TestSupport
         await service.stopPolling()
     }
 
+    // MARK: Ends and beginnings
+
+    @Test(arguments: [
+        MobileTokenError.Code.unknownActivation, .activationRemoved, .deadlock, .stateRolledBack,
+    ])
+    func whatNoLaterPollCanMendEndsPollingForEverybody(code: MobileTokenError.Code) async throws {
+        let service = self.makeService()
+        var changes = service.changes().makeAsyncIterator()
+        var events = service.events().makeAsyncIterator()
+        let polls = (0..<3).map { _ in Task { try await service.poll() } }
+        await service.startPolling()
+        await until { service.pollingCallerCount == 4 }
+        #expect(await self.answer("a") == .seconds(7))
+        #expect(await changes.next()?.addedIDs == ["a"])
+        self.clock.advanceToNextDeadline()
+        await self.channel.nextRequest().fail(MobileTokenError(code, "over"))
+        for poll in polls {
+            let error = await #expect(throws: MobileTokenError.self) { try await poll.value }
+            #expect(error?.code == code)
+        }
+        #expect(!service.isPolling)
+        #expect(service.pollingCallerCount == 0)
+        #expect(await changes.next() == nil)
+        while let event = await events.next() {
+            guard case .failed(let error) = event else { continue }
+            #expect(error.code == code)
+        }
+        #expect(service.endReason?.code == code)
+        #expect(service.changes().endReason?.code == code)
+        #expect(service.events().endReason?.code == code)
+        #expect(self.channel.requestCount == 2)
+        #expect(self.clock.sleeperCount == 0)
+    }
+
+    @Test func aPollAfterTheEndAsksAnewAndItsStreamsFollow() async throws {
+        let service = self.makeService()
+        for _ in 0..<3 {
+            let polling = Task { try await service.poll() }
+            await self.channel.nextRequest().fail(MobileTokenError(.activationRemoved, "over"))
+            await #expect(throws: MobileTokenError.self) { try await polling.value }
+            #expect(!service.isPolling)
+        }
+        await service.startPolling()
+        var changes = service.changes().makeAsyncIterator()
+        #expect(await self.answer("a") == .seconds(7))
+        #expect(await changes.next()?.addedIDs == ["a"])
+        #expect(service.endReason == nil)
+        await service.stopPolling()
+    }
+
+    @Test func aFetchByHandThatFindsTheActivationRemovedEndsPollingToo() async throws {
+        let service = self.makeService()
+        let polling = Task { try await service.poll() }
+        #expect(await self.answer() == .seconds(7))
+        self.channel.setRule { _ in throw MobileTokenError(.activationRemoved, "over") }
+        await #expect(throws: MobileTokenError.self) { try await service.operations() }
+        let error = await #expect(throws: MobileTokenError.self) { try await polling.value }
+        #expect(error?.code == .activationRemoved)
+        #expect(self.channel.requestCount == 2)
+    }
+
+    @Test func whatIsStartedTheMomentPollingEndsPollsAndCanBeStopped() async throws {
+        self.channel.setRule { _ in throw MobileTokenError(.unknownActivation, "removed") }
+        let service = self.makeService()
+        for _ in 0..<500 {
+            await service.startPolling()
+            await until { !service.isPolling }
+        }
+        self.channel.setRule { _ in SampleAnswer.list("a") }
+        await service.startPolling()
+        #expect(service.isPolling)
+        await service.stopPolling()
+        #expect(!service.isPolling)
+        await until { self.clock.sleeperCount == 0 && service.pollingCallerCount == 0 }
+    }
+
+    @Test func anEarlierRunsLateEndDoesNotTakeTheNextOnesHandle() async throws {
+        let service = self.makeService()
+        for _ in 0..<500 {
+            self.channel.setRule { _ in throw MobileTokenError(.unknownActivation, "removed") }
+            await service.startPolling()
+            await until { !service.isPolling }
+            self.channel.setRule { _ in SampleAnswer.list("a") }
+            await service.stopPolling()
+            await service.startPolling()
+            try #require(service.isPolling)
+            await until { self.clock.sleeperCount == 1 }
+            await service.stopPolling()
+            try #require(!service.isPolling)
+        }
+    }
+
+    @Test func aPauseBeforeTheStartHolds() async {
+        let service = self.makeService()
+        service.pausePolling()
+        #expect(service.isPollingPaused)
+        #expect(!service.isPolling)
+        await service.startPolling()
+        #expect(service.isPolling)
+        #expect(service.isPollingPaused)
+        await service.stopPolling()
+        await service.startPolling(every: .seconds(10))
+        #expect(service.isPollingPaused)
+        #expect(self.channel.requestCount == 0)
+        service.resumePolling()
+        #expect(!service.isPollingPaused)
+        #expect(await self.answer() == .seconds(10))
+        await service.stopPolling()
+    }
+
+    @Test func aPokeDuringAPollThatFailsIsRemembered() async {
+        let service = self.makeService()
+        await service.startPolling(every: .seconds(60))
+        let request = await self.channel.nextRequest()
+        service.pollNow()
+        request.fail(MobileTokenError(.noConnection, "gone"))
+        #expect(await self.clock.nextSleep() == .seconds(5))
+        self.clock.advance(by: .seconds(5))
+        #expect(await self.answer() == .seconds(60))
+        await service.stopPolling()
+    }
+
+    @Test func askingByHandDoesNotWaitForRetryAfter() async throws {
+        let service = self.makeService()
+        await service.startPolling()
+        #expect(await self.fail(retryAfter: .seconds(86_400)) == .seconds(15 * 60))
+        async let operations = service.operations()
+        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
+        #expect(try await operations.map(\.id) == ["a"])
+        await service.stopPolling()
+    }
+
+    // MARK: Push
+
+    @Test(arguments: [
+        PushPayload.operationCreated(id: "a", name: "login", content: nil),
+        .operationFinished(id: "a", name: "login", result: .success),
+        .activationStatusChanged(activationID: "3f2c0d1e"),
+    ])
+    func aPushFetchesTheListWhenNobodyPolls(push: PushPayload) async {
+        let service = self.makeService()
+        var changes = service.changes().makeAsyncIterator()
+        service.handle(push)
+        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
+        #expect(await changes.next()?.addedIDs == ["a"])
+        await until { await !service.isLoadingOperations }
+
+        await service.startPolling(every: .seconds(60))
+        #expect(await self.answer("a") == .seconds(60))
+        service.handle(push)
+        #expect(await self.clock.nextSleep() == .seconds(5))  // as a poll, when that is due
+        await service.stopPolling()
+        #expect(self.channel.requestCount == 2)
+    }
+
+    @Test func aPushDuringAFetchHasAnotherFollow() async {
+        let service = self.makeService()
+        await service.refresh()
+        let request = await self.channel.nextRequest()
+        service.handle(.operationCreated(id: "a", name: "login", content: nil))
+        await until { await service.isNewerListWanted }
+        request.answer(SampleAnswer.list())
+        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
+        await until { await service.list.operations.map(\.id) == ["a"] }
+        await until { await !service.isLoadingOperations }
+        #expect(self.channel.requestCount == 2)
+    }
+
+    @Test func aPushAboutSomethingElseAsksForNothing() async {
+        let service = self.makeService()
+        await service.startPolling(every: .seconds(60))
+        #expect(await self.answer() == .seconds(60))
+        self.clock.advance(by: .seconds(10))
+        service.handle(.inboxMessageReceived(id: "1"))
+        service.handle(.activationStatusChanged(activationID: "another"))
+        service.handle(.operationCreated(id: "a", name: "login", content: nil))
+        #expect(await self.answer() == .seconds(60))
+        #expect(self.channel.requestCount == 2)
+        await service.stopPolling()
+    }
+
     @Test func releasingTheServiceEndsItsPolling() async {
         var service: OperationsService? = self.makeService()
         weak let released = service

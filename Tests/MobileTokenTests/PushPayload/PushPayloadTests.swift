@@ -12,6 +12,7 @@ import Testing
         "mtokenOperationResult": "authentication.success",
     ]
     private static let inbox: JSONObject = ["messageType": "mtoken.inboxMessage.new", "inboxId": "666"]
+    private static let status: JSONObject = ["messageType": "mtoken.statusChange", "activationId": "77"]
 
     /// Reads a payload both ways, which must agree.
     private func read(_ object: JSONObject) -> PushPayload? {
@@ -29,11 +30,12 @@ import Testing
         return object
     }
 
-    @Test func readsTheThreeKinds() {
+    @Test func readsTheFourKinds() {
         let content = PushPayload.Content(title: "T", message: "B")
         #expect(self.read(Self.created) == .operationCreated(id: "1", name: "payment", content: content))
         #expect(self.read(Self.finished) == .operationFinished(id: "1", name: "payment", result: .success))
         #expect(self.read(Self.inbox) == .inboxMessageReceived(id: "666"))
+        #expect(self.read(Self.status) == .activationStatusChanged(activationID: "77"))
     }
 
     @Test(
@@ -69,15 +71,17 @@ import Testing
         }
         #expect(self.read(self.with(Self.finished, "mtokenOperationResult", value)) == nil)
         #expect(self.read(self.with(Self.inbox, "inboxId", value)) == nil)
+        #expect(self.read(self.with(Self.status, "activationId", value)) == nil)
     }
 
     @Test func emptyIdentifiersRefuse() {
         #expect(self.read(self.with(Self.created, "operationId", "")) == nil)
         #expect(self.read(self.with(Self.finished, "operationId", "")) == nil)
         #expect(self.read(self.with(Self.inbox, "inboxId", "")) == nil)
+        #expect(self.read(self.with(Self.status, "activationId", "")) == nil)
     }
 
-    @Test(arguments: ["mtoken.operationinit", "mtoken.statusChange", "", "other"])
+    @Test(arguments: ["mtoken.operationinit", "statusChange", "", "other"])
     func otherMessagesAreNotOurs(type: String) {
         #expect(self.read(self.with(Self.created, "messageType", .string(type))) == nil)
     }

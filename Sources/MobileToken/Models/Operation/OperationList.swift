@@ -10,12 +10,34 @@ public struct OperationList: Sendable, Hashable {
     public let currentTimestamp: Date?
     /// What could not be read: whole operations that are left out, and parts of those that are there.
     public let issues: [DecodingIssue]
+    /// How old the server's word was when a service handed the list out, counted from the moment its request was sent; `nil`
+    /// for a list that was never fetched by a service. It has no part in equality.
+    public let age: Duration?
 
     /// Creates a list.
-    public init(operations: [UserOperation], currentTimestamp: Date? = nil, issues: [DecodingIssue] = []) {
+    public init(
+        operations: [UserOperation],
+        currentTimestamp: Date? = nil,
+        issues: [DecodingIssue] = [],
+        age: Duration? = nil
+    ) {
         self.operations = operations
         self.currentTimestamp = currentTimestamp
         self.issues = issues
+        self.age = age
+    }
+
+    /// Returns whether both lists hold the same, whatever their age.
+    public static func == (one: Self, other: Self) -> Bool {
+        one.operations == other.operations && one.currentTimestamp == other.currentTimestamp
+            && one.issues == other.issues
+    }
+
+    /// Hashes what counts for equality.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.operations)
+        hasher.combine(self.currentTimestamp)
+        hasher.combine(self.issues)
     }
 
     /// Reads a successful answer, `{"status":"OK","responseObject":[…]}`.
@@ -47,6 +69,7 @@ public struct OperationList: Sendable, Hashable {
             }
         }
         self.issues = log.issues
+        self.age = nil
     }
 }
 
