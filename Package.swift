@@ -93,8 +93,8 @@ let package = Package(
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
-                "HeadlessBrowser", "TestSupport",
+                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPTransport", "HeadlessBrowser", "TestSupport",
             ]
         ),
         // A real browser, for the tests that use the emulator's page.

@@ -44,6 +44,13 @@ static inline int CMicroHTTPD_descriptor(struct MHD_Connection *connection) {
     return info ? info->connect_fd : -1;
 }
 
+/// The bytes of the request's head; 0 before it is whole.
+static inline size_t CMicroHTTPD_head_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
 static inline void *CMicroHTTPD_socket_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

@@ -38,12 +38,15 @@ public final class Emulator: Sendable {
 
     /// Starts a server; when this returns, it accepts connections.
     ///
-    /// - Throws: ``EmulatorError`` when the port is taken, the configuration does not decode, or the data file cannot be
-    ///   used.
+    /// - Throws: ``EmulatorError`` when the port is taken, the configuration does not decode or holds a limit that cannot
+    ///   work, or the data file cannot be used.
     public static func start(configuration: Configuration = Configuration()) async throws(EmulatorError) -> Emulator {
         var configuration = configuration
-        // Not the sequence that the backend uses, so that what is drawn here does not move it.
-        var randomness = Randomness(seed: configuration.seed.map { ~$0 })
+        try configuration.check()
+        // Not the sequence that the backend uses, so that what is drawn here does not move it. Others who can reach the
+        // server must not be able to compute its password and its key for TLS.
+        let isLoopback = try SocketAddress(host: configuration.host, port: configuration.port).isLoopback
+        var randomness = Randomness(seed: isLoopback ? configuration.seed.map { ~$0 } : nil)
         let password = randomness.identifier()
         configuration.cloudPassword = configuration.cloudPassword ?? password
         let certificate = try Self.certificate(for: configuration, &randomness)
@@ -118,6 +121,15 @@ public final class Emulator: Sendable {
 
     /// The whole state as one JSON document, the application's keys included.
     public func exported() async throws -> Data { Data(try await self.core.exported()) }
+
+    /// Writes the whole state to a file that only its owner can read, because it holds the application's private keys.
+    ///
+    /// A file that is there is replaced: under its name there is always the old document or the new one, whole.
+    ///
+    /// - Throws: ``EmulatorError`` of code `storage` when the file cannot be written.
+    public func export(toFile path: String) async throws {
+        try PrivateFile.write(try await self.core.exported(), to: path)
+    }
 
     /// Replaces the state by an exported one, also for the next reset.
     ///

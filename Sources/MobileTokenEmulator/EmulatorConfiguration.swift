@@ -26,44 +26,18 @@ extension Emulator {
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
         /// Fixes identifiers, keys and nonces, so that two servers that are asked the same answer the same. `nil`, the
-        /// default, takes them from the system's generator. A server with a seed has no secrets.
+        /// default, takes them from the system's generator. A server with a seed has no secrets, but for the made
+        /// ``cloudPassword`` and the key for TLS of one that is not bound to loopback: these are never fixed.
         public var seed: UInt64?
         /// An exported state to start with, and to go back to at a reset.
         public var initialState: Data?
         /// The path of an SQLite file that keeps the state over a restart; what it holds goes before ``initialState``.
         /// Every response waits until the state behind it is on the disk. `nil`, the default, keeps it in memory.
+        ///
+        /// The file holds private keys: it gets mode 0600, whatever the process's umask, also when it is there already.
         public var dataFile: String?
 
         /// The defaults.
-        public init() {}
-    }
-
-    /// What the server allows. The defaults are those of the real servers.
-    public struct Limits: Sendable, Codable, Hashable {
-        /// How many steps ahead of its own counter the server looks for a signature's.
-        public var lookAhead: Int = 20
-        /// After how many failed authentications in a row an activation is blocked.
-        public var failedAttempts: Int = 5
-        /// How many seconds an activation code can be used.
-        public var activationCodeLifetime: Double = 300
-        /// How many seconds a token's timestamp may lie behind the server's time.
-        public var tokenTimestampAge: Double = 7200
-        /// How many seconds a token's timestamp may run ahead of the server's time.
-        public var tokenTimestampAhead: Double = 60
-        /// How many seconds the timestamp of an encrypted request may run ahead of the server's time.
-        public var encryptionTimestampAhead: Double = 60
-        /// How many seconds a temporary key can be used.
-        public var temporaryKeyLifetime: Double = 300
-        /// The step of the proximity code, in seconds.
-        public var proximityCodeStep: Double = 30
-        /// After how many failed approvals an operation fails, unless its template says otherwise.
-        public var operationFailures: Int = 5
-        /// How many seconds an operation waits for a decision, unless its template says otherwise.
-        public var operationLifetime: Double = 300
-        /// How many operations the list and the history show.
-        public var listLength: Int = 100
-
-        /// The limits of the real servers.
         public init() {}
     }
 }

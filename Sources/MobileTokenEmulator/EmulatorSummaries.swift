@@ -15,6 +15,9 @@ extension Emulator {
         public var status: String
         /// The protocol version the device activated with.
         public var version: String?
+        /// The eight digits that the device shows too when both sides hold the same keys: to be compared before the
+        /// registration is committed. `nil` before keys were exchanged.
+        public var fingerprint: String?
         /// How often the hash counter has moved.
         public var counter: UInt64
         /// Failed authentications in a row.
@@ -44,7 +47,8 @@ extension Emulator {
             activationQRCode: String?,
             created: Date,
             pushPlatform: String? = nil,
-            pushToken: String? = nil
+            pushToken: String? = nil,
+            fingerprint: String? = nil
         ) {
             self.id = id
             self.userID = userID
@@ -59,6 +63,7 @@ extension Emulator {
             self.created = created
             self.pushPlatform = pushPlatform
             self.pushToken = pushToken
+            self.fingerprint = fingerprint
         }
     }
 

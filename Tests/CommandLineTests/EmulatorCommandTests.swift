@@ -137,4 +137,23 @@ import Testing
         )
         #expect(second.output == first.output && !second.output.isEmpty)
     }
+
+    @Test func whatItWritesIsItsOwnersAloneWhateverTheUmask() async throws {
+        let home = try TemporaryFolder()
+        let (data, export) = (home.file("state"), home.file("export.json"))
+        let script =
+            "umask 000; exec \"$0\" emulator exec --data \"$1\" --export-on-exit \"$2\" -- ls -l \"$1\" \"$1-wal\""
+        let outcome = try await ChildProcess(
+            "/bin/sh",
+            ["-c", script, ChildProcess.besideTests("mobile-token"), data, export],
+            environment: ["HOME": home.path, "MOBILE_TOKEN_HOME": home.path, "PATH": "/usr/bin:/bin"]
+        ).outcome()
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        let lines = outcome.output.split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("-rw------- ") }, "\(outcome.output)")
+        for file in [data, export] {
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(file)")
+        }
+    }
 }

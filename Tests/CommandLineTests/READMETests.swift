@@ -3,23 +3,84 @@ import Testing
 
 /// What the documentation shows is compiled: each of its Swift examples stands in a snippet or in a test.
 @Suite struct READMETests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
     @Test(arguments: [
         ("README.md", "Snippets", 4),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 2),
+        ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
+        // The same again, where it is tested against a server.
+        ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
     ])
     func everyExampleIsCompiled(document: String, folder: String, count: Int) throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let sources = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
             .filter { $0.hasSuffix(".swift") }
-            .map { try String(contentsOf: root.appending(path: folder).appending(path: $0), encoding: .utf8) }
-        let text = try String(contentsOf: root.appending(path: document), encoding: .utf8)
-        let examples = text.components(separatedBy: "```swift\n").dropFirst()
-            .compactMap { $0.components(separatedBy: "```").first }
-            .filter { !$0.hasPrefix(".") }  // lines of a manifest
+            .map { Self.lines(try Self.text("\(folder)/\($0)")).filter { $0 != Self.givenLine } }
+        let examples = try Self.examples(in: document)
         #expect(examples.count >= count)
-        for example in examples {
-            #expect(sources.contains { $0.contains(example) }, "nothing in \(folder) holds this example:\n\(example)")
+        for example in examples.map({ $0.filter { $0 != Self.givenLine } }) {
+            let isCompiled = files.contains { Self.file($0, holds: example) }
+            #expect(isCompiled, "nothing in \(folder) holds this example:\n\(example.joined(separator: "\n"))")
+        }
+    }
+
+    /// What a reader copies as a file is a file.
+    @Test func theTestingBotIsPastedWhole() throws {
+        let examples = try Self.examples(in: "Sources/MobileToken/MobileToken.docc/TestingABot.md")
+        for name in ["ApprovalBot", "ApprovalBotTests"] {
+            let file = Self.lines(try Self.text("Tests/MobileTokenTests/\(name).swift"))
+            #expect(examples.contains(file), "\(name).swift is another one than in the document")
+        }
+    }
+
+    // MARK: -
+
+    /// What a test is given in place of making it.
+    private static let givenLine = "let operations = OperationsService(activation: activation)"
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The Swift examples of an article, or of the documentation comments of a source file, but for lines of a manifest.
+    private static func examples(in document: String) throws -> [[String]] {
+        var text = try self.text(document)
+        if document.hasSuffix(".swift") {
+            text = text.components(separatedBy: "\n").filter { $0.contains("///") }
+                .map { line in
+                    line.replacing(#/^ *\/\/\/ ?/#, with: "")
+                }
+                .joined(separator: "\n")
+        }
+        return text.components(separatedBy: "```swift\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "\n```").first }
+            .filter { !$0.hasPrefix(".") }
+            .map(self.lines)
+    }
+
+    /// Without the indentation, which is another one in a function, and without a snippet's own marks.
+    private static func lines(_ text: String) -> [String] {
+        var lines = text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return lines
+    }
+
+    /// Whether the lines of the example stand in the file one after the other. What a snippet hides is no part of what it
+    /// shows: in its place, the example begins or goes on.
+    private static func file(_ file: [String], holds example: [String]) -> Bool {
+        var shown: [String] = []
+        var isHidden = false
+        for line in file {
+            switch line {
+            case "// snippet.hide": isHidden = true
+            case "// snippet.show": isHidden = false
+            default: if !isHidden { shown.append(line) }
+            }
+        }
+        guard example.count <= shown.count, !example.isEmpty else { return false }
+        return (0...(shown.count - example.count)).contains { start in
+            shown[start..<(start + example.count)].elementsEqual(example)
         }
     }
 }

@@ -137,7 +137,10 @@ import TestSupport
             options.tls.validation = .certificateAuthority(file: certificate.file)
             let transport = try CurlTransport(configuration: options)
             let url = emulator.cloudURL + "/_emulator/configuration"
-            let answer = try await transport.send(HTTPRequest(.get, url: url))
+            var request = HTTPRequest(.get, url: url)
+            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+            request.headers = ["Authorization": "Basic \(credentials)"]
+            let answer = try await transport.send(request)
             let document = try JSONValue(parsing: answer.body)
             #expect(document["certificate"]?.string == certificate.pem)
             #expect(document["publicKeyPin"]?.string == certificate.publicKeyPin)

@@ -84,6 +84,7 @@ extension Backend {
             let size = document.count
             var document = try JSONDecoder().decode(Document.self, from: Data(document))
             document.state.storedBytes = size
+            _ = document.state.takeChanges()  // a state that is taken over is written whole
             guard document.format == Document.format, document.version == Document.version,
                 document.state.applications[document.state.defaultApplicationID] != nil
             else { throw AdministrationError.invalidDocument }
@@ -99,5 +100,5 @@ extension Backend {
 }
 
 extension AdministrationError {
-    fileprivate static let invalidDocument = Self(code: .invalidDocument, message: "Not a document of this server")
+    static let invalidDocument = Self(code: .invalidDocument, message: "Not a document of this server")
 }

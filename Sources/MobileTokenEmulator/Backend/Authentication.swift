@@ -131,7 +131,8 @@ extension Backend {
         _ reason: String,
         _ call: inout Call
     ) -> AuthenticationFailure {
-        self.state.activations.update(activationID) { $0.fail(type) }
+        // Possession's own failures are not counted, so there is nothing to keep of them.
+        if type != .possession { self.state.activations.update(activationID) { $0.fail(type) } }
         guard let activation = self.state.activations[activationID] else { return AuthenticationFailure(.code, reason) }
         if type != .possession { call.report(activation) }
         guard activation.status == .blocked else { return AuthenticationFailure(.code, reason) }

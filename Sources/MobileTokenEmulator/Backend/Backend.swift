@@ -19,7 +19,9 @@ struct Backend: Sendable {
     init(configuration: Emulator.Configuration, randomness: Randomness) throws {
         var randomness = randomness
         let application = try ServerApplication(id: configuration.applicationID, randomness: &randomness)
-        try self.init(state: BackendState(application: application, randomness: randomness), configuration)
+        var state = BackendState(application: application, randomness: randomness)
+        _ = state.takeChanges()  // a state that is new is written whole
+        try self.init(state: state, configuration)
     }
 
     init(state: BackendState, _ configuration: Emulator.Configuration) throws(TemplateError) {

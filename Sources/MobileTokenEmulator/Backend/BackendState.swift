@@ -5,17 +5,17 @@ internal import PowerAuthProtocol
 struct BackendState: Sendable, Codable {
     /// The application that clients are configured for.
     var defaultApplicationID: String
-    var applications: [String: ServerApplication]
+    var applications = Table<ServerApplication>()
     var activations = Registry<ServerActivation>()
     /// Which activation waits for a code.
-    var offers: [String: String] = [:]
-    var tokens: [String: ServerToken] = [:]
-    var temporaryKeys: [String: ServerTemporaryKey] = [:]
-    var recoveryCodes: [String: RecoveryCode] = [:]
+    var offers = Table<String>()
+    var tokens = Table<ServerToken>()
+    var temporaryKeys = Table<ServerTemporaryKey>()
+    var recoveryCodes = Table<RecoveryCode>()
     var operations = OperationLedger()
     var inbox = Inbox()
     /// The device of each activation that takes push messages.
-    var devices: [String: PushDevice] = [:]
+    var devices = Table<PushDevice>()
     var replays = ReplayCache()
     var randomness: Randomness
     /// Not later than the first unfinished activation's end; nil when there is none.
@@ -24,8 +24,10 @@ struct BackendState: Sendable, Codable {
     var storedBytes = 0
     /// When it pays off to look for expired temporary keys.
     var nextTemporaryKeySweep: Milliseconds = 0
+    /// What the data file knows of what stands in no table.
+    var writtenRoot: StateRoot?
 
-    /// All but the three above, which follow from the rest.
+    /// All but the four above, which follow from the rest.
     private enum CodingKeys: CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
         case inbox, devices, replays, randomness
@@ -33,8 +35,8 @@ struct BackendState: Sendable, Codable {
 
     init(application: ServerApplication, randomness: Randomness) {
         self.defaultApplicationID = application.id
-        self.applications = [application.id: application]
         self.randomness = randomness
+        self.applications[application.id] = application
     }
 }
 

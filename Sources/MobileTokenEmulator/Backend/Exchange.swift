@@ -99,7 +99,7 @@ struct ApplicationDescription: Sendable {
 }
 
 /// Where identifiers, keys and nonces come from: the system's generator, or a fixed sequence for a reproducible server.
-struct Randomness: Sendable, RandomNumberGenerator, Codable {
+struct Randomness: Sendable, Equatable, RandomNumberGenerator, Codable {
     /// The state of the fixed sequence; `nil` for the system's generator.
     private var state: UInt64?
 

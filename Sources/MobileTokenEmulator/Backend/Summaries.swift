@@ -75,7 +75,8 @@ extension Backend {
             activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
             created: Date(milliseconds: activation.created),
             pushPlatform: pushDevice?.platform,
-            pushToken: pushDevice?.token
+            pushToken: pushDevice?.token,
+            fingerprint: activation.fingerprint
         )
     }
 

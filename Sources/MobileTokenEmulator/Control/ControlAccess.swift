@@ -3,7 +3,8 @@ internal import Foundation
 /// Who may use the control plane and the console.
 ///
 /// On loopback everybody on the machine may, but no web page that the developer happens to visit: a foreign page can
-/// send requests here, and by pointing its own name at this address even read the answers.
+/// send requests here, and by pointing its own name at this address even read the responses. What holds secrets asks for
+/// the credentials there too, because others may use the machine.
 struct ControlAccess: Sendable {
     var isLoopback: Bool
     var user: String
@@ -11,34 +12,60 @@ struct ControlAccess: Sendable {
 
     /// The refusal of a request, or `nil` for one that may pass.
     func refusal(of request: ReceivedRequest) -> ServerResponse? {
-        let host = request.header("Host") ?? ""
-        if let origin = request.header("Origin"), origin != "http://\(host)", origin != "https://\(host)" {
+        let hosts = request.headers.filter { $0.name.caseInsensitiveEquals("Host") }.map(\.value)
+        let host = hosts.first ?? ""
+        guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
             return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control plane")
         }
         if self.isLoopback {
             guard !Self.isLoopbackName(host) else { return nil }
             return .error(403, code: "ACCESS_DENIED", message: "Use the address of the loopback interface")
         }
+        return self.refusalWithoutCredentials(of: request)
+    }
+
+    /// The refusal of a request that does not show the credentials, or `nil`.
+    func refusalWithoutCredentials(of request: ReceivedRequest) -> ServerResponse? {
         guard !self.isAuthenticated(request) else { return nil }
         var response = ServerResponse.error(401, code: "ERR_AUTHENTICATION", message: "Credentials are needed")
-        response.headers.append(("WWW-Authenticate", #"Basic realm="Mobile Token Emulator", charset="UTF-8""#))
+        // On loopback the console asks for them itself: a browser would interrupt its user as soon as the page is opened.
+        let isScript = request.header("Sec-Fetch-Mode").map { $0 != "navigate" } ?? false
+        if !self.isLoopback || !isScript {
+            response.headers.append(("WWW-Authenticate", #"Basic realm="Mobile Token Emulator", charset="UTF-8""#))
+        }
         return response
+    }
+
+    /// Whether a browser says that a page of another site, or of another port, has sent it.
+    ///
+    /// To follow a link here from elsewhere is allowed: the other page does not see where it leads.
+    private static func isFromElsewhere(_ request: ReceivedRequest, host: String) -> Bool {
+        if let origin = request.header("Origin"), origin != "http://\(host)", origin != "https://\(host)" {
+            return true
+        }
+        guard let site = request.header("Sec-Fetch-Site"), site != "same-origin", site != "none" else { return false }
+        let isLink =
+            request.header("Sec-Fetch-Mode") == "navigate" && request.header("Sec-Fetch-Dest") == "document"
+            && request.method == "GET" && request.path.utf8.starts(with: "/console".utf8)
+        return !isLink
     }
 
     /// - Parameter host: A `Host` field: a name or an address, and perhaps a port.
     static func isLoopbackName(_ host: String) -> Bool {
-        var name = host
-        if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") { name = String(name[..<colon]) }
-        if ["localhost", "[::1]"].contains(name.lowercased()) { return true }
-        let numbers = name.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        var name = Substring(host).utf8
+        if name.last != UInt8(ascii: "]"), let colon = name.lastIndex(of: UInt8(ascii: ":")) { name = name[..<colon] }
+        if ["localhost", "[::1]"].contains(where: { Substring(name).caseInsensitiveEquals($0) }) { return true }
+        let numbers = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { UInt8(Substring($0)) }
         return numbers.count == 4 && numbers[0] == 127 && numbers.allSatisfy { $0 != nil }
     }
 
-    private func isAuthenticated(_ request: ReceivedRequest) -> Bool {
-        let parts = (request.header("Authorization") ?? "").split(separator: " ")
+    /// Whether a request shows the credentials.
+    func isAuthenticated(_ request: ReceivedRequest) -> Bool {
+        let parts = (request.header("Authorization") ?? "").utf8.split(separator: UInt8(ascii: " "))
         guard
-            parts.count == 2, parts[0].caseInsensitiveEquals("Basic"),
-            let given = Data(base64Encoded: String(parts[1]))
+            parts.count == 2, Substring(parts[0]).caseInsensitiveEquals("Basic"),
+            let given = Data(base64Encoded: String(Substring(parts[1])))
         else { return false }
         return Self.isEqual(Array(given), Array("\(self.user):\(self.password)".utf8))
     }

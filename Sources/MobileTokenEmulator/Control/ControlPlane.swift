@@ -5,6 +5,8 @@ struct ControlPlane: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
     let certificate: Emulator.Certificate?
+    /// Whether the request showed the credentials.
+    let isAuthenticated: Bool
 
     /// - Parameter path: The segments after `_emulator`.
     func respond(to request: ReceivedRequest, path: ArraySlice<String>) async -> ServerResponse {
@@ -16,6 +18,18 @@ struct ControlPlane: Sendable {
             return error.response
         } catch {
             return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+        }
+    }
+
+    /// Whether what is read at a path holds keys or credentials: the exported state, the configuration, and the
+    /// applications of the `/v2` API, whose password the control plane otherwise stands in for.
+    ///
+    /// - Parameter path: The segments after `_emulator`.
+    static func holdsSecrets(_ path: [String]) -> Bool {
+        switch path.first {
+        case "export", "configuration": true
+        case "cloud": path.dropFirst().first == "applications"
+        default: false
         }
     }
 
@@ -58,6 +72,9 @@ struct ControlPlane: Sendable {
             try request.requireJSON()
             try await self.core.importState(request.body)
             return .done
+        case ("access", 1):
+            try allow(["GET"], method)
+            return .json(["isAuthenticated": self.isAuthenticated])
         case ("configuration", 1):
             try allow(["GET"], method)
             return .json(ServerConfiguration(self.core, self.address, self.certificate))
@@ -124,7 +141,8 @@ struct ControlPlane: Sendable {
         let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
             case .manual: time.stand(at: change.now ?? time.now())
-            case .real where change.now != nil || time.mode == .manual: time.run(from: change.now)
+            // Who asks for the machine's time, without another one, gets it, wherever the clock was moved to.
+            case .real where change.now != nil || change.mode != nil: time.run(from: change.now)
             case .real: break
             }
             if let seconds = change.advance { time.advance(bySeconds: seconds) }

@@ -12,7 +12,9 @@ actor EmulatorCore {
     private var faultRandomness: Randomness
     private var eventCount: UInt64 = 0
     /// Counts changes of the state, for the data file.
-    private var version: UInt64 = 0
+    private var version: UInt64
+    /// What the data file lacks.
+    private var unwritten: Unwritten
     private let dataFile: DataFile?
     let configuration: Emulator.Configuration
     nonisolated let events = EventBroadcast()
@@ -26,9 +28,10 @@ actor EmulatorCore {
         let dataFile: DataFile?
         if let path = configuration.dataFile { dataFile = try DataFile(path: path) } else { dataFile = nil }
         let backend: Backend
-        if let documents = try dataFile?.read() {
-            self.initialBackend = try Backend(document: documents.initial, configuration)
-            backend = try Backend(document: documents.current, configuration)
+        if let saved = try dataFile?.read() {
+            self.initialBackend = try Backend(document: saved.initial, configuration)
+            backend = try Backend(saved.current, configuration)
+            self.unwritten = if case .records = saved.current { .objects([]) } else { .everything }
         } else {
             backend =
                 if let document = configuration.initialState {
@@ -37,7 +40,9 @@ actor EmulatorCore {
                     try Backend(empty: configuration)
                 }
             self.initialBackend = backend
+            self.unwritten = .everything
         }
+        self.version = if case .everything = self.unwritten { 1 } else { 0 }
         self.backend = backend
         self.publishedApplication = Mutex(backend.defaultApplication)
         self.dataFile = dataFile
@@ -59,7 +64,7 @@ actor EmulatorCore {
             reply = .replaced(by: effect)
         } else {
             reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
-            self.version += 1
+            self.noteChanges()
         }
         let entry = self.journal.append(request, reply: reply, fault: fault?.name, at: now)
         self.send(reply.events)
@@ -122,8 +127,8 @@ actor EmulatorCore {
     /// Does what has become due without a request.
     func settle() {
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
-        self.version += 1
         self.send(self.backend.settle(at: self.now))
+        self.noteChanges()
     }
 
     /// Lets operations expire in time for those who watch, until the task is cancelled. (Requests never depend on it.)
@@ -182,6 +187,7 @@ actor EmulatorCore {
     private func replaceState(with backend: Backend) async throws(EmulatorError) {
         self.backend = backend
         self.publishedApplication.withLock { $0 = backend.defaultApplication }
+        self.unwritten = .everything
         self.version += 1
         self.send(.reset)
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
@@ -193,11 +199,25 @@ actor EmulatorCore {
         } catch {
             throw EmulatorError(error)
         }
-        self.version += 1
+        self.noteChanges()
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
     }
 
     // MARK: Data file
+
+    private enum Unwritten {
+        case everything
+        case objects(Set<StateKey>)
+    }
+
+    /// Remembers what a change of the backend changed. Most requests change nothing, and nothing is written for them.
+    private func noteChanges() {
+        let changes = self.backend.state.takeChanges()
+        guard !changes.isEmpty else { return }
+        self.version += 1
+        guard self.dataFile != nil, case .objects(let earlier) = self.unwritten else { return }
+        self.unwritten = .objects(earlier.union(changes))
+    }
 
     /// Waits until the state as it is now is durable.
     ///
@@ -205,18 +225,30 @@ actor EmulatorCore {
     func persist() async -> Reply? {
         guard let dataFile = self.dataFile else { return nil }
         do {
-            try await dataFile.persist(version: self.version) {
-                let (version, initial, current) = await self.states
-                return (version, .init(initial: try initial.exported(), current: try current.exported()))
-            }
+            try await dataFile.persist(version: self.version) { try await self.takeUnwritten() }
             return nil
         } catch {
             return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
         }
     }
 
-    private var states: (version: UInt64, initial: Backend, current: Backend) {
-        (self.version, self.initialBackend, self.backend)
+    private func takeUnwritten() throws -> (version: UInt64, changes: DataFile.Changes) {
+        var changes = DataFile.Changes()
+        let state = self.backend.state
+        switch self.unwritten {
+        case .everything:
+            changes.initial = try self.initialBackend.exported()
+            for key in state.keys { changes.records[key] = .some(try state.record(key)) }
+        case .objects(let keys):
+            for key in keys { changes.records[key] = .some(try state.record(key)) }
+        }
+        self.unwritten = .objects([])
+        return (self.version, changes)
+    }
+
+    /// What has been written to the data file since the start; `nil` without one.
+    var dataFileStatistics: DataFile.Statistics? {
+        get async { await self.dataFile?.statistics }
     }
 
     // MARK: Events
@@ -236,6 +268,21 @@ actor EmulatorCore {
 extension Backend {
     fileprivate init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
         do { try self.init(importing: document, configuration: configuration) } catch { throw EmulatorError(error) }
+    }
+
+    fileprivate init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        switch saved {
+        case .document(let document):
+            try self.init(document: document, configuration)
+        case .records(let records):
+            let state: BackendState
+            do { state = try BackendState(records: records) } catch {
+                throw EmulatorError(.storage, "The data file holds what this server did not write")
+            }
+            do { try self.init(state: state, configuration) } catch {
+                throw EmulatorError(.invalidConfiguration, "\(error)")
+            }
+        }
     }
 
     fileprivate init(empty configuration: Emulator.Configuration) throws(EmulatorError) {

@@ -14,8 +14,18 @@ struct Site: Sendable {
         switch path.first {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }
-            return await ControlPlane(core: self.core, address: self.address, certificate: self.certificate)
-                .respond(to: request, path: path[1...])
+            if ControlPlane.holdsSecrets(Array(path.dropFirst())),
+                let refusal = self.access.refusalWithoutCredentials(of: request)
+            {
+                return refusal
+            }
+            let controlPlane = ControlPlane(
+                core: self.core,
+                address: self.address,
+                certificate: self.certificate,
+                isAuthenticated: self.access.isAuthenticated(request)
+            )
+            return await controlPlane.respond(to: request, path: path[1...])
         case "console":
             if let refusal = self.access.refusal(of: request) { return refusal }
             return ConsolePage.respond(to: request, path: path.dropFirst())

@@ -54,8 +54,8 @@ final class ServerDaemon: Sendable {
                 privateKey,
                 certificate?.pem,
                 context,
-                { context, connection, _, method, _, upload, uploadSize, exchange in
-                    ServerDaemon.handle(context, connection, method, upload, uploadSize, exchange)
+                { context, connection, _, method, version, upload, uploadSize, exchange in
+                    ServerDaemon.handle(context, connection, method, version, upload, uploadSize, exchange)
                 },
                 { context, target, connection in ServerDaemon.beginRequest(context, target, connection) },
                 { context, _, exchange, _ in ServerDaemon.completeRequest(context, exchange) },
@@ -127,7 +127,10 @@ extension ServerDaemon {
     ) -> UnsafeMutableRawPointer? {
         guard let target, let handle, let pointer = CMicroHTTPD_socket_context(handle) else { return nil }
         let connection = Unmanaged<ServerConnection>.fromOpaque(pointer).takeUnretainedValue()
-        let exchange = ServerExchange(target: String(cString: target), connection: connection)
+        let exchange = ServerExchange(
+            target: UnsafeRawBufferPointer(start: target, count: strlen(target)),
+            connection: connection
+        )
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 
@@ -148,12 +151,13 @@ extension ServerDaemon {
         _ contextPointer: UnsafeMutableRawPointer?,
         _ handle: OpaquePointer?,
         _ method: UnsafePointer<CChar>?,
+        _ version: UnsafePointer<CChar>?,
         _ upload: UnsafePointer<CChar>?,
         _ uploadSize: UnsafeMutablePointer<Int>?,
         _ exchangePointer: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> MHD_Result {
         guard
-            let context = Self.context(contextPointer), let handle, let method, let uploadSize,
+            let context = Self.context(contextPointer), let handle, let method, let version, let uploadSize,
             let pointer = exchangePointer?.pointee
         else { return .NO }
         let exchange = Unmanaged<ServerExchange>.fromOpaque(pointer).takeUnretainedValue()
@@ -164,6 +168,16 @@ extension ServerDaemon {
             receiving: piece,
             method: method,
             headers: { Self.headers(of: handle) },
+            isUnambiguous: { address, count in
+                let head = RequestHead(
+                    method: UnsafeRawPointer(method),
+                    targetAddress: address,
+                    targetCount: count,
+                    version: UnsafeRawPointer(version),
+                    size: CMicroHTTPD_head_size(handle)
+                )
+                return head.isUnambiguous
+            },
             context: context
         )
         {
@@ -213,7 +227,7 @@ extension ServerResponse {
     static func refusal(_ status: Int) -> ServerResponse {
         let message =
             switch status {
-            case 400: "The request does not say in one way where its body ends"
+            case 400: "The request does not say in one way what its path is and where its body ends"
             case 413: "The request body is too large"
             default: "The server holds too many requests"
             }

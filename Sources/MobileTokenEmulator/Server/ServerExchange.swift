@@ -27,6 +27,9 @@ final class ServerExchange: Sendable {
     private struct State {
         var phase = Phase.requestLine
         var request: ReceivedRequest
+        /// Where the target stands in the library's buffer. It is compared, never read from.
+        var targetAddress: UInt
+        var targetCount: Int
         /// All that was sent of the body, dropped bytes included.
         var received = 0
         /// What the body takes of the server's memory for bodies.
@@ -36,9 +39,12 @@ final class ServerExchange: Sendable {
     let connection: ServerConnection
     private let state: Mutex<State>
 
-    init(target: String, connection: ServerConnection) {
+    /// - Parameter target: As it stands in the library's buffer, to its first zero byte.
+    init(target: UnsafeRawBufferPointer, connection: ServerConnection) {
         self.connection = connection
-        self.state = Mutex(State(request: ReceivedRequest(method: "", target: target)))
+        let request = ReceivedRequest(method: "", target: String(decoding: target, as: UTF8.self))
+        let address = UInt(bitPattern: target.baseAddress)
+        self.state = Mutex(State(request: request, targetAddress: address, targetCount: target.count))
     }
 
     /// What was reserved for the body.
@@ -63,10 +69,13 @@ final class ServerExchange: Sendable {
     }
 
     /// Takes the headers or the next piece of the body; an empty piece after the headers ends the body.
+    ///
+    /// - Parameter isUnambiguous: Says of the head, by the place of the target in it, whether there is one reading only.
     func advance(
         receiving piece: UnsafeRawBufferPointer,
         method: UnsafePointer<CChar>,
         headers: () -> [(name: String, value: String)],
+        isUnambiguous: (_ targetAddress: UInt, _ targetCount: Int) -> Bool,
         context: ServerContext
     ) -> Step {
         self.state.withLock { state in
@@ -74,7 +83,9 @@ final class ServerExchange: Sendable {
             case .requestLine:
                 state.request.method = String(cString: method)
                 state.request.headers = headers()
-                guard state.request.isFramedUnambiguously else {
+                guard
+                    state.request.isFramedUnambiguously, isUnambiguous(state.targetAddress, state.targetCount)
+                else {
                     state.phase = .responding
                     return .refuse(status: 400)
                 }

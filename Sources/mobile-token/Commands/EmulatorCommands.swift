@@ -13,10 +13,10 @@ enum EmulatorCommands {
         .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
         .init("user", "NAME", "the user of the control API (default: developer)"),
         .init("password", "TEXT", "the password of the control API (default: a random one)"),
-        .init("data", "FILE", "keep the state in this file"),
+        .init("data", "FILE", "keep the state in this file, of mode 0600"),
         .init("seed", "FILE", "start from an exported state"),
-        .init("export-on-exit", "FILE", "write the state to this file at the end"),
-        .init("random-seed", "NUMBER", "fix identifiers, keys and nonces"),
+        .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
+        .init("random-seed", "NUMBER", "fix identifiers, keys and nonces; on loopback the password too"),
     ]
 
     static let emulator = Command(
@@ -92,7 +92,7 @@ enum EmulatorCommands {
 
     private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {
         if let file = invocation["export-on-exit"] {
-            try await emulator.exported().write(to: URL(filePath: file), options: .atomic)
+            try await emulator.export(toFile: file)
         }
         await emulator.stop()
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HeadlessBrowser
+import MobileToken
 import MobileTokenTesting
 import Testing
 
@@ -97,6 +98,118 @@ struct ConsoleBrowserTests {
                 until: "document.querySelector('#activations-list .pill').textContent === 'REMOVED'"
             )
             #expect(await emulator.activations().first?.status == "REMOVED")
+        }
+    }
+
+    @Test func theFirstActivationIsNotSaidToBeMissing() async throws {
+        let state = """
+            [document.querySelector('#activations-list').parentElement.querySelector('.empty').hidden,
+                document.querySelector('#tab-activations .count').textContent,
+                document.querySelector('#activations-shown').textContent,
+                document.querySelectorAll('#activations-list .row').length].join()
+            """
+        try await withConsole(view: "activations") { emulator, page async throws in
+            try await page.wait(until: "\(state) === 'false,,,0'")
+            try await page.evaluate("\(Self.recordStates(state)), 1")
+            try await page.click("[data-open=new-activation]")
+            try await page.fill("#activation-user", with: "alice")
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelector('#details').open")
+            try await page.wait(until: "\(state) === 'true,1,,1'")
+            let states = try await page.evaluate("[...window.states].join(' ')")
+            #expect(states == "false,,,0 true,1,,1")
+            #expect(await emulator.activations().count == 1)
+        }
+    }
+
+    @Test func countsNeverLagBehindTheRows() async throws {
+        let state = """
+            [document.querySelector('#tab-operations .count').textContent || '0',
+                document.querySelectorAll('#operations-list .row').length,
+                document.querySelector('#operations-list').parentElement.querySelector('.empty').hidden].join()
+            """
+        try await withConsole { emulator, page async throws in
+            try await page.wait(until: "\(state) === '0,0,false'")
+            try await page.evaluate("\(Self.recordStates(state)), 1")
+            for number in 1...3 {
+                try await page.click("[data-open=new-operation]")
+                try await page.fill("#operation-user", with: "alice")
+                try await page.click("#new-operation [value=offline]")
+                try await page.wait(until: "document.querySelector('#details').open")
+                try await page.wait(until: "\(state) === '\(number),\(number),true'")
+                try await page.press("Escape")
+                try await page.wait(until: "!document.querySelector('#details').open")
+            }
+            // Made elsewhere, all at once.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...7 {
+                    group.addTask { try await emulator.cloud.createOperation("login", userID: "user\(number)") }
+                }
+                try await group.waitForAll()
+            }
+            try await page.wait(until: "\(state) === '10,10,true'")
+            for state in try await page.evaluate("[...window.states].join(' ')").split(separator: " ") {
+                let parts = state.split(separator: ",")
+                let (count, rows) = (try #require(Int(parts[0])), try #require(Int(parts[1])))
+                #expect(count >= rows && parts[2] == (count > 0 ? "true" : "false"), "\(state)")
+            }
+        } complaints: {
+            // Alice has no device to make an offline code for.
+            $0.filter { !$0.contains("status of 4") }
+        }
+    }
+
+    /// Remembers every state that the page was in whenever something has changed in it, in `window.states`.
+    private static func recordStates(_ state: String) -> String {
+        """
+        window.states = new Set([\(state)]),
+        new MutationObserver(() => window.states.add(\(state)))
+            .observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+        """
+    }
+
+    @Test func whatHoldsKeysIsShownToThoseWhoKnowThePassword() async throws {
+        try await withConsole(view: "connect") { emulator, page async throws in
+            let text = "document.querySelector('#connect').textContent"
+            try await page.wait(until: "!document.querySelector('#unlock').hidden")
+            #expect(!(try await page.evaluate(text)).contains(emulator.applicationSecret))
+            #expect(try await page.evaluate("String(document.querySelector('#export').hidden)") == "true")
+            try await page.fill("#unlock-password", with: "wrong")
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelector('#unlock .error').textContent.includes('does not know')")
+            try await page.fill("#unlock-password", with: emulator.cloudPassword)
+            try await page.press("Enter")
+            try await page.wait(until: "document.querySelector('#unlock').hidden")
+            #expect(try await page.evaluate(text).contains(emulator.applicationSecret))
+            #expect(try await page.evaluate(text).contains(emulator.sdkConfiguration))
+            // The export is what the server would give, byte for byte.
+            try await page.evaluate(
+                "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.exported = text }); return '#' }, 1"
+            )
+            try await page.click("#export")
+            try await page.wait(until: "window.exported !== undefined")
+            #expect(
+                try await page.evaluate("window.exported")
+                    == String(decoding: try await emulator.exported(), as: UTF8.self)
+            )
+        }
+    }
+
+    @Test func theFingerprintStandsBesideTheCommit() async throws {
+        try await withConsole(view: "activations") { emulator, page async throws in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let activation = try await emulator.makeClient()
+                .activate(code: registration.activationQRCode, password: "1234")
+            try await page.wait(
+                until: "document.querySelector('#activations-list .pill')?.textContent === 'PENDING COMMIT'"
+            )
+            try await page.click("#activations-list .row")
+            try await page.wait(until: "document.querySelector('[data-action=Commit]')")
+            #expect(
+                try await page.evaluate("document.querySelector('#details').textContent").contains(
+                    activation.fingerprint
+                )
+            )
         }
     }
 

@@ -86,6 +86,102 @@ import Testing
         }
     }
 
+    // MARK: Who may read it
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func theFileIsItsOwnersAlone() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let configuration = try self.configuration()
+        let path = try #require(configuration.dataFile)
+        for _ in 0..<2 {
+            let emulator = try await Emulator.start(configuration: configuration)
+            try await emulator.register(user: "alice")
+            #expect(try self.mode(path) == 0o600)
+            #expect(try self.mode(path + "-wal") == 0o600)
+            await emulator.stop()
+            // Somebody opened it to others; the next start does not leave it so.
+            try FileManager.default.setAttributes([.posixPermissions: 0o664], ofItemAtPath: path)
+        }
+    }
+
+    @Test func anExportIsItsOwnersAlone() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        try await withEmulator { emulator async throws in
+            let path = self.folder.appendingPathComponent("export.json").path
+            let link = self.folder.appendingPathComponent("link").path
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            try Data("old".utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+            for name in [path, link] {
+                try await emulator.register(user: "alice")
+                try await emulator.export(toFile: name)
+                #expect(try self.mode(path) == 0o600)
+                #expect(try Data(contentsOf: URL(filePath: path)) == (try await emulator.exported()))
+            }
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+            for wrong in [self.folder.path, "/dev/null", self.folder.path + "/nowhere/export.json", ""] {
+                await #expect {
+                    try await emulator.export(toFile: wrong)
+                } throws: {
+                    ($0 as? EmulatorError)?.code == .storage
+                }
+            }
+            // Nothing half-written is left behind.
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == [
+                    "export.json", "link",
+                ]
+            )
+        }
+    }
+
+    // MARK: What is written
+
+    @Test func aStateThatAnEarlierVersionWroteIsTakenOver() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let configuration = try self.configuration()
+        let (initial, current, activations) = try await withEmulator { emulator async throws in
+            let initial = try await emulator.exported()
+            try await emulator.register(user: "alice")
+            return (initial, try await emulator.exported(), await emulator.activations())
+        }
+        do {
+            let database = try DataFileDatabase(path: try #require(configuration.dataFile))
+            try database.insertDocument(Array(initial), named: "initial")
+            try database.insertDocument(Array(current), named: "current")
+        }
+        for _ in 0..<2 {
+            try await withEmulator(configuration) { emulator async throws in
+                #expect(await emulator.activations() == activations)
+                #expect(try await emulator.exported() == current)
+            }
+        }
+        try await withEmulator(configuration) { emulator async throws in
+            try await emulator.register(user: "bob")
+            try await emulator.reset()
+            #expect(try await emulator.exported() == initial)
+        }
+    }
+
+    @Test func aRequestThatChangesNothingWritesNothing() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        try await withEmulator(try self.configuration()) { emulator async throws in
+            let started = try #require(await emulator.core.dataFileStatistics)
+            #expect(started.transactions == 1)
+            for path in ["/nothing", "/v2/operations", "/pa/v3/status"] { try await emulator.send("GET", path) }
+            try await emulator.send("POST", "/pa/v3/status", body: "{}")
+            #expect(await emulator.core.dataFileStatistics == started)
+            try await emulator.register(user: "alice")
+            let registered = try #require(await emulator.core.dataFileStatistics)
+            #expect(registered.transactions == 2)
+            #expect(registered.rows - started.rows == 2)  // the activation, and who waits for its code
+        }
+    }
+
     @Test func anExportedStateMayBeImportedAndStartedWith() async throws {
         let (document, activations) = try await withEmulator { emulator async throws in
             try await emulator.register(user: "alice")
@@ -100,7 +196,8 @@ import Testing
                     #expect(try await emulator.send("POST", "/_emulator/import", body: text).status == 200)
                 }
                 #expect(await emulator.activations() == activations)
-                #expect(try await emulator.send("GET", "/_emulator/export").body == Array(document))
+                let exported = try await emulator.send("GET", "/_emulator/export", headers: [emulator.authorization])
+                #expect(exported.body == Array(document))
                 try await emulator.register(user: "bob")
                 try await emulator.reset()
                 #expect(await emulator.activations() == activations)
@@ -110,14 +207,18 @@ import Testing
 }
 
 extension Emulator {
+    /// The header field with the credentials of the `/v2` API.
+    var authorization: String {
+        "Authorization: Basic " + Data("\(self.cloudUser):\(self.cloudPassword)".utf8).base64EncodedString()
+    }
+
     /// Makes a registration through the `/v2` API.
     @discardableResult
     func register(user: String) async throws -> RawConnection.Response {
-        let credentials = Data("\(self.cloudUser):\(self.cloudPassword)".utf8).base64EncodedString()
         let response = try await self.send(
             "POST",
             "/v2/registrations",
-            headers: ["Authorization: Basic \(credentials)"],
+            headers: [self.authorization],
             body: #"{"userId":"\#(user)","flags":[]}"#
         )
         #expect(response.status == 200)

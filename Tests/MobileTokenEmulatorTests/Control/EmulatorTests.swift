@@ -55,6 +55,23 @@ import Testing
         }
     }
 
+    /// Whoever knows the seed could compute them, and the number of seeds that people type is small.
+    @Test func beyondLoopbackASeedFixesNeitherThePasswordNorTheKeyForTLS() async throws {
+        func start(_ host: String) async throws -> (password: String, pin: String?, key: String) {
+            var configuration = Emulator.Configuration()
+            (configuration.host, configuration.seed, configuration.tls) = (host, 1, .selfSigned)
+            return try await withEmulator(configuration) {
+                ($0.cloudPassword, $0.certificate?.publicKeyPin, $0.applicationKey)
+            }
+        }
+        let (local, first, second) = (
+            try await start("127.0.0.1"), try await start("0.0.0.0"), try await start("0.0.0.0")
+        )
+        #expect(Set([local, first, second].map(\.password)).count == 3)
+        #expect(Set([local, first, second].map(\.pin)).count == 3)
+        #expect(Set([local, first, second].map(\.key)).count == 1)  // what clients are configured with stays fixed
+    }
+
     @Test func theSDKConfigurationHoldsKeySecretAndMasterKey() async throws {
         try await withEmulator { emulator async throws in
             let parsed = try SDKConfiguration(parsing: emulator.sdkConfiguration)
@@ -215,6 +232,19 @@ import Testing
             #expect(real["mode"] == "real")
             let now = await emulator.clock.now
             #expect(abs(now.timeIntervalSinceNow) < 3600)
+        }
+    }
+
+    @Test func theMachinesTimeUndoesEveryMove() async throws {
+        try await withEmulator { emulator async throws in
+            _ = try await emulator.putClock(#"{"advance":86400}"#)
+            #expect(await emulator.clock.now.timeIntervalSinceNow > 80_000)
+            #expect(try await emulator.putClock(#"{"mode":"real"}"#)["mode"] == "real")
+            #expect(await abs(emulator.clock.now.timeIntervalSinceNow) < 3600)
+            // Together, the move counts from the machine's time.
+            _ = try await emulator.putClock(#"{"mode":"real","advance":86400}"#)
+            _ = try await emulator.putClock(#"{"mode":"real","advance":86400}"#)
+            #expect(await (80_000...90_000).contains(emulator.clock.now.timeIntervalSinceNow))
         }
     }
 
@@ -418,6 +448,76 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "/_emulator/export", "/_emulator/configuration", "/enrollment-server/_emulator/export",
+        "/_emulator/cloud/applications",
+    ])
+    func whatHoldsKeysAsksForCredentialsOnLoopbackToo(path: String) async throws {
+        try await withEmulator { emulator async throws in
+            let refused = try await emulator.send("GET", path)
+            #expect(refused.status == 401)
+            #expect(!refused.text.contains(emulator.applicationSecret))
+            #expect(refused.headers["www-authenticate"]?.hasPrefix("Basic ") == true)
+            let wrong = "Authorization: Basic " + Data("\(emulator.cloudUser):wrong".utf8).base64EncodedString()
+            #expect(try await emulator.send("GET", path, headers: [wrong]).status == 401)
+            #expect(try await emulator.send("GET", path, headers: [emulator.authorization]).status == 200)
+            // A page's script is not interrupted by the browser; it asks its user itself.
+            let script = ["Sec-Fetch-Mode: cors", "Sec-Fetch-Site: same-origin"]
+            let toScript = try await emulator.send("GET", path, headers: script)
+            #expect(toScript.status == 401 && toScript.headers["www-authenticate"] == nil)
+        }
+    }
+
+    @Test func whetherTheCredentialsAreRightIsToldWithoutARefusal() async throws {
+        try await withEmulator { emulator async throws in
+            let path = "/_emulator/access"
+            #expect(try await emulator.send("GET", path).json(as: [String: Bool].self) == ["isAuthenticated": false])
+            let known = try await emulator.send("GET", path, headers: [emulator.authorization])
+            #expect(try known.json(as: [String: Bool].self) == ["isAuthenticated": true])
+        }
+    }
+
+    @Test(arguments: ["cross-site", "same-site", "CROSS-SITE", ""])
+    func whatABrowserSendsForAnotherSiteIsRefused(site: String) async throws {
+        try await withEmulator { emulator async throws in
+            let header = "Sec-Fetch-Site: \(site)"
+            for path in ["/_emulator/clock", "/_emulator/export", "/console/console.js"] {
+                let headers = [header, emulator.authorization]
+                #expect(try await emulator.send("GET", path, headers: headers).status == 403, "\(path)")
+            }
+            let navigation = [header, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"]
+            #expect(try await emulator.send("GET", "/_emulator/clock", headers: navigation).status == 403)
+            // A link to the console may stand anywhere; a frame of it may not.
+            #expect(try await emulator.send("GET", "/console/", headers: navigation).status == 200)
+            let frame = [header, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"]
+            #expect(try await emulator.send("GET", "/console/", headers: frame).status == 403)
+            for own in ["same-origin", "none"] {
+                #expect(
+                    try await emulator.send("GET", "/_emulator/clock", headers: ["Sec-Fetch-Site: \(own)"]).status
+                        == 200
+                )
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.0.0.1:80", true), ("LocalHost:1", true), ("[::1]", true), ("[::1]:80", true),
+        ("127.1.2.3", true), ("", false), ("127.0.0.1.evil.example", false), ("localhost.evil.example", false),
+        ("evil.example:127.0.0.1", false), ("128.0.0.1", false), ("127.0.0", false), ("127.0.0.1:\u{301}", true),
+        ("127.0.0.1\u{301}", false), ("localhost@evil.example", false), ("[::2]", false),
+    ])
+    func onlyLoopbackNamesAreLoopbackNames(host: String, isLoopback: Bool) {
+        #expect(ControlAccess.isLoopbackName(host) == isLoopback)
+    }
+
+    @Test func twoHostsAreNone() async throws {
+        try await withEmulator { emulator async throws in
+            let client = try RawConnection(port: emulator.port)
+            try await client.send("GET /_emulator/clock HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
+            #expect((400...403).contains(try await client.response().status))
+        }
+    }
+
     @Test func aBodyThatIsNotDeclaredAsJSONIsRefused() async throws {
         try await withEmulator { emulator async throws in
             let response = try await emulator.send(
@@ -432,9 +532,10 @@ import Testing
 
     @Test func theConfigurationIsThereToCopy() async throws {
         try await withEmulator { emulator async throws in
-            let configuration = try await emulator.send("GET", "/_emulator/configuration").json(
-                as: [String: String].self
-            )
+            let configuration =
+                try await emulator
+                .send("GET", "/_emulator/configuration", headers: [emulator.authorization])
+                .json(as: [String: String].self)
             #expect(configuration["baseURL"] == emulator.baseURL)
             #expect(configuration["sdkConfiguration"] == emulator.sdkConfiguration)
             #expect(configuration["cloudPassword"] == emulator.cloudPassword)

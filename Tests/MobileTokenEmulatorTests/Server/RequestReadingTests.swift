@@ -1,3 +1,4 @@
+import MobileTokenTesting
 import Testing
 
 @testable import MobileTokenEmulator
@@ -60,6 +61,61 @@ import Testing
             #expect(!answer.contains("smuggled"))
             try await server.expectService()
         }
+    }
+
+    /// The library joins folded lines and ends at a zero byte without a word; others read them otherwise.
+    @Test(arguments: [
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n 2\r\n\r\nok",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\t3\r\n\r\nok",
+        "GET / HTTP/1.1\r\nHost: x\r\nX-Test: a\r\n b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\n X: y\r\n\r\n",
+        "GET / HTTP/1.1\r\n Host: x\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX-Test: a\r\n \r\n b\r\nX: y\r\n\r\n",
+        "GET /a\u{0}b HTTP/1.1\r\nHost: x\r\n\r\n", "GET /\u{0} HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /a\u{0}HTTP/1.1 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /?a=\u{0}b HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX-Test: a\u{0}b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\u{0}\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX\u{0}Y: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\u{0}X: b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX-Test: a\u{7F}\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\nX-Test: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\rX-Test: a\r\n\r\n",
+    ])
+    func aHeadThatMayBeReadInTwoWaysIsRefusedAndTheConnectionClosed(request: String) async throws {
+        for tls in [Emulator.TLS.disabled, .selfSigned] {
+            var configuration = Emulator.Configuration()
+            configuration.tls = tls
+            try await withEmulator(configuration) { emulator async throws in
+                let client = try emulator.connect()
+                try await client.send(request + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
+                client.finishSending()
+                let bytes = await client.readUntilEnd().bytes
+                let answer = String(decoding: bytes, as: UTF8.self)
+                // What the library itself refuses, it may refuse by its silence.
+                #expect(bytes.isEmpty || answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+                #expect(!answer.contains("404"))
+                #expect(await emulator.journal().isEmpty)
+                #expect(try await emulator.send("GET", "/nothing").status == 404)
+            }
+        }
+    }
+
+    @Test func aLongHeadIsStillReadInOneWay() async throws {
+        try await withServer(Echo.answer) { server in
+            let client = try RawConnection(port: server.port)
+            let fields = (0..<150).map { "X-\($0):\t  \(String(repeating: "v", count: $0))  \r\n" }.joined()
+            for _ in 0..<3 {
+                try await client.send("GET /%00%41?a=%00 HTTP/1.1\r\nHost: x\r\nX-Test:\r\nX-Empty: \r\n\(fields)\r\n")
+                #expect(try await client.response().text == "GET /%00%41?a=%00  ")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1\0\0\0\0", true), ("HTTP/1.1\0\0A\0b\0\0\0\0", true), ("HTTP/1.1\0\0A\0\0\0B\0 c\0\0\0\0", true),
+        ("", false), ("HTTP/1.1", false), ("HTTP/1.1\0\0", false), ("HTTP/1.1\0\0A\0b\0\0", false),
+        ("HTTP/1.1\0A\0b\0\0\0\0", false), ("HTTP/1.1\0\0 A\0b\0\0\0\0", false),
+        ("HTTP/1.1\0\0A\0b\0C\0d\0\0\0\0", false),
+        ("HTTP/1.1\0\0A\0b\0\0\tc\0\0\0\0", false), ("HTTP/1.1\0\0A\0b\0\0\0\0x", false), ("\0\0\0\0", false),
+    ])
+    func plainLinesAreNamesAndValues(head: String, isPlain: Bool) {
+        Array(head.utf8).withUnsafeBytes { #expect(RequestHead.hasPlainLines($0) == isPlain) }
     }
 
     @Test(arguments: ["Content-Length: 5\r\nContent-Length: 5\r\n", "cOnTeNt-LeNgTh: 5\r\n"])

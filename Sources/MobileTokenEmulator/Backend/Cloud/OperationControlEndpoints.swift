@@ -18,8 +18,8 @@ extension Backend {
         }
         let expires = try self.expiration(of: request, draft, call.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
-        guard maximumFailures.map({ $0 >= 1 }) ?? true else {
-            throw .invalidRequest("'maxFailureCount' is less than 1")
+        guard maximumFailures.map({ (1...255).contains($0) }) ?? true else {
+            throw .invalidRequest("'maxFailureCount' is not 1 to 255")
         }
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
         let activationFlag = try request.optionalText("activationFlag")
@@ -185,6 +185,10 @@ extension Backend {
     ) throws(BackendRefusal) -> Milliseconds {
         if let expires = try request.optionalInteger("timestampExpires") {
             guard expires > now else { throw .invalidRequest("'timestampExpires' is not in the future") }
+            // No clock shows more, and sums with it must not overflow.
+            guard expires <= VirtualTime.range.upperBound.milliseconds else {
+                throw .invalidRequest("'timestampExpires' is out of range")
+            }
             return expires
         }
         if let seconds = try request.optionalInteger("expiresIn") {

@@ -199,6 +199,7 @@ extension Backend {
         object["deviceInfo"] = activation.deviceInfo.map { .string($0) }
         object["externalUserId"] = activation.externalUserID.map { .string($0) }
         object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
+        object["activationFingerprint"] = activation.fingerprint.map { .string($0) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
         if let device = self.state.devices[activation.id] {
             var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]

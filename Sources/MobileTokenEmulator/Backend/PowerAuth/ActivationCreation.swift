@@ -173,9 +173,9 @@ extension Backend {
         else { throw .activation("the recovery code is unknown") }
         guard recovery.status == .active else { throw .activation("the recovery code is \(recovery.status.rawValue)") }
         guard constantTimeEquals(Array(puk.utf8), Array(recovery.puk.utf8)) else {
-            self.state.recoveryCodes[code]?.failures += 1
-            if recovery.failures + 1 >= RecoveryCode.maximumFailures {
-                self.state.recoveryCodes[code]?.status = .blocked
+            self.state.recoveryCodes.update(code) { recovery in
+                recovery.failures += 1
+                if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
             }
             var refusal = BackendRefusal.recovery("the PUK is wrong")
             refusal.details = ["currentRecoveryPukIndex": 1]

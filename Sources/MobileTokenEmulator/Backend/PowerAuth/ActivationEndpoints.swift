@@ -88,7 +88,7 @@ extension Backend {
         guard recovery.status == .created || recovery.status == .active else {
             throw .recovery("the recovery code is \(recovery.status.rawValue)")
         }
-        self.state.recoveryCodes[code]?.status = .active
+        self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
         let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
         return Answer(body: try self.seal(answer, in: envelope, at: call.now))
     }

@@ -61,8 +61,8 @@ extension Backend {
     /// Ends an activation, with all that depends on it.
     mutating func remove(_ activationID: String, _ call: inout Call) {
         self.state.activations.update(activationID) { $0.remove() }
-        self.state.tokens = self.state.tokens.filter { $0.value.activationID != activationID }
-        self.state.recoveryCodes = self.state.recoveryCodes.filter { $0.value.activationID != activationID }
+        self.state.tokens.removeAll { $0.activationID == activationID }
+        self.state.recoveryCodes.removeAll { $0.activationID == activationID }
         self.state.devices[activationID] = nil
         guard let activation = self.state.activations[activationID] else { return }
         if let code = activation.offer?.code { self.state.offers[code] = nil }
@@ -71,9 +71,9 @@ extension Backend {
 
     /// Recovery codes that came with an activation can be used once it is committed.
     mutating func activateRecoveryCodes(of activationID: String) {
-        for (code, recovery) in self.state.recoveryCodes
+        for recovery in Array(self.state.recoveryCodes.values)
         where recovery.activationID == activationID && recovery.status == .created {
-            self.state.recoveryCodes[code]?.status = .active
+            self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
         }
     }
 }

@@ -58,13 +58,11 @@ extension Backend {
 
     private mutating func keep(_ key: ServerTemporaryKey, at now: Milliseconds) {
         if self.state.temporaryKeys.count >= Self.temporaryKeyCapacity || now >= self.state.nextTemporaryKeySweep {
-            self.state.temporaryKeys = self.state.temporaryKeys.filter { $0.value.expires > now }
+            self.state.temporaryKeys.removeAll { $0.expires <= now }
             self.state.nextTemporaryKeySweep = now + 60_000
         }
         if self.state.temporaryKeys.count >= Self.temporaryKeyCapacity {
-            let kept = self.state.temporaryKeys.values.sorted { $0.expires > $1.expires }
-                .prefix(Self.temporaryKeyCapacity / 2)
-            self.state.temporaryKeys = Dictionary(uniqueKeysWithValues: kept.map { ($0.id, $0) })
+            self.state.temporaryKeys.keepFirst(Self.temporaryKeyCapacity / 2) { $0.expires > $1.expires }
         }
         self.state.temporaryKeys[key.id] = key
     }

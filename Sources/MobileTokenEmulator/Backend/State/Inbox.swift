@@ -18,7 +18,8 @@ struct InboxMessage: Sendable, Codable, Equatable {
 
 /// The messages of all users.
 struct Inbox: Sendable, Codable, Equatable {
-    private var messages: [String: InboxMessage] = [:]
+    /// For the data file, which then calls ``restoreOrder()``.
+    var messages = Table<InboxMessage>()
     private var identifiersByUser: [String: [String]] = [:]
 
     var count: Int { self.messages.count }
@@ -47,7 +48,37 @@ struct Inbox: Sendable, Codable, Equatable {
     }
 
     mutating func markRead(_ id: String) {
-        self.messages[id]?.isRead = true
+        guard self.messages[id]?.isRead == false else { return }
+        self.messages.update(id) { $0.isRead = true }
+    }
+
+    /// Finds the order of a table that was filled from outside.
+    mutating func restoreOrder() {
+        self.identifiersByUser = [:]
+        for id in self.messages.keysInOrder {
+            if let message = self.messages[id] { self.identifiersByUser[message.userID, default: []].append(id) }
+        }
+    }
+}
+
+extension Inbox {
+    private enum CodingKeys: CodingKey { case messages, identifiersByUser }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let messages = try container.decode([String: InboxMessage].self, forKey: .messages)
+        // The order within each inbox is what counts.
+        for (_, ids) in try container.decode([String: [String]].self, forKey: .identifiersByUser) {
+            for message in ids.compactMap({ messages[$0] }) where self.messages[message.id] == nil {
+                self.insert(message)
+            }
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(self.messages, forKey: .messages)
+        try container.encode(self.identifiersByUser, forKey: .identifiersByUser)
     }
 }
 

@@ -1,6 +1,9 @@
 /// All operations, found by identifier, by user, and by what has become due.
 struct OperationLedger: Sendable, Codable, Equatable {
-    private var operations: [String: ServerOperation] = [:]
+    /// For the data file, which then calls ``restoreOrder()``.
+    var operations = Table<ServerOperation>()
+    /// The user of each operation that has one, in the order in which they came to it. For the data file, too.
+    var claims = Table<String>()
     /// Identifiers in the order of creation.
     private(set) var identifiers: [String] = []
     /// The same of each user; an operation joins its user's when it is claimed.
@@ -29,24 +32,41 @@ struct OperationLedger: Sendable, Codable, Equatable {
     mutating func insert(_ operation: ServerOperation) {
         self.operations[operation.id] = operation
         self.identifiers.append(operation.id)
-        if let userID = operation.userID { self.identifiersByUser[userID, default: []].append(operation.id) }
+        if let userID = operation.userID { self.note(operation.id, of: userID) }
+        self.watch(operation)
+    }
+
+    private mutating func note(_ id: String, of userID: String) {
+        self.claims[id] = userID
+        self.identifiersByUser[userID, default: []].append(id)
+    }
+
+    private mutating func watch(_ operation: ServerOperation) {
         guard operation.status == .pending else { return }
         self.pending.insert(operation.id)
         self.nextExpiration = min(self.nextExpiration ?? operation.expires, operation.expires)
     }
 
+    /// Finds the order, and what may expire, of tables that were filled from outside.
+    mutating func restoreOrder() {
+        self.identifiers = self.operations.keysInOrder
+        self.identifiersByUser = [:]
+        for id in self.claims.keysInOrder {
+            if let userID = self.claims[id] { self.identifiersByUser[userID, default: []].append(id) }
+        }
+        for operation in self.operations.values { self.watch(operation) }
+    }
+
     /// Changes an operation; its identifier and user stay.
     mutating func update(_ id: String, _ change: (inout ServerOperation) -> Void) {
-        guard var operation = self.operations.removeValue(forKey: id) else { return }
-        change(&operation)
-        self.operations[id] = operation
-        if operation.status != .pending { self.pending.remove(id) }
+        self.operations.update(id, change)
+        if self.operations[id]?.status != .pending { self.pending.remove(id) }
     }
 
     mutating func claim(_ id: String, for userID: String) {
-        guard self.operations[id]?.userID == nil else { return }
-        self.operations[id]?.userID = userID
-        self.identifiersByUser[userID, default: []].append(id)
+        guard let operation = self.operations[id], operation.userID == nil else { return }
+        self.operations.update(id) { $0.userID = userID }
+        self.note(id, of: userID)
     }
 
     /// Expires what is due, and returns it in the order of expiration.
@@ -75,7 +95,11 @@ extension OperationLedger {
             self.insert(operation)
         }
         // In the order of the claims, not of the operations.
+        self.claims = Table()
         self.identifiersByUser = try container.decode([String: [String]].self, forKey: .claims)
+        for (userID, ids) in self.identifiersByUser {
+            for id in ids { self.claims[id] = userID }
+        }
     }
 
     func encode(to encoder: any Encoder) throws {

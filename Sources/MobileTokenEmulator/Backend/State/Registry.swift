@@ -1,29 +1,34 @@
 /// Values found by identifier, in the order they came.
 struct Registry<Element: Sendable & Codable & Identifiable>: Sendable where Element.ID == String {
-    private var elements: [String: Element] = [:]
+    /// For the data file, which then calls ``restoreOrder()``.
+    var table = Table<Element>()
     private var identifiers: [String] = []
 
     /// Setting a new one appends it; setting a known one keeps its place; nil is not stored.
     subscript(id: String) -> Element? {
-        get { self.elements[id] }
+        get { self.table[id] }
         set {
             guard let newValue else { return }
-            if self.elements.updateValue(newValue, forKey: id) == nil { self.identifiers.append(id) }
+            if self.table[id] == nil { self.identifiers.append(id) }
+            self.table[id] = newValue
         }
     }
 
     /// Changes an element without a copy of it.
     mutating func update(_ id: String, _ change: (inout Element) -> Void) {
-        guard var element = self.elements.removeValue(forKey: id) else { return }
-        change(&element)
-        self.elements[id] = element
+        self.table.update(id, change)
     }
 
     var newestFirst: some Sequence<Element> {
-        self.identifiers.reversed().lazy.compactMap { self.elements[$0] }
+        self.identifiers.reversed().lazy.compactMap { self.table[$0] }
     }
 
-    var count: Int { self.elements.count }
+    var count: Int { self.table.count }
+
+    /// Finds the order of a table that was filled from outside.
+    mutating func restoreOrder() {
+        self.identifiers = self.table.keysInOrder
+    }
 }
 
 extension Registry: Codable {
@@ -38,7 +43,7 @@ extension Registry: Codable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         for id in self.identifiers {
-            if let element = self.elements[id] { try container.encode(element) }
+            if let element = self.table[id] { try container.encode(element) }
         }
     }
 }

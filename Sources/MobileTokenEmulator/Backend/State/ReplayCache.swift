@@ -3,7 +3,8 @@ struct ReplayCache: Sendable, Codable, Equatable {
     /// Beyond this, the entries that expire first make room. Nobody sends as much within a window but to fill memory.
     static let capacity = 100_000
 
-    private var expirations: [String: Milliseconds] = [:]
+    /// For the data file.
+    var expirations = Table<Milliseconds>()
     /// Entries are dropped in one sweep; this is when the next one pays off.
     private var nextSweep: Milliseconds = 0
 
@@ -19,11 +20,8 @@ struct ReplayCache: Sendable, Codable, Equatable {
     }
 
     private mutating func sweep(at now: Milliseconds) {
-        self.expirations = self.expirations.filter { $0.value >= now }
-        if self.expirations.count >= Self.capacity {
-            let kept = self.expirations.sorted { $0.value > $1.value }.prefix(Self.capacity / 2)
-            self.expirations = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
-        }
+        self.expirations.removeAll { $0 < now }
+        if self.expirations.count >= Self.capacity { self.expirations.keepFirst(Self.capacity / 2, by: >) }
         self.nextSweep = now + 60_000
     }
 

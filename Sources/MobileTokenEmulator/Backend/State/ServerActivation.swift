@@ -146,6 +146,17 @@ struct ServerActivation: Sendable, Codable, Identifiable {
     /// Whether it waits for something that must happen before a time.
     var isUnfinished: Bool { self.status == .created || self.status == .pendingCommit }
 
+    /// The eight digits that the device shows as well. Nil until keys were exchanged.
+    var fingerprint: String? {
+        self.device.map { device in
+            ActivationFingerprint(
+                devicePublicKey: device.deviceKey,
+                activationID: self.id,
+                serverPublicKey: device.serverKey.publicKey
+            ).text
+        }
+    }
+
     // MARK: - Authentication
 
     /// Takes a signature that was right.

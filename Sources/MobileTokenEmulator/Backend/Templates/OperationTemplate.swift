@@ -73,8 +73,12 @@ struct OperationTemplate: Sendable {
         guard self.texts.isEmpty || self.texts[Language.fallback] != nil else {
             throw TemplateError("texts in '\(Language.fallback)' are missing")
         }
-        if let lifetime = self.lifetime, lifetime <= 0 { throw TemplateError("'expiresIn' is not positive") }
-        if let maximum = self.maximumFailures, maximum < 1 { throw TemplateError("'maxFailureCount' is not positive") }
+        guard self.lifetime.map({ (1...31_536_000).contains($0) }) ?? true else {
+            throw TemplateError("'expiresIn' is not 1 to 31 536 000 seconds")
+        }
+        guard self.maximumFailures.map({ (1...255).contains($0) }) ?? true else {
+            throw TemplateError("'maxFailureCount' is not 1 to 255")
+        }
         // Parameters without a default still have to fit somewhere: a number fits everywhere.
         var parameters = self.defaults
         for name in self.parameters where parameters[name] == nil { parameters[name] = .number(JSONNumber(1)) }

@@ -38,10 +38,11 @@ function showActivation(id) {
         make("div", { class: "buttons" }, copyButton(code.split("#")[0], "Copy code"), copyButton(code, "Copy QR content")))));
     }
     sections.push(facts([
-      ["User", item.userID], ["Device", item.name], ["Counter", item.counter], ["Failed attempts", attempts(item)],
+      ["User", item.userID], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Counter", item.counter], ["Failed attempts", attempts(item)],
       ["Protocol", item.version], ["Application", item.applicationID], ["Push messages", item.pushPlatform], ["Push token", item.pushToken, "copy"],
       ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"],
     ]));
+    if (item.status === "PENDING_COMMIT") sections.push(make("p", { class: "hint" }, "Commit it when the client shows the same fingerprint."));
     if (item.status === "ACTIVE") sections.push(counterForm(path));
     return { title: item.name ?? item.userID, status: item.status, body: sections, actions: actions(item, path) };
   });
@@ -73,8 +74,6 @@ function actions(item, path) {
 onSubmit($("new-activation"), async () => {
   const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
   const made = await ask("cloud/registrations", { method: "POST", body: { userId: $("activation-user").value.trim(), flags } });
-  const item = await ask(`activations/${encodeURIComponent(made.registrationId)}`);
-  activations.items.set(item.id, item);
-  activations.show({ fromTop: true });
-  showActivation(item.id);
+  await activations.add(made.registrationId);
+  showActivation(made.registrationId);
 });

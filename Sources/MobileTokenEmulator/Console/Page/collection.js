@@ -14,7 +14,8 @@ export class Collection {
     this.items = new Map();  // oldest first
     this.arrived = new Map();  // what has been fetched by itself since the last load began
     this.stale = new Set();  // identifiers of what has changed
-    this.total = 0;
+    this.total = 0;  // how many the server has, and never less than what is shown
+    this.counted = 0;  // the most it said since the last load began
     this.texts = new WeakMap();
     $(`${name}-filter`).addEventListener("input", () => this.show({ fromTop: true }));
     $(`${name}-status`).addEventListener("input", () => this.show({ fromTop: true }));
@@ -24,9 +25,10 @@ export class Collection {
   async load() {
     const generation = this.generation = (this.generation ?? 0) + 1;
     this.arrived.clear();
+    this.counted = 0;
     const newest = await this.page(0);
     if (generation !== this.generation) return;
-    this.total = newest.total;
+    this.total = Math.max(newest.total, this.counted);
     this.replace(newest.items);
     this.loadOlder(newest.items, generation).catch(() => { /* the stream's end tells that the server has gone */ });
   }
@@ -51,6 +53,26 @@ export class Collection {
     this.show();
   }
 
+  /** Fetches some by themselves, and shows them together with how many there are now. */
+  async fetch(ids) {
+    const generation = this.generation;
+    const fetched = await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)));
+    // One that is not known here may be new, or older than what is loaded: only the server can count.
+    const total = fetched.every((item) => this.items.has(item.id)) ? undefined : (await ask(`${this.name}?limit=1`)).total;
+    if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
+    for (const item of fetched) {
+      this.items.set(item.id, this.prepared(item));
+      this.arrived.set(item.id, this.items.get(item.id));
+    }
+    if (total !== undefined) this.total = this.counted = Math.max(this.counted, this.total, total);
+  }
+
+  /** Shows one that was just made here, without waiting to hear of it. */
+  async add(id) {
+    await this.fetch([id]);
+    this.show({ fromTop: true });
+  }
+
   /** One has changed. The status is shown at once, the rest when it has been fetched, many together. */
   touch(id, status) {
     const item = this.items.get(id);
@@ -71,11 +93,7 @@ export class Collection {
       if (ids.length > 30) {
         await this.load();
       } else {
-        for (const item of await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)))) {
-          if (!this.items.has(item.id)) this.total += 1;
-          this.items.set(item.id, this.prepared(item));
-          this.arrived.set(item.id, this.items.get(item.id));
-        }
+        await this.fetch(ids);
       }
       ids.forEach((id) => this.list.highlight(id));
       this.show();

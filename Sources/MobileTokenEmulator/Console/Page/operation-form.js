@@ -42,8 +42,7 @@ onSubmit($("new-operation"), async (button) => {
   const made = await ask("cloud/operations", { method: "POST", body });
   toast("Operation created");
   if (button === "offline") {
-    operations.items.set(made.operationId, await ask(`operations/${encodeURIComponent(made.operationId)}`));
-    operations.show({ fromTop: true });
+    await operations.add(made.operationId);
     showOperation(made.operationId, { offline: true });
   }
 });

@@ -4,9 +4,21 @@ export const api = new URL("../_emulator/", document.baseURI);
 // The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.
 api.username = api.password = "";
 
-/** Asks the server; throws its message when it refuses. */
-export async function ask(path, { method = "GET", body } = {}) {
+// What was typed into the page, for as long as its tab is open. Beyond loopback the browser has asked already.
+const credentials = "credentials";
+
+/** Shows these credentials to the server from now on. */
+export function setCredentials(user, password) {
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  sessionStorage.setItem(credentials, btoa(String.fromCharCode(...bytes)));
+}
+
+export function forgetCredentials() { sessionStorage.removeItem(credentials); }
+
+async function send(path, { method = "GET", body } = {}) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  const known = sessionStorage.getItem(credentials);
+  if (known) headers.Authorization = `Basic ${known}`;
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   let response;
   try {
@@ -16,10 +28,16 @@ export async function ask(path, { method = "GET", body } = {}) {
       ? "No answer. The server has stopped, or a fault rule strikes /v2."
       : "No answer. The server has stopped.");
   }
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(answer.responseObject?.message ?? `The server answered ${response.status}.`);
-  return answer;
+  if (response.ok) return response;
+  const refusal = await response.json().catch(() => ({}));
+  throw new Error(refusal.responseObject?.message ?? `The server answered ${response.status}.`);
 }
+
+/** Asks the server; throws its message when it refuses. */
+export const ask = async (path, options) => (await send(path, options)).json().catch(() => ({}));
+
+/** Fetches a document as it is: a script would round its long numbers. */
+export const download = async (path) => (await send(path)).blob();
 
 /** An image of a text as a QR code. */
 export const qrURL = (text) => new URL(`qr?text=${encodeURIComponent(text)}`, api).href;

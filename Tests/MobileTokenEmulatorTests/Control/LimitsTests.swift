@@ -1,0 +1,79 @@
+import Foundation
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// What no server can work with is refused when it starts.
+@Suite(.timeLimit(.minutes(1))) struct LimitsTests {
+    private static let whole: [(String, any WritableKeyPath<Emulator.Limits, Int> & Sendable, ClosedRange<Int>)] = [
+        ("lookAhead", \.lookAhead, 1...64), ("failedAttempts", \.failedAttempts, 1...255),
+        ("operationFailures", \.operationFailures, 1...255), ("listLength", \.listLength, 1...10_000),
+    ]
+    private static let seconds: [(String, any WritableKeyPath<Emulator.Limits, Double> & Sendable)] = [
+        ("activationCodeLifetime", \.activationCodeLifetime), ("tokenTimestampAge", \.tokenTimestampAge),
+        ("tokenTimestampAhead", \.tokenTimestampAhead), ("encryptionTimestampAhead", \.encryptionTimestampAhead),
+        ("temporaryKeyLifetime", \.temporaryKeyLifetime), ("proximityCodeStep", \.proximityCodeStep),
+        ("operationLifetime", \.operationLifetime),
+    ]
+
+    /// - Returns: Why a server does not start with these limits, or nil when it does.
+    private func refusal(_ change: (inout Emulator.Configuration) -> Void) async -> String? {
+        var configuration = Emulator.Configuration()
+        change(&configuration)
+        do {
+            let emulator = try await Emulator.start(configuration: configuration)
+            await emulator.stop()
+            return nil
+        } catch {
+            #expect(error.code == .invalidConfiguration)
+            return error.message
+        }
+    }
+
+    @Test func countsHaveBounds() async throws {
+        for (name, path, range) in Self.whole {
+            for value in [range.lowerBound, range.upperBound] {
+                #expect(await self.refusal { $0.limits[keyPath: path] = value } == nil, "\(name) \(value)")
+            }
+            for value in [0, -1, .min, .max, range.upperBound + 1] {
+                #expect(
+                    await self.refusal { $0.limits[keyPath: path] = value }?.contains("'\(name)'") == true,
+                    "\(value)"
+                )
+            }
+        }
+    }
+
+    @Test func timesHaveBounds() async throws {
+        for (name, path) in Self.seconds {
+            for value in [0, -1, -0.0, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude] {
+                #expect(
+                    await self.refusal { $0.limits[keyPath: path] = value }?.contains("'\(name)'") == true,
+                    "\(value)"
+                )
+            }
+            #expect(await self.refusal { $0.limits[keyPath: path] = 1 } == nil)
+        }
+        #expect(await self.refusal { $0.limits.proximityCodeStep = 1.5 } != nil)
+    }
+
+    @Test func capacitiesAreNotNegative() async throws {
+        #expect(await self.refusal { $0.capacity.operations = -1 }?.contains("'operations'") == true)
+        #expect(await self.refusal { $0.capacity.storedBytes = .max }?.contains("'storedBytes'") == true)
+        #expect(await self.refusal { $0.capacity.messages = 0 } == nil)
+    }
+
+    @Test(arguments: [
+        #"{"template":"login","maxFailureCount":0}"#, #"{"template":"login","maxFailureCount":9223372036854775807}"#,
+        #"{"template":"login","timestampExpires":9223372036854775807}"#, #"{"template":"login","expiresIn":31536001}"#,
+    ])
+    func whatOneOperationAsksForHasBoundsToo(body: String) async throws {
+        try await withEmulator { emulator async throws in
+            let headers = [emulator.authorization]
+            let refused = try await emulator.send("POST", "/v2/operations", headers: headers, body: body)
+            #expect(refused.status == 400)
+            #expect(refused.text.contains("INVALID_REQUEST"))
+        }
+    }
+}
