@@ -190,6 +190,7 @@ extension OperationsService {
             try await listFlight.run { [weak self] in
                 guard let fetch = await self?.fetchBegan() else { throw CancellationError() }
                 do {
+                    var time = channel.makeServerTimeProbe()
                     let answer = try await ServerCall.other.naming {
                         try await channel.post(
                             "/api/auth/token/app/operation/list",
@@ -198,11 +199,14 @@ extension OperationsService {
                             acceptLanguage: fetch.language
                         )
                     }
+                    time?.answered()
                     if fetch.isLastOurs, let known = fetch.last?.repeated(by: answer) {
+                        time?.learn(known.list.currentTimestamp)
                         await self?.fetchRepeated(known, fetch.number)
                         return known.list
                     }
                     let new = try ServerList(answer, after: fetch.last)
+                    time?.learn(new.list.currentTimestamp)
                     await self?.fetched(new, fetch.number)
                     return new.list
                 } catch {
