@@ -59,6 +59,12 @@ extension CurlTransport {
 }
 
 extension CurlTransport.TLS {
+    /// Whether something is asked for that only TLS can do.
+    var isExplicit: Bool {
+        if case .certificateAuthority = self.validation.kind { return true }
+        return !self.pinnedPublicKeys.isEmpty || self.clientCertificate != nil
+    }
+
     func validate() throws(HTTPTransportError) {
         if case .certificateAuthority(let file) = self.validation.kind, access(file, R_OK) != 0 {
             throw HTTPTransportError(.invalidConfiguration, detail: "the certificate authority file cannot be read")

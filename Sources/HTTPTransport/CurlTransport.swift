@@ -34,14 +34,22 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { self.engine.stop() }
 
+    /// Whether there are pins, an authority or a client certificate, none of which means anything over `http`.
+    public var requiresTLS: Bool { self.configuration.tls.isExplicit }
+
     /// Sends `request` and waits for the whole answer, whatever its status.
     ///
     /// The body arrives decompressed; `Content-Encoding` and `Content-Length` describe what was on the wire. Cancelling
     /// the calling task ends the call at once and takes the transfer off the wire.
     ///
-    /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task was cancelled.
+    /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task was cancelled. With
+    ///   ``HTTPTransportError/Code/invalidConfiguration``, before anything is sent, for an `http` URL when ``requiresTLS``.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let transfer = try Transfer(request, defaultTimeout: self.configuration.timeout)
+        guard !self.requiresTLS || transfer.origin.utf8.starts(with: "https:".utf8) else {
+            let detail = "a pin, an authority or a client certificate means nothing over http"
+            throw HTTPTransportError(.invalidConfiguration, detail: detail)
+        }
         return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { self.engine.start(transfer, resuming: $0) }
         } onCancel: {

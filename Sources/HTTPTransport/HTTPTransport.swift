@@ -6,4 +6,13 @@ public protocol HTTPTransport: Sendable {
     ///
     /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task was cancelled.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
+
+    /// Whether this transport was told to check the server, or to show who it is itself, in ways that only TLS has: such as a
+    /// pin, an authority or a client certificate. An `http` URL would silently do without.
+    var requiresTLS: Bool { get }
+}
+
+extension HTTPTransport {
+    /// No.
+    public var requiresTLS: Bool { false }
 }

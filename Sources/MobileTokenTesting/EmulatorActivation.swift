@@ -17,6 +17,7 @@ extension Emulator {
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = InMemoryActivationStore()
+        configuration.allowsInsecureHTTP = true  // wherever it listens, it is a development server
         if let certificate = self.certificate {
             var transport = CurlTransport.Configuration()
             transport.tls.validation = .certificateAuthority(file: certificate.file)

@@ -8,6 +8,12 @@ package protocol AuthenticatedChannel: Sendable {
     var activationID: String { get }
     /// The server's time, as far as it is known: the local clock corrected by the synchronised offset.
     var serverDate: Date { get }
+    /// The server's time, when the server has told it; `nil` as long as only the local clock is known.
+    var measuredServerDate: Date? { get }
+    /// Asks for the server's time, unless it is known or cannot be had. Throws `CancellationError` alone.
+    func synchronizeTime() async throws
+    /// Begins to learn the server's time from the answer to the next request; `nil` where there is nothing to learn.
+    func makeServerTimeProbe() -> ServerTimeProbe?
     /// Who watches what the SDK does, if anybody.
     var observer: (any MobileTokenObserver)? { get }
 
@@ -42,6 +48,9 @@ package protocol AuthenticatedChannel: Sendable {
 
 extension AuthenticatedChannel {
     package var observer: (any MobileTokenObserver)? { nil }
+    package var measuredServerDate: Date? { self.serverDate }
+    package func synchronizeTime() async throws {}
+    package func makeServerTimeProbe() -> ServerTimeProbe? { nil }
 }
 
 /// How a request proves who sent it.

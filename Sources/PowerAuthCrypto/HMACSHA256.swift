@@ -36,6 +36,23 @@ package enum HMACSHA256 {
         }
     }
 
+    /// The tag of a message, where the tag is itself a key, computed in a context of its own that is wiped at the end.
+    ///
+    /// For a key that is to leave no copy behind: the context that a thread's other calls share keeps the last key until the
+    /// next call. This takes about a microsecond more.
+    package static func deriveLeavingNoCopy(from message: [UInt8], key: SecretBytes) -> SecretBytes {
+        let context = require(EVP_MAC_CTX_new(Algorithm.hmac), "EVP_MAC_CTX_new")
+        defer { EVP_MAC_CTX_free(context) }
+        require(COpenSSL_MAC_set_digest(context, "SHA256"), "EVP_MAC_CTX_set_params")
+        return SecretBytes(count: Self.byteCount) { tag in
+            message.withUnsafeBytes { message in
+                key.withUnsafeBytes { key in
+                    Self.authenticate(key: key, into: tag, in: context) { $0.update(message) }
+                }
+            }
+        }
+    }
+
     /// Whether a tag is the one of this message. Takes the same time wherever it differs.
     package static func isValid(_ tag: [UInt8], for message: [UInt8], key: SecretBytes) -> Bool {
         constantTimeEquals(Self.authenticate(message, key: key), tag)
@@ -56,8 +73,16 @@ package enum HMACSHA256 {
         into tag: UnsafeMutableRawBufferPointer,
         _ feed: (borrowing Message) -> Void
     ) {
+        Self.authenticate(key: key, into: tag, in: ThreadContexts.current.mac, feed)
+    }
+
+    private static func authenticate(
+        key: UnsafeRawBufferPointer,
+        into tag: UnsafeMutableRawBufferPointer,
+        in context: OpaquePointer,
+        _ feed: (borrowing Message) -> Void
+    ) {
         precondition(tag.count >= Self.byteCount)
-        let context = ThreadContexts.current.mac
         require(EVP_MAC_init(context, key.address.assumingMemoryBound(to: UInt8.self), key.count, nil), "EVP_MAC_init")
         feed(Message(context: context))
         var count = 0

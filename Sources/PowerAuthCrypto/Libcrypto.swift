@@ -23,7 +23,8 @@ enum Algorithm {
 ///
 /// Each is used and left within one synchronous call, so no two uses can meet. Ciphers forget their key at the end of
 /// it. The MAC's context keeps its last one until the next takes its place, since wiping costs as much as setting up: after
-/// a signature that is the key of this one signature, never that of a factor.
+/// a signature that is the key of this one signature, never that of a factor. The key of a store, which seals everything, is
+/// not used with it; see ``HMACSHA256/deriveLeavingNoCopy(from:key:)``.
 final class ThreadContexts {
     let mac: OpaquePointer
     let digest: OpaquePointer

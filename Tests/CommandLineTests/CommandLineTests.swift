@@ -149,6 +149,90 @@ import Testing
         }
     }
 
+    /// The server has used up the code by then, and would be left with an activation that nobody has.
+    @Test(arguments: [SIGTERM, SIGINT]) func anActivationUnderWayIsFinishedBeforeTheProgramEnds(signal: Int32)
+        async throws
+    {
+        try await withProgramAndServer { emulator, home in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            // The answer takes longer than the program gives to commands that do not end.
+            let rule = FaultRule(match: .init(path: "/**/activation/create"), effect: .init(drip: 600))
+            await emulator.faults.add(rule)
+            let words = [
+                "activate", registration.activationCode, "--url", emulator.baseURL, "--sdk-configuration",
+                emulator.sdkConfiguration, "--password-stdin",
+            ]
+            let program = try Program.start(words, home: home.url)
+            program.write("1234\n")
+            await until { await emulator.activations().first?.status == "PENDING_COMMIT" }
+            program.send(signal: signal)
+            let outcome = await program.outcome()
+            #expect(outcome.exitCode == 130)
+            #expect(outcome.errors.contains(registration.id), "\(outcome.errors)")
+            try await emulator.cloud.commit(registration.id)
+            let status = try await Program.run("status", "--json", home: home.url)
+            #expect(status.exitCode == 0, "\(status.errors)")
+            #expect(try JSONValue(parsing: status.output)["activationId"]?.string == registration.id)
+        }
+    }
+
+    @Test func anUnusableStoreDoesNotCostTheCode() async throws {
+        try await withProgramAndServer { emulator, home in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let folder = home.url.appending(path: "default").path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            for (mode, exitCode) in [(0o755, 5), (0o700, 0)] as [(Int, Int32)] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+                let outcome = try await Program.run(
+                    "activate",
+                    registration.activationCode,
+                    "--url",
+                    emulator.baseURL,
+                    "--sdk-configuration",
+                    emulator.sdkConfiguration,
+                    "--password-stdin",
+                    home: home.url,
+                    input: "1234\n"
+                )
+                #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
+            }
+        }
+    }
+
+    @Test func aPinIsNotIgnoredOverPlainHTTP() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let pin = "sha256//" + String(repeating: "A", count: 43) + "="
+            for words in [["--pin", pin], ["--ca-file", "/dev/null"]] {
+                let outcome = await (try Program.start(["list"] + words, home: home.url)).outcome()
+                #expect(outcome.exitCode == 2)
+                #expect(outcome.errors.contains("means nothing over http"), "\(outcome.errors)")
+            }
+            #expect(try await Program.run("list", home: home.url).exitCode == 0)
+        }
+    }
+
+    /// The address of no machine in particular leads to this one, but is not written as one that does.
+    @Test func plainHTTPToAnotherMachineNeedsAnOptionWhichTheProfileKeeps() async throws {
+        try await withProgramAndServer { emulator, home in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let words = [
+                "activate", registration.activationCode, "--url",
+                emulator.baseURL.replacing("127.0.0.1", with: "0.0.0.0"), "--sdk-configuration",
+                emulator.sdkConfiguration, "--password-stdin",
+            ]
+            for (option, exitCode) in [([], 2), (["--insecure-http"], 0)] as [([String], Int32)] {
+                let program = try Program.start(words + option, home: home.url)
+                program.write("1234\n")
+                let outcome = await program.outcome()
+                #expect(outcome.exitCode == exitCode, "\(outcome.errors)")
+            }
+            try await emulator.cloud.commit(registration.id)
+            let status = try await Program.run("status", home: home.url)
+            #expect(status.exitCode == 0, "\(status.errors)")
+        }
+    }
+
     @Test func profilesAreKeptBelowTheHomeOfTheEnvironment() async throws {
         let home = try TemporaryFolder()
         _ = try await Program.run(

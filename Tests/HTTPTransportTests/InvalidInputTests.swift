@@ -68,6 +68,30 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            { $0.pinnedPublicKeys = ["sha256//" + String(repeating: "A", count: 43) + "="] },
+            { $0.validation = .certificateAuthority(file: "/dev/null") },
+            { $0.clientCertificate = .init(certificateFile: "/dev/null", privateKeyFile: "/dev/null") },
+        ] as [@Sendable (inout CurlTransport.TLS) -> Void]
+    )
+    func whatOnlyTLSCanDoIsNotIgnoredOverPlainHTTP(change: @Sendable (inout CurlTransport.TLS) -> Void) async throws {
+        let server = try ScriptedServer { $0.answerAll() }
+        defer { server.stop() }
+        var configuration = CurlTransport.Configuration()
+        change(&configuration.tls)
+        let transport = try CurlTransport(configuration: configuration)
+        for url in [server.url, "HTTP" + server.url.dropFirst(4)] {
+            await #expect {
+                try await transport.send(HTTPRequest(url: url, body: [1]))
+            } throws: {
+                ($0 as? HTTPTransportError)?.code == .invalidConfiguration
+            }
+        }
+        await transport.shutdown()
+        #expect(server.acceptedCount == 0)
+    }
+
     @Test func optionsDoNotShowTheirPasswords() {
         var configuration = CurlTransport.Configuration()
         configuration.proxy = .url("http://user:hunter2@proxy.example.com")

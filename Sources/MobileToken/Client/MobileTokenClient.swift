@@ -28,6 +28,9 @@ public final class MobileTokenClient: Sendable {
         public var transport: (any HTTPTransport)?
         /// The longest a request may take: by default 20 s, which is the transport's.
         public var timeout: Duration?
+        /// Whether plain `http` may lead to another machine: no by default. Anybody on the way can then read everything, tokens
+        /// included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`, `[::1]`) needs no permission.
+        public var allowsInsecureHTTP = false
         /// In which language the server presents operations and messages: English by default.
         public var acceptLanguage = AcceptLanguage.english
         /// What is sent as `User-Agent`: by default the SDK's name and version with the system's.
@@ -82,7 +85,8 @@ public final class MobileTokenClient: Sendable {
             sdkConfiguration: sdkConfiguration,
             transport: transport,
             store: store,
-            userAgent: configuration.userAgent
+            userAgent: configuration.userAgent,
+            allowsInsecureHTTP: configuration.allowsInsecureHTTP
         )
         powerAuth.version = configuration.version
         powerAuth.timeout = configuration.timeout
@@ -113,9 +117,13 @@ public final class MobileTokenClient: Sendable {
         await self.shutdown()
     }
 
-    /// Ends every request with an error, closes connections and the store. A transport or store from the configuration is left
-    /// to its owner.
+    /// Waits for activations under way, ends every request with an error, closes connections and the store. A transport or
+    /// store from the configuration is left to its owner.
+    ///
+    /// An activation that the server has made must get into the store, so one that is under way is waited for, even when the
+    /// calling task is canceled: no longer than a request may take. New ones are refused.
     public func shutdown() async {
+        await self.powerAuth.shutdown()
         await self.ownTransport?.shutdown()
         await self.ownStore?.close()
     }
@@ -129,10 +137,11 @@ public final class MobileTokenClient: Sendable {
     ///
     /// - Parameters:
     ///   - code: As shown to the user or read from a QR code: `CODE` or `CODE#SIGNATURE`.
-    ///   - name: Shown to the user in lists of activations.
+    ///   - name: Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     ///   - password: Protects the knowledge factor; at least 4 bytes. The server never sees it.
     ///   - otp: A one-time password that the server asks for besides the code.
-    /// - Throws: `MobileTokenError`, such as `invalidActivationCode` or `activationFailed`.
+    /// - Throws: `MobileTokenError`, such as `invalidActivationCode` or `activationFailed`. One of the `store…` codes before the
+    ///   server is asked; `activationNotSaved` when the server has made an activation that could not be stored after all.
     public func activate(
         code: String,
         name: String? = nil,

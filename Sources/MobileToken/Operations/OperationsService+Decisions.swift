@@ -6,6 +6,9 @@ extension OperationsService {
     /// When the call ends with `CancellationError`, or without an answer, the server may have carried it out all the same; the
     /// list tells.
     ///
+    /// Whether the operation has expired is judged in the server's time, which is asked for when it is not known yet. When it
+    /// cannot be had, that is left to the server.
+    ///
     /// - Parameter operation: An operation of the list, or one built by hand.
     /// - Throws: `MobileTokenError`. Before anything is signed: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`. By
     ///   the server: `authenticationFailed`, `operationAlreadyFinished` and its like, `authorizeExpired`.
@@ -14,6 +17,9 @@ extension OperationsService {
         with authentication: Authentication
     ) async throws {
         try self.checkMayAuthorize(operation, with: authentication)
+        // The expiry, and the time that goes out with a proximity code, are in the server's time.
+        try await self.channel.synchronizeTime()
+        try self.checkHasNotExpired(operation)
         try await self.decide(
             .authorize,
             operation.id,
@@ -27,6 +33,7 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `rejectExpired` or `operationAlreadyFinished`.
     public func reject(_ operation: some AuthorizableOperation, reason: RejectionReason = .unknown) async throws {
+        try await self.channel.synchronizeTime()
         try await self.decide(
             .reject,
             operation.id,
@@ -105,12 +112,17 @@ extension OperationsService {
             guard operation.isAuthorizable else {
                 throw MobileTokenError(.notAuthorizable, "The operation is not pending, or asks for unknown factors")
             }
-            guard operation.expires > self.currentServerDate else {
-                throw MobileTokenError(.authorizeExpired, "The operation's time is over")
-            }
         }
         guard operation.allows(authentication) else {
             throw MobileTokenError(.factorsNotAllowed, "The server does not accept these factors for the operation")
+        }
+    }
+
+    /// By a clock that was never compared with the server's nothing is judged: the server does it anyway.
+    private func checkHasNotExpired(_ operation: some AuthorizableOperation) throws {
+        guard let operation = operation as? UserOperation, let now = self.channel.measuredServerDate else { return }
+        guard operation.expires > now else {
+            throw MobileTokenError(.authorizeExpired, "The operation's time is over")
         }
     }
 

@@ -91,11 +91,15 @@ extension OperationsService {
         self.flight = flight
         flight.start { [weak self, channel] in
             do {
+                var time = channel.makeServerTimeProbe()
                 let response = try await Self.request(fetch, on: channel)
+                time?.answered()
                 if fetch.isDoneWhenRepeated, let known = fetch.last?.repeated(by: response) {
+                    time?.learn(known.list.currentTimestamp)
                     await self?.fetchedAgain(known, by: fetch.number)
                 } else {
                     let new = try ServerList(response, after: fetch.last)
+                    time?.learn(new.list.currentTimestamp)
                     await self?.fetched(new, by: fetch.number)
                 }
             } catch {

@@ -35,8 +35,8 @@ public actor Activation: AuthenticatedChannel {
     /// The counter as the latest signature left it.
     var takenCounter: HashCounter?
     /// Tokens as last read or created, so that polling does not read the store.
-    var tokenCache: [String: ActivationRecord.Token] = [:]
-    var tokenFlights: [String: SingleFlight<ActivationRecord.Token>] = [:]
+    var tokenCache: [ExactString: ActivationRecord.Token] = [:]
+    var tokenFlights: [ExactString: SingleFlight<ActivationRecord.Token>] = [:]
 
     /// What never changes in an activation's life.
     struct Identity: Sendable {
@@ -86,6 +86,12 @@ public actor Activation: AuthenticatedChannel {
 
     /// The server's date: the local clock, corrected by what the server's answers say.
     public nonisolated var serverDate: Date { self.server.time.date }
+
+    package nonisolated var measuredServerDate: Date? { self.server.time.measuredDate }
+
+    package nonisolated func synchronizeTime() async throws { try await self.server.tryToSynchronizeTime() }
+
+    package nonisolated func makeServerTimeProbe() -> ServerTimeProbe? { self.server.time.makeProbe() }
 
     package nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
 

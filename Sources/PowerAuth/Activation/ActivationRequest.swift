@@ -19,7 +19,7 @@ public struct ActivationRequest: Sendable {
 
     let credentials: Credentials
 
-    /// Shown to the user in lists of activations.
+    /// Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     public var name: String?
     /// A one-time password that the server asks for besides the credentials.
     public var otp: String?

@@ -20,7 +20,7 @@ struct ActivationCreation: Sendable {
     struct Created: Sendable {
         fileprivate let deviceKey: P256PrivateKey
         fileprivate let serverPublicKey: P256PublicKey
-        fileprivate let activationID: String
+        let activationID: String
         fileprivate let counter: HashCounter
         let recovery: RecoveryCodes?
         let userInfo: JSONValue?
@@ -82,37 +82,46 @@ struct ActivationCreation: Sendable {
         )
     }
 
-    /// The record to store. Derives a key from the password, so it runs off the caller's actor.
-    @concurrent
+    /// The record to store. Derives a key from the password, on the threads made for that.
     func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {
-        try MobileTokenError.computing {
-            let keys = try ActivationKeys(privateKey: created.deviceKey, publicKey: created.serverPublicKey)
-            let salt = self.server.randomness.bytes(16)
-            return ActivationRecord(
-                activationID: created.activationID,
-                name: self.request.name,
-                applicationKey: self.server.application.applicationKey,
-                version: self.server.configuration.version,
-                createdAt: self.server.clocks.reading.wall,
-                devicePublicKey: created.deviceKey.publicKey.compressed,
-                serverPublicKey: created.serverPublicKey.compressed,
-                possessionKey: keys.possession,
-                transportKey: keys.transport,
-                encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(
-                    keys.knowledge,
-                    password: password,
-                    salt: salt
-                ),
-                knowledgeSalt: salt,
-                encryptedBiometryKey: try biometryKey.map {
-                    try BiometryKeyProtection.protect(keys.biometry, with: $0)
-                },
-                encryptedDevicePrivateKey: SecretBytes(
-                    copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
-                ),
-                counter: created.counter
-            )
+        try await self.server.derivations.run {
+            try MobileTokenError.computing {
+                try self.computeRecord(created, password: password, biometryKey: biometryKey)
+            }
         }
+    }
+
+    private func computeRecord(
+        _ created: Created,
+        password: SecretBytes,
+        biometryKey: SecretBytes?
+    ) throws -> ActivationRecord {
+        let keys = try ActivationKeys(privateKey: created.deviceKey, publicKey: created.serverPublicKey)
+        let salt = self.server.randomness.bytes(16)
+        return ActivationRecord(
+            activationID: created.activationID,
+            name: self.request.name,
+            applicationKey: self.server.application.applicationKey,
+            version: self.server.configuration.version,
+            createdAt: self.server.clocks.reading.wall,
+            devicePublicKey: created.deviceKey.publicKey.compressed,
+            serverPublicKey: created.serverPublicKey.compressed,
+            possessionKey: keys.possession,
+            transportKey: keys.transport,
+            encryptedKnowledgeKey: try KnowledgeKeyProtection.protect(
+                keys.knowledge,
+                password: password,
+                salt: salt
+            ),
+            knowledgeSalt: salt,
+            encryptedBiometryKey: try biometryKey.map {
+                try BiometryKeyProtection.protect(keys.biometry, with: $0)
+            },
+            encryptedDevicePrivateKey: SecretBytes(
+                copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
+            ),
+            counter: created.counter
+        )
     }
 }
 

@@ -7,7 +7,7 @@ extension PowerAuthClient {
     ///
     /// - Parameters:
     ///   - code: As shown to the user or read from a QR code: `CODE` or `CODE#SIGNATURE`.
-    ///   - name: Shown to the user in lists of activations.
+    ///   - name: Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     ///   - password: Protects the knowledge factor; at least 4 bytes. The server never sees it.
     ///   - otp: A one-time password that the server asks for besides the code.
     public func activate(
@@ -34,10 +34,13 @@ extension PowerAuthClient {
 
     /// Activates with any credentials, and tells all that the server answered.
     ///
-    /// When the calling task is cancelled while the request is on the wire, the activation is still stored in the
+    /// The store is opened, and shown to be writable, before anything is sent that would use up the code. When the calling task is cancelled while the request is on the wire, the activation is still stored in the
     /// background: the server has used up the code by then.
     ///
     /// - Parameter biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
+    /// - Throws: ``MobileTokenError``. One of the `store…` codes or `invalidName` before the server is asked;
+    ///   ``MobileTokenError/Code/activationNotSaved`` when the server has made an activation that could not be stored after
+    ///   all.
     public func activate(
         _ request: ActivationRequest,
         password: SecretBytes,
@@ -46,18 +49,48 @@ extension PowerAuthClient {
         try Password.validate(password)
         if let biometryKey { try BiometryKeyProtection.validate(biometryKey) }
         try self.verify(request.credentials)
+        if let name = request.name { try NameRule.check(name, of: "an activation") }
+        // The server takes the code with the request: what can be found wrong is to be found before that.
+        try await MobileTokenError.store { try await self.server.store.prove() }
+        try await self.encryptionKeys.prepare()
+        try self.activationsUnderWay.begin()
         return try await Errand.run { audience in
+            defer { self.activationsUnderWay.end() }
             let creation = ActivationCreation(request, server: self.server, encryptionKeys: self.encryptionKeys)
             let created = try await creation.perform(for: audience)
-            let record = try await creation.record(created, password: password, biometryKey: biometryKey)
-            try await MobileTokenError.store { try await self.server.store.insert(record) }
-            let activation = try self.activation(record)
+            let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
             return ActivationResult(
                 activation: activation,
                 fingerprint: activation.fingerprint,
                 recovery: created.recovery,
                 userInfo: created.userInfo,
                 customAttributes: created.customAttributes
+            )
+        }
+    }
+
+    /// Stores an activation that the server has made.
+    ///
+    /// - Throws: ``MobileTokenError/Code/activationNotSaved``, which names it.
+    private func keep(
+        _ created: ActivationCreation.Created,
+        _ creation: ActivationCreation,
+        password: SecretBytes,
+        biometryKey: SecretBytes?
+    ) async throws -> Activation {
+        do {
+            let record = try await creation.record(created, password: password, biometryKey: biometryKey)
+            try await MobileTokenError.store { try await self.server.store.insert(record) }
+            return try self.activation(record)
+        } catch {
+            let cause = (error as? MobileTokenError).map { ": \($0)" } ?? ""
+            throw MobileTokenError(
+                .activationNotSaved,
+                """
+                The activation code is used, but activation \(created.activationID) could not be stored; \
+                remove it at the server\(cause)
+                """,
+                underlying: error
             )
         }
     }

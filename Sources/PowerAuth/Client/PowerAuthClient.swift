@@ -9,6 +9,7 @@ public final class PowerAuthClient: Sendable {
 
     let server: ServerConnection
     let encryptionKeys: EncryptionKeys
+    let activationsUnderWay = ActivationsUnderWay()
 
     /// One instance for each activation in use, because it remembers where the last signature left the counter.
     private let known = Mutex(KnownActivations())
@@ -30,6 +31,15 @@ public final class PowerAuthClient: Sendable {
     /// Asks for the server's time, unless it is known already.
     public func synchronizeTime() async throws {
         try await self.server.synchronizeTime()
+    }
+
+    /// Refuses new activations, and returns when those under way are stored or have failed.
+    ///
+    /// Call it before the process ends and before the transport or the store is closed: the server uses up an activation code
+    /// with the request, and an activation that is not stored then is lost. It waits even when the calling task is canceled,
+    /// no longer than the transport lets a request take.
+    public func shutdown() async {
+        await self.activationsUnderWay.close()
     }
 
     /// The identifiers of all activations in the store, oldest first.

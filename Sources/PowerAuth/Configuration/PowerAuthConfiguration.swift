@@ -32,6 +32,8 @@ public struct PowerAuthConfiguration: Sendable {
 
     /// Keys, nonces and challenges come from here.
     package var randomness = Randomness.system
+    /// Keys are derived from passwords here.
+    package var derivations = DerivationQueue.shared
 
     /// Creates a configuration.
     ///
@@ -40,14 +42,19 @@ public struct PowerAuthConfiguration: Sendable {
     ///   - powerAuthURL: Where `/pa/v3/…` is, if not below `baseURL`.
     ///   - sdkConfiguration: The text that the server's administrator hands out.
     ///   - userAgent: Replaces the SDK's own name and version; printable ASCII.
-    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``, with the name of what is wrong in the message.
+    ///   - allowsInsecureHTTP: Whether plain `http` may lead to another machine. Anybody on the way can then read everything,
+    ///     tokens included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`, `[::1]`) needs no
+    ///     permission.
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``, with the name of what is wrong in the message: also when the
+    ///   transport has a pin, an authority or a client certificate, and the URL is `http`, where they mean nothing.
     public init(
         baseURL: String,
         powerAuthURL: String? = nil,
         sdkConfiguration: String,
         transport: any HTTPTransport,
         store: any ActivationStore,
-        userAgent: String? = nil
+        userAgent: String? = nil,
+        allowsInsecureHTTP: Bool = false
     ) throws(MobileTokenError) {
         let parsed: SDKConfiguration
         do {
@@ -61,7 +68,8 @@ public struct PowerAuthConfiguration: Sendable {
             sdkConfiguration: parsed,
             transport: transport,
             store: store,
-            userAgent: userAgent
+            userAgent: userAgent,
+            allowsInsecureHTTP: allowsInsecureHTTP
         )
     }
 
@@ -74,36 +82,19 @@ public struct PowerAuthConfiguration: Sendable {
         sdkConfiguration: SDKConfiguration,
         transport: any HTTPTransport,
         store: any ActivationStore,
-        userAgent: String? = nil
+        userAgent: String? = nil,
+        allowsInsecureHTTP: Bool = false
     ) throws(MobileTokenError) {
-        self.baseURL = try Self.validated(baseURL, "baseURL")
+        let rule = BaseURLRule(allowsInsecureHTTP: allowsInsecureHTTP, requiresTLS: transport.requiresTLS)
+        self.baseURL = try rule.validated(baseURL, "baseURL")
         self.powerAuthURL =
             try powerAuthURL.map { url throws(MobileTokenError) in
-                try Self.validated(url, "powerAuthURL")
+                try rule.validated(url, "powerAuthURL")
             } ?? self.baseURL
         self.sdkConfiguration = sdkConfiguration
         self.transport = transport
         self.store = store
         self.userAgent = try Self.validated(userAgent: userAgent ?? Self.defaultUserAgent)
-    }
-
-    private static func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
-        func mistake(_ what: String) -> MobileTokenError {
-            MobileTokenError(.invalidConfiguration, "\(name): \(what)")
-        }
-        guard baseURL.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: baseURL) else {
-            throw mistake("not a URL")
-        }
-        guard let scheme = url.scheme?.lowercased(), scheme == "https" || scheme == "http" else {
-            throw mistake("the scheme must be https or http")
-        }
-        guard let host = url.host, !host.isEmpty else { throw mistake("no host") }
-        guard url.user == nil, url.password == nil else { throw mistake("a user or password does not belong here") }
-        guard url.query == nil, url.fragment == nil else { throw mistake("a query or fragment does not belong here") }
-        if let port = url.port, !(1...65535).contains(port) { throw mistake("the port must be between 1 and 65535") }
-        var text = baseURL
-        while text.hasSuffix("/") { text.removeLast() }
-        return text
     }
 
     private static func validated(userAgent: String) throws(MobileTokenError) -> String {

@@ -20,6 +20,7 @@ final class ServerConnection: Sendable {
     var randomness: Randomness { self.configuration.randomness }
     var store: any ActivationStore { self.configuration.store }
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
+    var derivations: DerivationQueue { self.configuration.derivations }
 
     /// Posts a JSON body and returns the body of a success; see ``ServerAnswer``.
     ///
@@ -101,6 +102,23 @@ extension ServerConnection {
             }
         } catch let error as MobileTokenError where error.httpStatus != nil || error.code == .invalidResponse {
             self.time.trustLocalClock()
+        }
+    }
+
+    /// Asks for the server's time unless it is known already, but does not insist: a call that can be made without it must
+    /// not fail because this one endpoint cannot be reached.
+    ///
+    /// What is left to the local clock then has another judge: the server checks a token's timestamp, and whether an operation
+    /// has expired (``ServerTime/measuredDate`` is `nil`, so nothing is judged here). After a failure nothing is asked for a
+    /// minute, so that an endpoint that never answers does not delay every call by its timeout.
+    ///
+    /// - Throws: `CancellationError` alone.
+    func tryToSynchronizeTime() async throws {
+        guard self.time.mayBeAskedFor else { return }
+        do {
+            try await self.synchronizeTime()
+        } catch is MobileTokenError {
+            self.time.postpone()
         }
     }
 

@@ -94,6 +94,11 @@ final class EncryptionKeys: Sendable {
         return key
     }
 
+    /// Fetches what the next request needs, while that can still be canceled.
+    func prepare() async throws {
+        _ = try await self.ready()
+    }
+
     private var cached: EncryptionKey? {
         let now = self.server.clocks.monotonic
         return self.cache.withLock { entry in

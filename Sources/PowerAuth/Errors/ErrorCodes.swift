@@ -7,6 +7,8 @@ extension MobileTokenError.Code {
     public static let invalidActivationCode = Self("invalidActivationCode")
     /// The factors cannot be used: a password that is too short, a key of the wrong length, a factor that is not set up.
     public static let invalidAuthentication = Self("invalidAuthentication")
+    /// The name of a token or an activation is empty, too long, or holds a control character.
+    public static let invalidName = Self("invalidName")
     /// The store holds no such activation.
     public static let unknownActivation = Self("unknownActivation")
 
@@ -53,6 +55,10 @@ extension MobileTokenError.Code {
     public static let networkUnknown = Self("networkUnknown")
 
     // MARK: What happened here
+
+    /// The server made the activation, but it could not be stored: the code is used. The message says which activation is to
+    /// be removed at the server, and ``MobileTokenError/underlying`` why it could not be stored.
+    public static let activationNotSaved = Self("activationNotSaved")
 
     /// The store could not read or write.
     public static let storeFailed = Self("storeFailed")

@@ -57,21 +57,22 @@ extension Activation {
         }
     }
 
-    /// Two key derivations of some milliseconds each, off the actor.
-    @concurrent
+    /// Two key derivations of some milliseconds each, off the actor and off Swift's own threads.
     private nonisolated func reprotect(
         _ record: ActivationRecord,
         from old: SecretBytes,
         to new: SecretBytes,
         salt: [UInt8]
     ) async throws -> SecretBytes {
-        try MobileTokenError.computing {
-            let key = try KnowledgeKeyProtection.unprotect(
-                record.encryptedKnowledgeKey,
-                password: old,
-                salt: record.knowledgeSalt
-            )
-            return try KnowledgeKeyProtection.protect(key, password: new, salt: salt)
+        try await self.server.derivations.run {
+            try MobileTokenError.computing {
+                let key = try KnowledgeKeyProtection.unprotect(
+                    record.encryptedKnowledgeKey,
+                    password: old,
+                    salt: record.knowledgeSalt
+                )
+                return try KnowledgeKeyProtection.protect(key, password: new, salt: salt)
+            }
         }
     }
 

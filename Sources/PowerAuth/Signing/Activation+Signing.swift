@@ -132,12 +132,16 @@ extension Activation {
     ///
     /// The record is unsettled from now on: should this process die, the next one asks for the status first.
     ///
-    /// - Returns: `nil`, and nothing has changed, when the record is unsettled against the requirement.
+    /// - Returns: `nil`, and no value is taken, when the record is unsettled against the requirement.
+    /// - Throws: `stateRolledBack` when the store knows that the values from here on may have been used.
     nonisolated func takeCounter(
         settled: SettledRequirement,
         confirmed: HashCounter?
     ) async throws -> (value: HashCounter, next: HashCounter)? {
         try await self.updateRecord { record in
+            guard !record.isRolledBack else {
+                throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")
+            }
             let value = record.counter
             if record.isUnsettled, case .onlyAt(let settled) = settled, value != settled { return nil }
             if value == confirmed { record.confirmCounter() }

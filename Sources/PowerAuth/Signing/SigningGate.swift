@@ -4,7 +4,8 @@ internal import Synchronization
 ///
 /// A client passes each signature through one, for an actor alone would not do: it is re-entrant, so a second signature
 /// could start while the first one's request is on the wire. A turn therefore covers move, sign, send and receive. A store
-/// has another for its leases, which keeps the clients apart that share it.
+/// has another for its leases, which keeps the clients apart that share it. A wider gate, for other work, lets so many in at
+/// once.
 final class SigningGate: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -15,6 +16,11 @@ final class SigningGate: Sendable {
     }
 
     private let state = Mutex(State())
+    private let width: Int
+
+    init(width: Int = 1) {
+        self.width = width
+    }
 
     /// How many tasks wait for their turn.
     func waitingCount(for activationID: String) -> Int {
@@ -39,7 +45,7 @@ final class SigningGate: Sendable {
                 let result: Result<Void, any Error>? = self.state.withLock { state in
                     // Looked at under the lock: a cancellation handler that ran before found nobody to withdraw.
                     guard !Task.isCancelled else { return .failure(CancellationError()) }
-                    switch state.queues[activationID, default: TurnQueue()].enter() {
+                    switch state.queues[activationID, default: TurnQueue(width: self.width)].enter() {
                     case .proceed:
                         return .success(())
                     case .wait:
@@ -59,7 +65,7 @@ final class SigningGate: Sendable {
     func leave(_ activationID: String) {
         let next = self.state.withLock { state in
             let next = state.queues[activationID]?.leave()
-            if next == nil { state.queues[activationID] = nil }
+            if state.queues[activationID]?.isBusy == false { state.queues[activationID] = nil }
             return next
         }
         // Resumed outside the lock, which the resumed task may want at once.

@@ -10,8 +10,8 @@ struct SigningKeys: Sendable {
 extension Activation {
     /// Unlocks the keys that `authentication` asks for.
     ///
-    /// Takes PBKDF2's milliseconds when a password is involved, so it runs before the gate and off the actor. Doing so is
-    /// safe: a change of password protects the same knowledge key anew and never replaces it.
+    /// Takes PBKDF2's milliseconds when a password is involved, on the threads of ``DerivationQueue``, so it comes before the
+    /// gate. Doing so is safe: a change of password protects the same knowledge key anew and never replaces it.
     @concurrent
     nonisolated func signingKeys(for authentication: Authentication) async throws -> SigningKeys {
         let possession = self.identity.possessionKey
@@ -40,12 +40,14 @@ extension Activation {
         case .password(let password):
             try Password.validate(password)
             let record = try await self.storedRecord()
-            return try MobileTokenError.computing {
-                try KnowledgeKeyProtection.unprotect(
-                    record.encryptedKnowledgeKey,
-                    password: password,
-                    salt: record.knowledgeSalt
-                )
+            return try await self.server.derivations.run {
+                try MobileTokenError.computing {
+                    try KnowledgeKeyProtection.unprotect(
+                        record.encryptedKnowledgeKey,
+                        password: password,
+                        salt: record.knowledgeSalt
+                    )
+                }
             }
         }
     }

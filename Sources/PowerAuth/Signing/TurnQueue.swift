@@ -1,16 +1,23 @@
-/// Who may sign with an activation, and who comes next: first come, first served.
+/// Who may sign with an activation, and who comes next: first come, first served. A wider queue lets so many have a turn at
+/// once.
 ///
 /// It only decides. The waiters are whatever the owner resumes; each comes out exactly once.
 struct TurnQueue<Waiter: Sendable>: Sendable {
-    private var isHeld = false
+    /// How many may have a turn at once.
+    private let width: Int
+    private var turns = 0
     private var waiters: [UInt64: Waiter] = [:]
     /// The order of arrival. Numbers whose waiter left are skipped when their turn comes.
     private var order: ArraySlice<UInt64> = []
 
+    init(width: Int = 1) {
+        self.width = width
+    }
+
     /// How many wait.
     var waitingCount: Int { self.waiters.count }
-    /// Whether somebody has the turn.
-    var isBusy: Bool { self.isHeld }
+    /// Whether somebody has a turn.
+    var isBusy: Bool { self.turns > 0 }
 
     enum EnterAction: Equatable {
         /// The turn is the caller's.
@@ -21,11 +28,9 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
 
     /// Asks for the turn. Whoever waits is always before somebody new.
     mutating func enter() -> EnterAction {
-        guard self.isHeld else {
-            self.isHeld = true
-            return .proceed
-        }
-        return .wait
+        guard self.turns < self.width else { return .wait }
+        self.turns += 1
+        return .proceed
     }
 
     /// Puts a waiter at the end of the queue.
@@ -40,7 +45,7 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
             if let waiter = self.waiters.removeValue(forKey: number) { return waiter }
         }
         self.order = []
-        self.isHeld = false
+        self.turns = max(0, self.turns - 1)
         return nil
     }
 

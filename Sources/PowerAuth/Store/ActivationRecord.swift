@@ -40,9 +40,12 @@ public struct ActivationRecord: Sendable, Equatable {
     /// Whether the server's counter must be asked for before the next signature: a signed request went out whose answer
     /// never came, or the store noticed that it holds an older state than it once did.
     package var isUnsettled: Bool
+    /// Whether the store knows that this state is so much older than one that has signed that it cannot be made up for.
+    /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
+    package private(set) var isRolledBack = false
 
     /// Tokens by name.
-    package var tokens: [String: Token]
+    package var tokens: [ExactString: Token]
 
     package init(
         activationID: String,
@@ -61,7 +64,7 @@ public struct ActivationRecord: Sendable, Equatable {
         counter: HashCounter,
         history: CounterHistory = CounterHistory(),
         isUnsettled: Bool = false,
-        tokens: [String: Token] = [:]
+        tokens: [ExactString: Token] = [:]
     ) {
         self.activationID = activationID
         self.name = name
@@ -86,6 +89,23 @@ public struct ActivationRecord: Sendable, Equatable {
     /// its status says so. Not for a refused signature, which moves only our side.
     package mutating func confirmCounter() {
         self.history.confirmedMoves = self.history.moves
+    }
+
+    /// The most counter values that ``catchUp(to:)`` passes over: some tenths of a second's work.
+    package static let longestCatchUp: UInt64 = 100_000
+
+    /// Moves the counter of a state that was put back to where it had come before, so that no value is used again.
+    ///
+    /// - Parameter mark: A count of moves that was once committed. Every value before it may have signed something, offline
+    ///   too, where no server could tell.
+    package mutating func catchUp(to mark: UInt64) {
+        guard self.history.moves < mark else { return }
+        self.isUnsettled = true
+        guard mark - self.history.moves <= Self.longestCatchUp else {
+            self.isRolledBack = true
+            return
+        }
+        while self.history.moves < mark { self.counter = self.counter.next() }
     }
 
     /// A token as the server handed it out.

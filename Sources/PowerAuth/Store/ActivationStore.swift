@@ -5,6 +5,14 @@
 /// ``SQLiteActivationStore`` is the default. A store of your own keeps what ``Sealing`` makes of a record, and shows with
 /// `ActivationStoreConformance` of `MobileTokenTesting` that it does all that is asked here.
 public protocol ActivationStore: Sendable {
+    /// Opens the store if need be, and shows that an activation could be inserted now.
+    ///
+    /// Called before an activation code is used up. Writing something durably and taking it back is the surest way; the
+    /// default implementation reads the list of activations.
+    ///
+    /// - Throws: what ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or has another key.
+    func prove() async throws
+
     /// The identifiers of all activations held, oldest first.
     func activationIDs() async throws -> [String]
 
@@ -37,6 +45,13 @@ public protocol ActivationStore: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled while it waits, or when there is no such activation.
     func acquireSigningLease(of activationID: String) async throws -> any SigningLease
+}
+
+extension ActivationStore {
+    /// Reads the list of activations.
+    public func prove() async throws {
+        _ = try await self.activationIDs()
+    }
 }
 
 /// The right to sign with one activation.

@@ -6,6 +6,10 @@ final class ServerTime: Sendable {
     private let clocks: LocalClocks
     private let synchronization = Mutex(TimeSynchronization())
     private let measurement = SingleFlight<Void>()
+    /// Until when the server is not asked again, after it could not be reached.
+    private let postponedUntil = Mutex<Duration?>(nil)
+
+    private static let postponement: Duration = .seconds(60)
 
     init(clocks: LocalClocks) {
         self.clocks = clocks
@@ -24,6 +28,35 @@ final class ServerTime: Sendable {
     var isSynchronized: Bool {
         let reading = self.clocks.reading
         return !self.synchronization.withLock { $0.needsMeasurement(at: reading) }
+    }
+
+    /// The server's date, unless it is only the local clock's idea of it.
+    var measuredDate: Date? {
+        let reading = self.clocks.reading
+        return self.synchronization.withLock { $0.isMeasured(at: reading) ? $0.serverDate(at: reading) : nil }
+    }
+
+    /// Whether asking for the time is of use now: it is not known, and was not asked for in vain just before.
+    var mayBeAskedFor: Bool {
+        guard !self.isSynchronized else { return false }
+        let now = self.clocks.monotonic
+        return self.postponedUntil.withLock { $0.map { $0 <= now } ?? true }
+    }
+
+    /// Notes that the server could not be asked.
+    func postpone() {
+        let now = self.clocks.monotonic
+        self.postponedUntil.withLock { $0 = now + Self.postponement }
+    }
+
+    /// Begins to measure with a call that is made anyhow.
+    func makeProbe() -> ServerTimeProbe {
+        ServerTimeProbe(clocks: self.clocks) { [self] stated, sent, received in
+            // Such dates are written in whole seconds by most servers.
+            self.synchronization.withLock {
+                _ = $0.measure(serverDate: stated, sent: sent, received: received, resolution: .seconds(1))
+            }
+        }
     }
 
     /// Makes the next ``synchronize(_:)`` measure again. Until then the date is computed as before.

@@ -37,6 +37,8 @@ struct TimeSynchronization: Sendable {
         /// The server's date at that instant.
         var serverDate: Date
         var roundTrip: Duration
+        /// Whether this is the local clock's word, because the server's was not to be had.
+        var isAssumed = false
     }
 
     private var estimate: Estimate?
@@ -59,6 +61,11 @@ struct TimeSynchronization: Sendable {
         return estimate.drift(to: reading) >= Self.largestDrift
     }
 
+    /// Whether the date at a reading rests on the server's word, and on local clocks that agree with each other since.
+    func isMeasured(at reading: Reading) -> Bool {
+        !self.needsMeasurement(at: reading) && self.estimate?.isAssumed == false
+    }
+
     /// Asks for another measurement, which then counts whatever its round trip.
     mutating func distrust() {
         self.isDistrusted = true
@@ -67,7 +74,7 @@ struct TimeSynchronization: Sendable {
     /// Takes the present idea of the server's time for a measurement of the poorest kind, when none is to be had.
     mutating func assume(at reading: Reading) {
         let date = self.serverDate(at: reading)
-        self.estimate = Estimate(reading: reading, serverDate: date, roundTrip: Self.longestRoundTrip)
+        self.estimate = Estimate(reading: reading, serverDate: date, roundTrip: Self.longestRoundTrip, isAssumed: true)
         self.isDistrusted = false
     }
 
@@ -75,13 +82,21 @@ struct TimeSynchronization: Sendable {
     ///
     /// It is assumed to be of the middle of the round trip. The estimate with the shortest round trip is kept, unless
     /// the new one shows that it is off by more than both can be wrong.
-    mutating func measure(serverDate stated: Date, sent: Reading, received: Reading) -> Outcome {
-        let roundTrip = received.monotonic - sent.monotonic
-        guard roundTrip >= .zero, roundTrip <= Self.longestRoundTrip, Self.plausible.contains(stated) else {
+    ///
+    /// - Parameter resolution: How coarsely the time was stated; it counts like a round trip longer by as much.
+    mutating func measure(
+        serverDate stated: Date,
+        sent: Reading,
+        received: Reading,
+        resolution: Duration = .zero
+    ) -> Outcome {
+        let elapsed = received.monotonic - sent.monotonic
+        guard elapsed >= .zero, elapsed <= Self.longestRoundTrip, Self.plausible.contains(stated) else {
             return .discarded
         }
 
-        let measured = stated + roundTrip.seconds / 2
+        let roundTrip = elapsed + resolution
+        let measured = stated + elapsed.seconds / 2
         if let estimate = self.estimate, !self.needsMeasurement(at: received) {
             let difference = abs(measured.timeIntervalSince(self.serverDate(at: received)))
             let isBetter = roundTrip <= estimate.roundTrip

@@ -6,19 +6,23 @@ internal import PowerAuthProtocol
 extension Activation {
     /// The names of the tokens that the store holds for this activation, sorted.
     public func tokenNames() async throws -> [String] {
-        try await self.storedRecord().tokens.keys.sorted()
+        try await self.storedRecord().tokens.keys.map(\.string).sorted()
     }
 
     /// Makes sure that a token of this name exists, creating it at the server when it does not.
     ///
     /// Tasks that ask for the same name at once share one creation, and the factors of the first of them.
+    ///
+    /// - Parameter name: 1 to 255 bytes of UTF-8 without control characters, compared byte for byte.
+    /// - Throws: ``MobileTokenError/Code/invalidName`` for any other name, before anything is sent.
     public func requestToken(_ name: String, with authentication: Authentication = .possession) async throws {
-        _ = try await self.token(name, with: authentication)
+        _ = try await self.token(try Self.tokenName(name), with: authentication)
     }
 
     /// Removes a token at the server and here. Does nothing when there is none of this name.
     public func removeToken(_ name: String) async throws {
         try self.checkNotRemoved()
+        let name = ExactString(name)
         guard let token = try await self.storedRecord().tokens[name] else { return }
         let body = try Wire.encode(Wire.Request(requestObject: TokenRemoval(tokenId: token.id)))
         let request = SignedRequest(
@@ -34,8 +38,14 @@ extension Activation {
 
     /// Forgets a token here; it stays valid at the server.
     public func removeTokenLocally(_ name: String) async throws {
+        let name = ExactString(name)
         self.tokenCache[name] = nil
         try await self.updateRecord { $0.tokens[name] = nil }
+    }
+
+    private static func tokenName(_ name: String) throws(MobileTokenError) -> ExactString {
+        try NameRule.check(name, of: "a token")
+        return ExactString(name)
     }
 
     /// The `X-PowerAuth-Token` header of one request.
@@ -59,8 +69,9 @@ extension Activation {
         body: @Sendable () async throws -> RequestBody
     ) async throws -> [UInt8] {
         try self.checkNotRemoved()
+        let name = try Self.tokenName(name)
         let token = try await self.token(name, with: .possession)
-        try await self.server.synchronizeTime()  // after the token, whose creation may have told the time
+        try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have told the time
         do {
             return try await self.post(path, headers: headers, token: token, body: body)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
@@ -108,7 +119,8 @@ extension Activation {
 // MARK: - Finding, creating, replacing
 
 extension Activation {
-    private func token(_ name: String, with authentication: Authentication) async throws -> ActivationRecord.Token {
+    private func token(_ name: ExactString, with authentication: Authentication) async throws -> ActivationRecord.Token
+    {
         if let token = self.tokenCache[name] { return token }
         let stored = try await self.storedRecord().tokens[name]
         // Another task may have created one, or the activation been removed, while the store was read.
@@ -121,7 +133,7 @@ extension Activation {
     }
 
     private func createToken(
-        _ name: String,
+        _ name: ExactString,
         with authentication: Authentication
     ) async throws -> ActivationRecord.Token {
         let flight = self.tokenFlights[name] ?? SingleFlight()
@@ -130,7 +142,7 @@ extension Activation {
     }
 
     private func fetchToken(
-        _ name: String,
+        _ name: ExactString,
         with authentication: Authentication
     ) async throws -> ActivationRecord.Token {
         // A creation that ended between the caller's look and this flight's start left its token here.
@@ -155,7 +167,9 @@ extension Activation {
         }
     }
 
-    private func replaceToken(_ name: String, refused: ActivationRecord.Token) async throws -> ActivationRecord.Token {
+    private func replaceToken(_ name: ExactString, refused: ActivationRecord.Token) async throws
+        -> ActivationRecord.Token
+    {
         // Another task, or another process by way of the store, may have replaced it already.
         if let token = self.tokenCache[name], token != refused { return token }
         try await self.forgetToken(name, refused)
@@ -163,14 +177,14 @@ extension Activation {
     }
 
     /// Forgets a token unless another one has taken its name.
-    private func forgetToken(_ name: String, _ token: ActivationRecord.Token) async throws {
+    private func forgetToken(_ name: ExactString, _ token: ActivationRecord.Token) async throws {
         if self.tokenCache[name] == token { self.tokenCache[name] = nil }
         try await self.updateRecord { record in
             if record.tokens[name] == token { record.tokens[name] = nil }
         }
     }
 
-    private func remember(_ token: ActivationRecord.Token, as name: String) {
+    private func remember(_ token: ActivationRecord.Token, as name: ExactString) {
         guard self.isPresent else { return }
         self.tokenCache[name] = token
     }

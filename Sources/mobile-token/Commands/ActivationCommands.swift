@@ -26,13 +26,14 @@ enum ActivationCommands {
             )
         }
         let password = try PasswordSource(invocation).readNew(prompt: "New password: ")
-        let activation = try await session.client.activate(
-            code: invocation.required(0),
-            name: invocation["name"] ?? "mobile-token",
-            password: password,
-            otp: invocation["otp"]
-        )
-        try session.remember(activation)
+        let activation = try await session.activate { client in
+            try await client.activate(
+                code: invocation.required(0),
+                name: invocation["name"] ?? "mobile-token",
+                password: password,
+                otp: invocation["otp"]
+            )
+        }
         session.output.result(
             [
                 "activationId": .string(activation.activationID),

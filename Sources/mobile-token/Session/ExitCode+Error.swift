@@ -6,10 +6,11 @@ extension ExitCode {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
         case .unknownActivation: self = .notFound
-        case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage: self = .usage
+        case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:
+            self = .usage
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
-            .cryptographyFailed:
+            .cryptographyFailed, .activationNotSaved:
             self = .local
         default: self = .refused
         }

@@ -13,6 +13,8 @@ struct Profile: Codable, Sendable {
         /// The absolute path of a file of authorities.
         var caFile: String?
         var pin: String?
+        /// Whether plain `http` may lead to another machine.
+        var allowsInsecureHTTP: Bool?
     }
 }
 

@@ -1,12 +1,14 @@
 internal import Foundation
 internal import MobileToken
 internal import PowerAuthProtocol
+internal import Synchronization
 
 /// What every command that talks to a server starts from: the profile's client, and where results go.
 struct Session: Sendable {
     let folder: ProfileFolder
     let client: MobileTokenClient
     let output: Output
+    private let store: SQLiteActivationStore
     private let language: AcceptLanguage
     private var profile: Profile
 
@@ -19,6 +21,7 @@ struct Session: Sendable {
         Command.Option("language", "TAG", "the language of texts from the server (default: en)"),
         Command.Option("timeout", "SECONDS", "the longest a request may take (default: 20)"),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
+        Command.Option("insecure-http", nil, "allow plain http to another machine; the profile keeps it"),
         Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM); the profile keeps it"),
         Command.Option("pin", "sha256//KEY", "accept this public key only; the profile keeps it"),
     ]
@@ -43,11 +46,14 @@ struct Session: Sendable {
         var trust = stored?.trust ?? Profile.Trust()
         if let file = invocation["ca-file"] { trust.caFile = URL(filePath: file).absoluteURL.path }
         if let pin = invocation["pin"] { trust.pin = pin }
+        if invocation.has("insecure-http") { trust.allowsInsecureHTTP = true }
         try folder.create()
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = try CurlTransport(configuration: Self.transport(invocation, trust))
         configuration.version = version
-        configuration.store = SQLiteActivationStore(path: folder.database)
+        configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
+        self.store = SQLiteActivationStore(path: folder.database)
+        configuration.store = self.store
         self.client = try MobileTokenClient(
             baseURL: url,
             sdkConfiguration: sdkConfiguration,
@@ -92,10 +98,29 @@ struct Session: Sendable {
     /// Whether the profile has an activation already.
     var hasActivation: Bool { self.profile.activationID != nil }
 
-    /// Makes an activation the profile's own.
-    func remember(_ activation: Activation) throws {
+    /// Activates, and makes the activation the profile's own, also when the program is told to end meanwhile: once the server
+    /// has used up the code, the activation is stored and remembered before the program ends.
+    func activate(_ body: (MobileTokenClient) async throws -> Activation) async throws -> Activation {
+        let known = Set(try await self.store.activationIDs())
+        TerminationSignals.mustFinish.store(true, ordering: .releasing)
+        defer { TerminationSignals.mustFinish.store(false, ordering: .releasing) }
+        do {
+            let activation = try await body(self.client)
+            try self.remember(activation.activationID)
+            return activation
+        } catch let error as CancellationError {
+            await self.client.shutdown()
+            if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
+                try self.remember(id)
+                Output.note("mobile-token: activated \(id) before the program was told to end")
+            }
+            throw error
+        }
+    }
+
+    private func remember(_ activationID: String) throws {
         var profile = self.profile
-        profile.activationID = activation.activationID
+        profile.activationID = activationID
         try self.folder.save(profile)
     }
 

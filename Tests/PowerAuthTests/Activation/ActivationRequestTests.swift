@@ -180,9 +180,70 @@ import TestSupport
 
     @Test(arguments: [
         "https://host", "http://127.0.0.1:8080/enrollment-server/", "https://[::1]:443/x", "HTTPS://host.example",
+        "http://localhost", "HTTP://LOCALHOST:8080/x", "http://127.8.9.255", "http://[::1]:80/",
     ])
     func aURLThatServesIsAccepted(url: String) throws {
         #expect(try self.mistake(baseURL: url) == nil)
+    }
+
+    @Test(arguments: [
+        "http://host", "HTTP://host", "http://10.0.0.1/x", "http://0.0.0.0", "http://127.0.0.1.example.com",
+        "http://localhost.example.com", "http://example.com/localhost", "http://0177.0.0.1", "http://127.1",
+        "http://127.0.0.256", "http://128.0.0.1", "http://[::2]", "http://[::ffff:127.0.0.1]",
+        "http://localhost%2e.com",
+        "http://127.0.0.1.",
+    ])
+    func plainHTTPToAnotherMachineNeedsPermission(url: String) throws {
+        #expect(try self.mistake(baseURL: url)?.contains("http to another machine") == true)
+        let server = try VerifyingServer()
+        let allowed = try PowerAuthConfiguration(
+            baseURL: url,
+            sdkConfiguration: server.configuration,
+            transport: server,
+            store: InMemoryActivationStore(),
+            allowsInsecureHTTP: true
+        )
+        #expect(allowed.baseURL.utf8.elementsEqual(url.utf8))
+        let other = #expect(throws: MobileTokenError.self) {
+            try PowerAuthConfiguration(
+                baseURL: "https://host",
+                powerAuthURL: url,
+                sdkConfiguration: server.configuration,
+                transport: server,
+                store: InMemoryActivationStore()
+            )
+        }
+        #expect(other?.message.contains("powerAuthURL: ") == true)
+    }
+
+    /// They would be ignored in silence.
+    @Test(
+        arguments: [
+            { $0.pinnedPublicKeys = ["sha256//" + String(repeating: "A", count: 43) + "="] },
+            { $0.validation = .certificateAuthority(file: "/dev/null") },
+            { $0.clientCertificate = .init(certificateFile: "/dev/null", privateKeyFile: "/dev/null") },
+        ] as [@Sendable (inout CurlTransport.TLS) -> Void]
+    )
+    func whatOnlyTLSCanDoIsRefusedOverPlainHTTP(change: @Sendable (inout CurlTransport.TLS) -> Void) throws {
+        var options = CurlTransport.Configuration()
+        change(&options.tls)
+        let transport = try CurlTransport(configuration: options)
+        let server = try VerifyingServer()
+        func configuration(_ url: String) throws -> PowerAuthConfiguration {
+            try PowerAuthConfiguration(
+                baseURL: url,
+                sdkConfiguration: server.configuration,
+                transport: transport,
+                store: InMemoryActivationStore(),
+                allowsInsecureHTTP: true
+            )
+        }
+        for url in ["http://127.0.0.1:8080", "http://host"] {
+            let error = #expect(throws: MobileTokenError.self) { try configuration(url) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.message.contains("means nothing over http") == true)
+        }
+        _ = try configuration("https://host")
     }
 
     @Test(arguments: ["", "a\r\nX-Evil: 1", "Jméno"]) func aUserAgentThatIsNoHeaderIsNamed(text: String) throws {

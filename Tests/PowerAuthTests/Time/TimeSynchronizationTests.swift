@@ -88,6 +88,41 @@ import Testing
         #expect(!time.needsMeasurement(at: received))
     }
 
+    @Test func onlyTheServersWordCountsAsMeasured() {
+        var time = TimeSynchronization()
+        #expect(!time.isMeasured(at: self.reading(0)))
+        time.assume(at: self.reading(0))
+        #expect(!time.needsMeasurement(at: self.reading(1)))
+        #expect(!time.isMeasured(at: self.reading(1)))
+        _ = time.measure(serverDate: self.start + 100, sent: self.reading(1), received: self.reading(2))
+        #expect(time.isMeasured(at: self.reading(3)))
+        #expect(!time.isMeasured(at: self.reading(3, wallShift: 60)))
+        time.distrust()
+        #expect(!time.isMeasured(at: self.reading(3)))
+    }
+
+    @Test func aCoarseStatementDoesNotReplaceAFineOne() {
+        var time = TimeSynchronization()
+        _ = time.measure(serverDate: self.start + 100, sent: self.reading(0), received: self.reading(0.5))
+        let coarse = time.measure(
+            serverDate: self.start + 109,
+            sent: self.reading(10),
+            received: self.reading(10.1),
+            resolution: .seconds(1)
+        )
+        #expect(coarse == .kept)
+        let first = TimeSynchronization.Outcome.adopted
+        var other = TimeSynchronization()
+        #expect(
+            other.measure(
+                serverDate: self.start + 100,
+                sent: self.reading(0),
+                received: self.reading(16),
+                resolution: .seconds(1)
+            ) == first
+        )
+    }
+
     @Test func aDistrustedEstimateServesUntilTheNextMeasurement() {
         var time = TimeSynchronization()
         _ = time.measure(serverDate: self.start + 100, sent: self.reading(0), received: self.reading(0))

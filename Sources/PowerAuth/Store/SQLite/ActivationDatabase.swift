@@ -43,10 +43,14 @@ final class ActivationDatabase {
     }
 
     func setKeyCheck(_ check: [UInt8]) throws {
+        try self.set(Self.keyCheck, to: check)
+    }
+
+    private func set(_ name: String, to value: [UInt8]) throws {
         try self.connection.run(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)",
-            .text(Self.keyCheck),
-            .blob(check)
+            .text(name),
+            .blob(value)
         )
     }
 
@@ -90,6 +94,34 @@ final class ActivationDatabase {
         try self.connection.run("DELETE FROM field WHERE slot = ?", .integer(slot))
         try self.connection.run("DELETE FROM activation WHERE slot = ?", .integer(slot))
     }
+
+    /// Does what inserting an activation does, without leaving one behind.
+    ///
+    /// The rows themselves are taken back within their transaction, since a crash must not leave half an activation; they
+    /// show that the tables take them. That a commit reaches the disk is shown by a setting that nobody reads.
+    func rehearseInsertion() throws {
+        do {
+            try self.connection.write {
+                let fields = (0..<Self.rehearsedFieldCount).map {
+                    SealedActivation.Field(name: "rehearsal-\($0)", isSealed: true, bytes: Self.rehearsal)
+                }
+                _ = try self.insert(SealedActivation(activationID: Self.rehearsalName, fields: fields))
+                throw RehearsalEnd()
+            }
+        } catch is RehearsalEnd {}
+        let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
+        try self.connection.write { try self.set(Self.rehearsalName, to: setting) }
+        try self.connection.write {
+            try self.connection.run("DELETE FROM setting WHERE name = ?", .text(Self.rehearsalName))
+        }
+    }
+
+    private static let rehearsalName = "rehearsal"
+    private static let rehearsedFieldCount = 16
+    private static let rehearsal = [UInt8](repeating: 0, count: 256)
+
+    /// Takes a rehearsal back.
+    private struct RehearsalEnd: Error {}
 
     /// Moves what the log holds into the database, where deleted bytes are overwritten, and empties the log.
     ///

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import PowerAuthCrypto
 internal import Synchronization
 
 /// Gives the right to sign with an activation to one process at a time, and remembers how far each counter has come.
@@ -12,7 +13,8 @@ internal import Synchronization
 /// Each activation has a slot of sixteen bytes. Two of its offsets stand for the locks. Its content is a mark: the
 /// greatest count of moves that was ever committed. It is written after each commit without being synchronised, so a
 /// power failure may lose it, but neither a killed process nor a database whose log was cut short or that was put back
-/// from a backup does; a database behind its mark is an old state.
+/// from a backup does; a database behind its mark is an old state. A mark is bound to its activation: a database of other
+/// activations, put in place of this one, has no marks.
 final class LeaseFile: Sendable {
     private static let slotByteCount: Int64 = 16
     /// `F_OFD_SETLK`, which Linux's headers hide from Swift.
@@ -58,21 +60,29 @@ final class LeaseFile: Sendable {
         return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock)
     }
 
-    /// The greatest count of moves that a slot's counter was known to have; 0 when nothing is known.
-    func mark(of slot: Int64) -> UInt64 {
-        var words: (moves: UInt64, complement: UInt64) = (0, 0)
+    /// The greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
+    func mark(of slot: Int64, activationID: String) -> UInt64 {
+        var words: (moves: UInt64, check: UInt64) = (0, 0)
         let count = withUnsafeMutableBytes(of: &words) {
             pread(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
         }
-        // The second word tells a mark from zeros, and from one that is being written.
-        return count == Int(Self.slotByteCount) && words.complement == ~words.moves ? words.moves : 0
+        // The second word tells a mark from zeros, from one that is being written, and from another activation's.
+        guard count == Int(Self.slotByteCount), words.check == Self.check(of: words.moves, activationID) else {
+            return 0
+        }
+        return words.moves
     }
 
-    /// Sets the mark of a slot. Best effort: without it a rollback is noticed later, by the server's status.
-    func setMark(_ moves: UInt64, of slot: Int64) {
-        let words = (moves, ~moves)
+    /// Sets the mark of an activation. Best effort: without it a rollback is noticed later, by the server's status.
+    func setMark(_ moves: UInt64, of slot: Int64, activationID: String) {
+        let words = (moves, Self.check(of: moves, activationID))
         _ = withUnsafeBytes(of: words) {
             pwrite(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
         }
+    }
+
+    private static func check(of moves: UInt64, _ activationID: String) -> UInt64 {
+        let input = withUnsafeBytes(of: moves.bigEndian) { Array($0) } + Array(activationID.utf8)
+        return SHA256.hash(input).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

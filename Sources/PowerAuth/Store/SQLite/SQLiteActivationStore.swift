@@ -19,8 +19,10 @@ internal import Glibc
 /// ## Backups
 ///
 /// A copy of the file is of little use: the counter in it is old as soon as another signature is made. When one is put
-/// back nevertheless, the next status of the server shows it; the counter is moved forward when the server's window
-/// allows, and the error is `stateRolledBack` otherwise.
+/// back nevertheless, the lease file beside it (`<path>-lease`) still tells how far the counter had come, and the counter is
+/// moved there before anything is signed, offline too; so leave that file in place. Without it the next status of the
+/// server shows the loss; the counter is moved forward when the server's window allows, and the error is `stateRolledBack`
+/// otherwise.
 public actor SQLiteActivationStore: ActivationStore {
     /// What tests turn.
     package struct Options: Sendable {
@@ -98,6 +100,15 @@ public actor SQLiteActivationStore: ActivationStore {
         _ = try await self.opened()
     }
 
+    /// Opens the store, and writes and takes back what takes as much room as an activation, both durably.
+    public func prove() async throws {
+        let open = try await self.opened()
+        try self.naming {
+            try self.checkKey(of: open)
+            try open.database.rehearseInsertion()
+        }
+    }
+
     /// Closes the files. Calls that follow throw `storeClosed`; leases stay valid until they are released.
     public func close() {
         self.state = .closed
@@ -115,12 +126,12 @@ public actor SQLiteActivationStore: ActivationStore {
         return try self.naming {
             guard let slot = try open.database.slot(of: activationID) else { return nil }
             // The mark first: the other way round, another process could move both in between.
-            let mark = open.lease.mark(of: slot)
+            let mark = open.lease.mark(of: slot, activationID: activationID)
             return try open.database.read {
                 try self.checkKey(of: open)
                 guard try open.database.slot(of: activationID) == slot else { return nil }
                 var record = try open.sealing.open(open.database.activation(activationID, in: slot))
-                record.distrust(ifBehind: mark)
+                record.catchUp(to: mark)
                 return record
             }
         }
@@ -137,7 +148,7 @@ public actor SQLiteActivationStore: ActivationStore {
                 }
                 return try open.database.insert(open.sealing.seal(record))
             }
-            open.lease.setMark(record.history.moves, of: slot)
+            open.lease.setMark(record.history.moves, of: slot, activationID: record.activationID)
         }
     }
 
@@ -154,20 +165,19 @@ public actor SQLiteActivationStore: ActivationStore {
             let (result, slot, mark) = try open.database.write {
                 try self.checkKey(of: open)
                 guard let slot = try open.database.slot(of: activationID) else { throw MobileTokenError.notStored() }
-                let mark = open.lease.mark(of: slot)
+                let mark = open.lease.mark(of: slot, activationID: activationID)
                 var newMark = mark
                 let sealed = try open.database.activation(activationID, in: slot)
                 let (changes, result) = try open.sealing.change(sealed) { record in
-                    record.distrust(ifBehind: mark)
+                    record.catchUp(to: mark)
                     let result = try change(&record)
-                    // Settled with the server, the state may be behind the mark: it was never sent that far.
-                    newMark = record.isUnsettled ? max(mark, record.history.moves) : record.history.moves
+                    newMark = max(mark, record.history.moves)
                     return result
                 }
                 try open.database.apply(changes, in: slot)
                 return (result, slot, newMark == mark ? nil : newMark)
             }
-            if let mark { open.lease.setMark(mark, of: slot) }
+            if let mark { open.lease.setMark(mark, of: slot, activationID: activationID) }
             return result
         }
     }
@@ -180,7 +190,7 @@ public actor SQLiteActivationStore: ActivationStore {
                 try self.checkKey(of: open)
                 guard let slot = try open.database.slot(of: activationID) else { return }
                 try open.database.remove(slot: slot)
-                open.lease.setMark(0, of: slot)
+                open.lease.setMark(0, of: slot, activationID: activationID)
             }
             open.database.emptyLog()
         }
@@ -278,12 +288,5 @@ public actor SQLiteActivationStore: ActivationStore {
         do { return try body() } catch let failure as SQLiteFailure {
             throw MobileTokenError(failure, path: self.path)
         }
-    }
-}
-
-extension ActivationRecord {
-    /// A state behind what was once committed must be compared with the server before it signs.
-    fileprivate mutating func distrust(ifBehind mark: UInt64) {
-        if self.history.moves < mark { self.isUnsettled = true }
     }
 }

@@ -132,12 +132,33 @@ final class SQLiteConnection {
         case .integer(let integer):
             sqlite3_bind_int64(statement, index, integer)
         case .text(let text):
-            sqlite3_bind_text(statement, index, text, -1, CSQLite_TRANSIENT())
+            Self.bind(text, to: statement, at: index)
         case .blob(let bytes):
             // A null pointer would bind NULL, so an empty array needs another way.
             bytes.isEmpty
                 ? sqlite3_bind_zeroblob(statement, index, 0)
                 : sqlite3_bind_blob64(statement, index, bytes, UInt64(bytes.count), CSQLite_TRANSIENT())
+        }
+    }
+
+    /// Binds a string with its length, since a NUL within it would otherwise be taken for its end.
+    private static func bind(_ text: String, to statement: OpaquePointer, at index: Int32) -> Int32 {
+        var text = text
+        return text.withUTF8 { bytes in
+            // A null pointer would bind NULL, so an empty string needs another one.
+            guard let address = bytes.baseAddress else {
+                return sqlite3_bind_text(statement, index, "", 0, CSQLite_TRANSIENT())
+            }
+            return address.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+                sqlite3_bind_text64(
+                    statement,
+                    index,
+                    $0,
+                    UInt64(bytes.count),
+                    CSQLite_TRANSIENT(),
+                    UInt8(SQLITE_UTF8)
+                )
+            }
         }
     }
 
@@ -153,7 +174,8 @@ final class SQLiteConnection {
 
         func text(_ column: Int32) -> String {
             guard let text = sqlite3_column_text(self.statement, column) else { return "" }
-            return String(cString: text)
+            let count = Int(sqlite3_column_bytes(self.statement, column))
+            return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
         }
 
         func blob(_ column: Int32) -> [UInt8] {

@@ -4,23 +4,23 @@ internal import PowerAuthProtocol
 
 /// A record taken apart into named values: open ones that anybody may read, and secret ones to be sealed.
 struct RecordFields {
-    var open: [String: [UInt8]] = [:]
-    var secret: [String: SecretBytes] = [:]
+    var open: [ExactString: [UInt8]] = [:]
+    var secret: [ExactString: SecretBytes] = [:]
 
     private enum Name {
-        static let name = "name"
-        static let createdAt = "created-at"
-        static let applicationKey = "application-key"
-        static let version = "version"
-        static let devicePublicKey = "device-public-key"
-        static let serverPublicKey = "server-public-key"
-        static let knowledgeSalt = "knowledge-salt"
-        static let possessionKey = "possession-key"
-        static let transportKey = "transport-key"
-        static let knowledgeKey = "knowledge-key"
-        static let biometryKey = "biometry-key"
-        static let devicePrivateKey = "device-private-key"
-        static let counter = "counter"
+        static let name: ExactString = "name"
+        static let createdAt: ExactString = "created-at"
+        static let applicationKey: ExactString = "application-key"
+        static let version: ExactString = "version"
+        static let devicePublicKey: ExactString = "device-public-key"
+        static let serverPublicKey: ExactString = "server-public-key"
+        static let knowledgeSalt: ExactString = "knowledge-salt"
+        static let possessionKey: ExactString = "possession-key"
+        static let transportKey: ExactString = "transport-key"
+        static let knowledgeKey: ExactString = "knowledge-key"
+        static let biometryKey: ExactString = "biometry-key"
+        static let devicePrivateKey: ExactString = "device-private-key"
+        static let counter: ExactString = "counter"
         static let tokenPrefix = "token:"
 
         static let open: Set = [
@@ -46,17 +46,19 @@ struct RecordFields {
         self.secret[Name.biometryKey] = record.encryptedBiometryKey
         self.secret[Name.devicePrivateKey] = record.encryptedDevicePrivateKey
         self.secret[Name.counter] = Self.bytes(of: record)
-        for (name, token) in record.tokens { self.secret[Name.tokenPrefix + name] = Self.bytes(of: token) }
+        for (name, token) in record.tokens {
+            self.secret[ExactString(Name.tokenPrefix + name.string)] = Self.bytes(of: token)
+        }
     }
 
     /// The record, of which every value must be there and of its form, and no other.
     func record(activationID: String) throws -> ActivationRecord {
         try self.checkNames()
         guard let version = ProtocolVersion(rawValue: try self.text(Name.version)) else {
-            throw MobileTokenError.damaged(Name.version)
+            throw MobileTokenError.damaged(Name.version.string)
         }
         guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
-            throw MobileTokenError.damaged(Name.createdAt)
+            throw MobileTokenError.damaged(Name.createdAt.string)
         }
         let counter = try self.counterState()
         return ActivationRecord(
@@ -84,25 +86,25 @@ struct RecordFields {
     private func checkNames() throws {
         let unknown =
             self.open.keys.first { !Name.open.contains($0) }
-            ?? self.secret.keys.first { !Name.secret.contains($0) && !$0.hasPrefix(Name.tokenPrefix) }
+            ?? self.secret.keys.first { !Name.secret.contains($0) && $0.dropping(prefix: Name.tokenPrefix) == nil }
         guard let unknown else { return }
         throw MobileTokenError(.storeFromFuture, "This version does not know the stored value '\(unknown)'")
     }
 
-    private func bytes(_ name: String) throws -> [UInt8] {
-        guard let bytes = self.open[name] else { throw MobileTokenError.damaged(name) }
+    private func bytes(_ name: ExactString) throws -> [UInt8] {
+        guard let bytes = self.open[name] else { throw MobileTokenError.damaged(name.string) }
         return bytes
     }
 
-    private func text(_ name: String) throws -> String {
+    private func text(_ name: ExactString) throws -> String {
         guard let text = String(validating: try self.bytes(name), as: UTF8.self) else {
-            throw MobileTokenError.damaged(name)
+            throw MobileTokenError.damaged(name.string)
         }
         return text
     }
 
-    private func secretBytes(_ name: String) throws -> SecretBytes {
-        guard let secret = self.secret[name] else { throw MobileTokenError.damaged(name) }
+    private func secretBytes(_ name: ExactString) throws -> SecretBytes {
+        guard let secret = self.secret[name] else { throw MobileTokenError.damaged(name.string) }
         return secret
     }
 }
@@ -129,7 +131,7 @@ extension RecordFields {
             guard bytes.count > Self.counterHeaderByteCount,
                 let moves = UInt64(bigEndianBytes: bytes[1..<9]),
                 let confirmedMoves = UInt64(bigEndianBytes: bytes[9..<17])
-            else { throw MobileTokenError.damaged(Name.counter) }
+            else { throw MobileTokenError.damaged(Name.counter.string) }
             let data = SecretBytes(copying: bytes[Self.counterHeaderByteCount...])
             return (
                 HashCounter(data: data, byte: bytes[17]),
@@ -152,14 +154,15 @@ extension RecordFields {
         }
     }
 
-    private func tokens() throws -> [String: ActivationRecord.Token] {
-        var tokens: [String: ActivationRecord.Token] = [:]
-        for (name, secret) in self.secret where name.hasPrefix(Name.tokenPrefix) {
-            tokens[String(name.dropFirst(Name.tokenPrefix.count))] = try secret.withUnsafeBytes { bytes in
-                guard bytes.count >= 2 else { throw MobileTokenError.damaged(name) }
+    private func tokens() throws -> [ExactString: ActivationRecord.Token] {
+        var tokens: [ExactString: ActivationRecord.Token] = [:]
+        for (name, secret) in self.secret {
+            guard let tokenName = name.dropping(prefix: Name.tokenPrefix) else { continue }
+            tokens[tokenName] = try secret.withUnsafeBytes { bytes in
+                guard bytes.count >= 2 else { throw MobileTokenError.damaged(name.string) }
                 let end = 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
                 guard end <= bytes.count, let id = String(validating: bytes[2..<end], as: UTF8.self) else {
-                    throw MobileTokenError.damaged(name)
+                    throw MobileTokenError.damaged(name.string)
                 }
                 return ActivationRecord.Token(id: id, secret: SecretBytes(copying: bytes[end...]))
             }

@@ -41,8 +41,8 @@ public struct SealedActivation: Sendable, Equatable {
 
     /// The activation after a change.
     public func applying(_ changes: Changes) -> Self {
-        let replaced = Set(changes.written.map(\.name) + changes.removed)
-        let kept = self.fields.filter { !replaced.contains($0.name) }
+        let replaced = Set((changes.written.map(\.name) + changes.removed).map { ExactString($0) })
+        let kept = self.fields.filter { !replaced.contains(ExactString($0.name)) }
         return Self(activationID: self.activationID, fields: kept + changes.written)
     }
 }

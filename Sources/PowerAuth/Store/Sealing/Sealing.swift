@@ -21,7 +21,7 @@ public struct Sealing: Sendable {
     /// Names the arrangement of nonce, ciphertext and associated data; part of what is authenticated.
     private static let version: UInt8 = 1
     /// The field that authenticates the open ones.
-    private static let openFieldsTag = "open-fields-tag"
+    private static let openFieldsTag: ExactString = "open-fields-tag"
 
     private let key: SecretBytes
 
@@ -44,9 +44,9 @@ public struct Sealing: Sendable {
         let fields = RecordFields(record)
         return SealedActivation(
             activationID: record.activationID,
-            fields: fields.open.map { SealedActivation.Field(name: $0.key, isSealed: false, bytes: $0.value) }
+            fields: fields.open.map { SealedActivation.Field(name: $0.key.string, isSealed: false, bytes: $0.value) }
                 + [try cipher.tag(of: fields.open)]
-                + (try fields.secret.map { try cipher.seal($0.value, name: $0.key) })
+                + (try fields.secret.map { try cipher.seal($0.value, name: $0.key.string) })
         )
     }
 
@@ -79,16 +79,16 @@ public struct Sealing: Sendable {
         var written: [SealedActivation.Field] = []
         if after.open != before.open {
             for (name, bytes) in after.open where before.open[name] != bytes {
-                written.append(SealedActivation.Field(name: name, isSealed: false, bytes: bytes))
+                written.append(SealedActivation.Field(name: name.string, isSealed: false, bytes: bytes))
             }
             written.append(try cipher.tag(of: after.open))
         }
         for (name, secret) in after.secret where before.secret[name] != secret {
-            written.append(try cipher.seal(secret, name: name))
+            written.append(try cipher.seal(secret, name: name.string))
         }
         let removed =
             before.open.keys.filter { after.open[$0] == nil } + before.secret.keys.filter { after.secret[$0] == nil }
-        return (SealedActivation.Changes(written: written, removed: removed), result)
+        return (SealedActivation.Changes(written: written, removed: removed.map(\.string)), result)
     }
 
     /// Seals an activation with another key. What its fields mean does not matter.
@@ -100,7 +100,7 @@ public struct Sealing: Sendable {
             activationID: sealed.activationID,
             fields: sealed.fields.filter { !$0.isSealed }
                 + [try otherCipher.tag(of: fields.open)]
-                + (try fields.secret.map { try otherCipher.seal($0.value, name: $0.key) })
+                + (try fields.secret.map { try otherCipher.seal($0.value, name: $0.key.string) })
         )
     }
 
@@ -122,15 +122,16 @@ public struct Sealing: Sendable {
         var fields = RecordFields()
         var tag: SealedActivation.Field?
         for field in sealed.fields {
-            if field.name == Self.openFieldsTag {
+            let name = ExactString(field.name)
+            if name == Self.openFieldsTag {
                 tag = field
             } else if field.isSealed {
-                fields.secret[field.name] = try cipher.open(field)
+                fields.secret[name] = try cipher.open(field)
             } else {
-                fields.open[field.name] = field.bytes
+                fields.open[name] = field.bytes
             }
         }
-        guard let tag else { throw MobileTokenError.damaged(Self.openFieldsTag) }
+        guard let tag else { throw MobileTokenError.damaged(Self.openFieldsTag.string) }
         try cipher.check(tag, of: fields.open)
         return fields
     }
@@ -144,7 +145,7 @@ public struct Sealing: Sendable {
 
         init(key: SecretBytes, activationID: String) {
             self.activationID = Array(activationID.utf8)
-            self.key = HMACSHA256.derive(from: Array("activation:".utf8) + self.activationID, key: key)
+            self.key = HMACSHA256.deriveLeavingNoCopy(from: Array("activation:".utf8) + self.activationID, key: key)
         }
 
         func seal(_ secret: SecretBytes, name: String) throws -> SealedActivation.Field {
@@ -155,11 +156,15 @@ public struct Sealing: Sendable {
             try self.open(field, associatedData: self.context(of: field.name))
         }
 
-        func tag(of open: [String: [UInt8]]) throws -> SealedActivation.Field {
-            try self.seal(SecretBytes(copying: []), name: Sealing.openFieldsTag, associatedData: self.context(of: open))
+        func tag(of open: [ExactString: [UInt8]]) throws -> SealedActivation.Field {
+            try self.seal(
+                SecretBytes(copying: []),
+                name: Sealing.openFieldsTag.string,
+                associatedData: self.context(of: open)
+            )
         }
 
-        func check(_ tag: SealedActivation.Field, of open: [String: [UInt8]]) throws {
+        func check(_ tag: SealedActivation.Field, of open: [ExactString: [UInt8]]) throws {
             _ = try self.open(tag, associatedData: self.context(of: open))
         }
 
@@ -195,12 +200,12 @@ public struct Sealing: Sendable {
         }
 
         /// What the tag is bound to: as a field of its name, and then to every open field in the order of names.
-        private func context(of open: [String: [UInt8]]) -> [UInt8] {
+        private func context(of open: [ExactString: [UInt8]]) -> [UInt8] {
             var context = FieldWriter(version: Sealing.version)
             context.append(self.activationID)
-            context.append(Array(Sealing.openFieldsTag.utf8))
+            context.append(Array(Sealing.openFieldsTag.string.utf8))
             for (name, bytes) in open.sorted(by: { $0.key < $1.key }) {
-                context.append(Array(name.utf8))
+                context.append(Array(name.string.utf8))
                 context.append(bytes)
             }
             return context.bytes

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// Which addresses of servers are accepted.
+struct BaseURLRule {
+    /// Whether plain `http` may lead to another machine.
+    let allowsInsecureHTTP: Bool
+    /// Whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
+    let requiresTLS: Bool
+
+    /// An address without slashes at its end.
+    ///
+    /// - Parameter name: What the caller knows the address by, for the message.
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
+    func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
+        func mistake(_ what: String) -> MobileTokenError {
+            MobileTokenError(.invalidConfiguration, "\(name): \(what)")
+        }
+        guard baseURL.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: baseURL) else {
+            throw mistake("not a URL")
+        }
+        guard let scheme = url.scheme?.lowercased(), scheme == "https" || scheme == "http" else {
+            throw mistake("the scheme must be https or http")
+        }
+        guard let host = url.host, !host.isEmpty else { throw mistake("no host") }
+        guard url.user == nil, url.password == nil else { throw mistake("a user or password does not belong here") }
+        guard url.query == nil, url.fragment == nil else { throw mistake("a query or fragment does not belong here") }
+        if let port = url.port, !(1...65535).contains(port) { throw mistake("the port must be between 1 and 65535") }
+        if scheme == "http" {
+            guard !self.requiresTLS else {
+                throw mistake("a pin, an authority or a client certificate means nothing over http; use https")
+            }
+            guard self.allowsInsecureHTTP || Self.isLoopback(host) else {
+                throw mistake(
+                    "http to another machine is open to everybody on the way; use https, or allow insecure HTTP"
+                )
+            }
+        }
+        var text = baseURL
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+
+    /// Whether a host can only be this machine: `localhost`, `127.0.0.0/8`, `::1`. What is written in any other way is not.
+    static func isLoopback(_ host: String) -> Bool {
+        let name = host.lowercased()
+        if ["localhost", "::1", "[::1]"].contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return true }
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { Self.octet($0) }
+        return parts.count == 4 && numbers.count == 4 && numbers.first == 127
+    }
+
+    /// A number of a dotted address, without a leading zero, which some would read as octal.
+    private static func octet(_ digits: Substring.UTF8View) -> UInt8? {
+        guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            digits.count == 1 || digits.first != UInt8(ascii: "0")
+        else { return nil }
+        return UInt8(String(decoding: digits, as: UTF8.self))
+    }
+}

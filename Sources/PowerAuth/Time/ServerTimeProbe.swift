@@ -1,0 +1,29 @@
+package import Foundation
+
+/// Learns the server's time from an answer that states it in passing, such as the list of operations.
+///
+/// Made just before the request; ``answered()`` as soon as the answer is there, since reading it takes time.
+package struct ServerTimeProbe: Sendable {
+    private let clocks: LocalClocks
+    private let sent: TimeSynchronization.Reading
+    private var received: TimeSynchronization.Reading?
+    private let report: @Sendable (Date, TimeSynchronization.Reading, TimeSynchronization.Reading) -> Void
+
+    init(
+        clocks: LocalClocks,
+        report: @escaping @Sendable (Date, TimeSynchronization.Reading, TimeSynchronization.Reading) -> Void
+    ) {
+        self.clocks = clocks
+        self.sent = clocks.reading
+        self.report = report
+    }
+
+    /// Notes that the answer has arrived.
+    package mutating func answered() { self.received = self.clocks.reading }
+
+    /// Takes in the date that the answer stated, if it did.
+    package func learn(_ stated: Date?) {
+        guard let stated, let received else { return }
+        self.report(stated, self.sent, received)
+    }
+}

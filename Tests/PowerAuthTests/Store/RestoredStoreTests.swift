@@ -1,0 +1,113 @@
+import Foundation
+import Glibc
+import PowerAuthProtocol
+import TestSupport
+import Testing
+
+@testable import PowerAuth
+
+/// A database that was put back from a backup while the lease file stayed: the mark in it tells which counter values were
+/// used, offline too, where no server can.
+@Suite(.timeLimit(.minutes(4)))
+struct RestoredStoreTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let server: VerifyingServer
+    private let activationID: String
+
+    init() async throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("store.sqlite")
+        self.server = try VerifyingServer()
+        let store = SQLiteActivationStore(path: self.path)
+        self.activationID = try await Fixture(server: self.server, store: store).activate().activationID
+        await store.close()
+    }
+
+    /// Runs `body` in what is, to the store, a process of its own.
+    private func withActivation<Result>(_ body: (Activation) async throws -> Result) async throws -> Result {
+        let store = SQLiteActivationStore(path: self.path)
+        let fixture = try Fixture(server: self.server, store: store)
+        let result = try await body(try await fixture.client.activation(id: self.activationID))
+        await store.close()
+        return result
+    }
+
+    /// Signs the same each time, so that two signatures are equal exactly when their counter values are.
+    private func signOffline(_ count: Int) async throws -> [String] {
+        try await self.withActivation { activation in
+            var signatures: [String] = []
+            for _ in 0..<count {
+                signatures.append(
+                    try await activation.offlineSignature(
+                        data: Array("operation&data".utf8),
+                        nonce: Array(repeating: 7, count: 16),
+                        uriID: "/operation/authorize/offline",
+                        with: .possession(password: Fixture.password)
+                    )
+                )
+            }
+            return signatures
+        }
+    }
+
+    private func restore(_ backup: [UInt8]) throws {
+        for suffix in ["-wal", "-shm"] { unlink(self.path + suffix) }
+        try Data(backup).write(to: URL(fileURLWithPath: self.path))
+        try #require(chmod(self.path, 0o600) == 0)
+    }
+
+    @Test func offlineSignaturesUseNoCounterValueAgain() async throws {
+        var signatures = try await self.signOffline(2)
+        let backup = contents(of: self.path)
+        signatures += try await self.signOffline(3)
+        try self.restore(backup)
+        signatures += try await self.signOffline(3)
+        #expect(Set(signatures).count == 8)
+    }
+
+    @Test func anOnlineSignatureUsesNoValueOfAnOfflineOneAgain() async throws {
+        let start = try #require(self.server.activation(self.activationID)?.counter)
+        _ = try await self.signOffline(2)
+        let backup = contents(of: self.path)
+        _ = try await self.signOffline(2)
+        try self.restore(backup)
+        // The server saw none of them, so its status finds nothing wrong.
+        try await self.withActivation { try await $0.approve("x") }
+        #expect(self.server.state.value.accepted == ["x"])
+        #expect(self.server.activation(self.activationID)?.counter == start.advanced(by: 5))
+    }
+
+    @Test func aMarkThatIsTooFarAheadEndsAllSigning() async throws {
+        let store = SQLiteActivationStore(path: self.path)
+        let counter = try #require(try await store.record(of: self.activationID)?.counter)
+        await store.close()
+        let mark = ActivationRecord.longestCatchUp + 1
+        try LeaseFile(path: self.path + "-lease").setMark(mark, of: 1, activationID: self.activationID)
+        let offline = await #expect(throws: MobileTokenError.self) { try await self.signOffline(1) }
+        #expect(offline?.code == .stateRolledBack)
+        try await self.withActivation { activation in
+            let online = await #expect(throws: MobileTokenError.self) { try await activation.approve("x") }
+            #expect(online?.code == .stateRolledBack)
+        }
+        #expect(self.server.requestCount("/api/signed") == 0)
+        let again = SQLiteActivationStore(path: self.path)
+        #expect(try await again.record(of: self.activationID)?.counter == counter)
+    }
+
+    @Test func theFarthestMarkThatCanBeMadeUpForIs() async throws {
+        let mark = ActivationRecord.longestCatchUp
+        try LeaseFile(path: self.path + "-lease").setMark(mark, of: 1, activationID: self.activationID)
+        let store = SQLiteActivationStore(path: self.path)
+        #expect(try await store.record(of: self.activationID)?.history.moves == mark)
+    }
+
+    /// Another database may be put in place of this one, whose activations have the same slots.
+    @Test func theMarkOfAnotherActivationSaysNothing() async throws {
+        try LeaseFile(path: self.path + "-lease").setMark(1_000, of: 1, activationID: "another")
+        let store = SQLiteActivationStore(path: self.path)
+        let record = try #require(try await store.record(of: self.activationID))
+        #expect(record.history.moves == 0)
+        #expect(!record.isUnsettled)
+    }
+}
