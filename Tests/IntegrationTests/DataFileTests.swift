@@ -41,7 +41,18 @@ import Testing
         var configuration = Emulator.Configuration()
         configuration.dataFile = folder.file("state")
         configuration.initialState = try await self.document(operations: count)
-        let emulator = try await Emulator.start(configuration: configuration)
+        let (cost, approvedID) = try await withEmulator(configuration) { emulator async throws in
+            try await self.cost(in: emulator, among: count)
+        }
+        // And all of it is there again.
+        try await withEmulator(configuration) { emulator async throws in
+            #expect(await emulator.operations().count == count + 1)
+            #expect(try await emulator.cloud.operation(approvedID).status == "APPROVED")
+        }
+        return cost
+    }
+
+    private func cost(in emulator: Emulator, among count: Int) async throws -> (Cost, approvedID: String) {
         #expect(await emulator.operations().count == count)
         let activation = try await emulator.makeActivation(user: "alice", password: "1234")
         let service = OperationsService(activation: activation)
@@ -63,14 +74,7 @@ import Testing
             try await service.authorize(operation, with: .possession(password: "1234"))
         }
         #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
-        await emulator.stop()
-
-        // And all of it is there again.
-        let restarted = try await Emulator.start(configuration: configuration)
-        #expect(await restarted.operations().count == count + 1)
-        #expect(try await restarted.cloud.operation(operation.id).status == "APPROVED")
-        await restarted.stop()
-        return Cost(created: created, approved: approved)
+        return (Cost(created: created, approved: approved), operation.id)
     }
 
     @Test func anApprovalWritesTheSameAmongTenThousandOperations() async throws {

@@ -116,8 +116,9 @@ struct ConsoleBrowserTests {
             try await page.press("Enter")
             try await page.wait(until: "document.querySelector('#details').open")
             try await page.wait(until: "\(state) === 'true,1,,1'")
-            let states = try await page.evaluate("[...window.states].join(' ')")
-            #expect(states == "false,,,0 true,1,,1")
+            // A row is drawn with the next picture; it is never there before it is counted.
+            let states = try await page.evaluate("[...window.states].join(' ')").split(separator: " ")
+            #expect(Set(states).isSubset(of: ["false,,,0", "true,1,,0", "true,1,,1"]), "\(states)")
             #expect(await emulator.activations().count == 1)
         }
     }
@@ -180,7 +181,7 @@ struct ConsoleBrowserTests {
             try await page.fill("#unlock-password", with: emulator.cloudPassword)
             try await page.press("Enter")
             try await page.wait(until: "document.querySelector('#unlock').hidden")
-            #expect(try await page.evaluate(text).contains(emulator.applicationSecret))
+            try await page.wait(until: "\(text).includes(\(Browser.quoted(emulator.applicationSecret)))")
             #expect(try await page.evaluate(text).contains(emulator.sdkConfiguration))
             // The export is what the server would give, byte for byte.
             try await page.evaluate(
