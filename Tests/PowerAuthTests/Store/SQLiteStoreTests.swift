@@ -22,13 +22,50 @@ struct SQLiteStoreTests {
         try await self.one.insert(ActivationStoreConformance.record("a"))
     }
 
-    /// Returns when some store is next in line for the lease that another one holds.
-    private func waitForWaiter() async throws {
+    /// Returns when so many stores wait for the lease that another one holds.
+    private func waitForWaiters(_ count: Int64 = 1) async throws {
         let file = try LeaseFile(path: self.path + "-lease")
-        while try file.tryLock(.turnstile, of: 1) {
-            file.unlock(.turnstile, of: 1)
-            await Task.yield()
+        try await until { try file.nextTicket(of: 1) == count }
+    }
+
+    /// Without an order between them the one that asks at the right moment would be next.
+    @Test func manyStoresGetTheLeaseInTheOrderTheyCame() async throws {
+        let order = Order()
+        let first = try await self.one.acquireSigningLease(of: "a")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...8 {
+                let store = SQLiteActivationStore(path: self.path)
+                try await store.open()
+                group.addTask {
+                    let lease = try await store.acquireSigningLease(of: "a")
+                    order.append("\(number)")
+                    await lease.release()
+                }
+                try await self.waitForWaiters(Int64(number))
+            }
+            await first.release()
+            try await group.waitForAll()
         }
+        #expect(order.all == (1...8).map { "\($0)" })
+        #expect(try LeaseFile(path: self.path + "-lease").nextTicket(of: 1) == 0)
+    }
+
+    @Test func whoGivesUpOrGoesDoesNotHoldUpThoseBehind() async throws {
+        let lease = try await self.one.acquireSigningLease(of: "a")
+        let file = try LeaseFile(path: self.path + "-lease")
+        var leaving: LeaseFile? = try LeaseFile(path: self.path + "-lease")
+        #expect(try leaving?.tryTakeTicket(of: 1) == 0)
+        let canceled = Task { [other] in try await other.acquireSigningLease(of: "a") }
+        try await self.waitForWaiters(2)
+        #expect(try file.tryTakeTicket(of: 1) == 2)
+        #expect(try file.isTicketOut(before: 2, of: 1))
+        canceled.cancel()
+        await #expect(throws: CancellationError.self) { try await canceled.value }
+        #expect(try file.isTicketOut(before: 2, of: 1))
+        leaving = nil  // as when a process dies
+        #expect(try !file.isTicketOut(before: 2, of: 1))
+        file.returnTicket(2, of: 1)
+        await lease.release()
     }
 
     @Test func aWaitingStoreComesBeforeTheOneThatHasJustSigned() async throws {
@@ -39,7 +76,7 @@ struct SQLiteStoreTests {
             order.append("other")
             await lease.release()
         }
-        try await self.waitForWaiter()
+        try await self.waitForWaiters()
         await first.release()
         // The other store is asleep until its next attempt, so this one would get the lease if it did not have to queue.
         let again = try await self.one.acquireSigningLease(of: "a")
@@ -52,7 +89,7 @@ struct SQLiteStoreTests {
     @Test func whoWaitsForAnotherStoreCanBeCancelled() async throws {
         let lease = try await self.one.acquireSigningLease(of: "a")
         let waiting = Task { [other] in try await other.acquireSigningLease(of: "a") }
-        try await self.waitForWaiter()
+        try await self.waitForWaiters()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         await lease.release()

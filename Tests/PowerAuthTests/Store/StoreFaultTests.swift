@@ -225,6 +225,8 @@ struct StoreFaultTests {
         "UPDATE field SET value = CAST('3.1' AS BLOB) WHERE name = 'version'",
         "DELETE FROM field WHERE name = 'name'",
         "UPDATE field SET is_sealed = 0 WHERE name = 'counter'",
+        "UPDATE activation SET slot = 9223372036854775807 WHERE slot = 1",
+        "UPDATE activation SET slot = -1 WHERE slot = 1",
         "UPDATE field AS f SET value = (SELECT value FROM field WHERE slot = 2 AND name = f.name) WHERE slot = 1",
         """
         UPDATE field AS f SET value = (SELECT value FROM field WHERE slot = 1 AND name =

@@ -60,9 +60,13 @@ final class ActivationDatabase {
 
     /// The number that stands for an activation, here and in the lease file; `nil` when there is none.
     func slot(of activationID: String) throws -> Int64? {
-        try self.connection.firstRow("SELECT slot FROM activation WHERE activation_id = ?", .text(activationID)) {
-            $0.integer(0)
-        }
+        let slot = try self.connection.firstRow(
+            "SELECT slot FROM activation WHERE activation_id = ?",
+            .text(activationID)
+        ) { $0.integer(0) }
+        // Places in the lease file are computed from it.
+        guard slot.map({ LeaseFile.slots.contains($0) }) ?? true else { throw MobileTokenError.damaged("slot") }
+        return slot
     }
 
     func activation(_ activationID: String, in slot: Int64) throws -> SealedActivation {

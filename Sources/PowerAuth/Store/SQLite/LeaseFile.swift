@@ -10,15 +10,28 @@ internal import Synchronization
 /// may be closed without dropping them. A file system that does not carry such locks between machines, such as NFS, does
 /// not keep machines apart; SQLite's write-ahead log does not work there either.
 ///
-/// Each activation has a slot of sixteen bytes. Two of its offsets stand for the locks. Its content is a mark: the
+/// Who waits has a ticket, which is a lock too, far beyond the end of the file: a number greater than those of all who wait
+/// already. The least is next. The kernel takes back the ticket of a process that dies, so nobody waits for the dead.
+///
+/// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a mark: the
 /// greatest count of moves that was ever committed. It is written after each commit without being synchronised, so a
 /// power failure may lose it, but neither a killed process nor a database whose log was cut short or that was put back
 /// from a backup does; a database behind its mark is an old state. A mark is bound to its activation: a database of other
 /// activations, put in place of this one, has no marks.
 final class LeaseFile: Sendable {
     private static let slotByteCount: Int64 = 16
+    /// The slots that there can be: more than any database holds, and few enough for every offset to be a number.
+    static let slots: ClosedRange<Int64> = 1...(1 << 32)
     /// `F_OFD_SETLK`, which Linux's headers hide from Swift.
     private static let setOpenFileDescriptionLock: Int32 = 37
+    /// `F_OFD_GETLK`.
+    private static let getOpenFileDescriptionLock: Int32 = 36
+
+    /// Where the tickets of the first slot begin.
+    private static let firstTicket: Int64 = 1 << 56
+    /// How many tickets a slot has. They begin anew whenever nobody waits; when that does not happen for so long, the last
+    /// comers wait until it does.
+    private static let ticketCount: Int64 = 1 << 24
 
     private let descriptor: Int32
 
@@ -33,7 +46,7 @@ final class LeaseFile: Sendable {
     enum Part: Int64 {
         /// The right to sign.
         case holder = 0
-        /// The right to wait for it. Who has just signed and wants to again must queue behind the process that waits.
+        /// The right to take a ticket, held for a moment.
         case turnstile = 1
     }
 
@@ -51,13 +64,68 @@ final class LeaseFile: Sendable {
         _ = self.setLock(F_UNLCK, part, of: slot)
     }
 
+    /// Takes a ticket that comes after all others of the slot; `nil` when another process is just taking one.
+    func tryTakeTicket(of slot: Int64) throws -> Int64? {
+        guard try self.tryLock(.turnstile, of: slot) else { return nil }
+        defer { self.unlock(.turnstile, of: slot) }
+        let ticket = try self.nextTicket(of: slot)
+        guard ticket < Self.ticketCount else { return nil }
+        guard self.setLock(F_WRLCK, at: Self.offset(of: ticket, slot)) == 0 else {
+            throw MobileTokenError.system("lock a byte of", "the lease file")
+        }
+        return ticket
+    }
+
+    /// Gives a ticket back.
+    func returnTicket(_ ticket: Int64, of slot: Int64) {
+        _ = self.setLock(F_UNLCK, at: Self.offset(of: ticket, slot))
+    }
+
+    /// Whether another process or store has an earlier ticket.
+    func isTicketOut(before ticket: Int64, of slot: Int64) throws -> Bool {
+        try self.lockEnd(from: 0, to: ticket, of: slot) != nil
+    }
+
+    /// The ticket after all those that other processes and stores have.
+    func nextTicket(of slot: Int64) throws -> Int64 {
+        var ticket: Int64 = 0
+        while ticket < Self.ticketCount, let end = try self.lockEnd(from: ticket, to: Self.ticketCount, of: slot) {
+            ticket = end
+        }
+        return ticket
+    }
+
+    /// The ticket after one that is out in a range, whichever the kernel names; `nil` when there is none.
+    private func lockEnd(from start: Int64, to end: Int64, of slot: Int64) throws -> Int64? {
+        guard start < end else { return nil }  // a length of zero would mean all there is
+        var lock = Self.lock(F_WRLCK, at: Self.offset(of: start, slot), count: end - start)
+        guard fcntl(self.descriptor, Self.getOpenFileDescriptionLock, &lock) == 0 else {
+            throw MobileTokenError.system("look at the locks of", "the lease file")
+        }
+        guard lock.l_type != Int16(F_UNLCK) else { return nil }
+        return max(start, Int64(lock.l_start) - Self.offset(of: 0, slot)) + 1
+    }
+
+    private static func offset(of ticket: Int64, _ slot: Int64) -> Int64 {
+        Self.firstTicket + slot * Self.ticketCount + ticket
+    }
+
     private func setLock(_ type: Int32, _ part: Part, of slot: Int64) -> Int32 {
+        self.setLock(type, at: slot * Self.slotByteCount + part.rawValue)
+    }
+
+    private func setLock(_ type: Int32, at offset: Int64) -> Int32 {
+        var lock = Self.lock(type, at: offset, count: 1)
+        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock)
+    }
+
+    private static func lock(_ type: Int32, at offset: Int64, count: Int64) -> flock {
         var lock = flock()
         lock.l_type = Int16(type)
         lock.l_whence = Int16(SEEK_SET)
-        lock.l_start = off_t(slot * Self.slotByteCount + part.rawValue)
-        lock.l_len = 1
-        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock)
+        lock.l_start = off_t(offset)
+        lock.l_len = off_t(count)
+        return lock
     }
 
     /// The greatest count of moves that an activation's counter was known to have; 0 when nothing is known.

@@ -17,7 +17,8 @@ final class ProcessLease: SigningLease {
 
     deinit { self.giveUp() }
 
-    /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others.
+    /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others, and then in
+    /// the order in which processes came.
     ///
     /// Between processes the wait is a series of attempts, 0.2 ms apart at first and 5 ms at most. A blocking lock would
     /// wake up sooner, but take a thread for every activation that waits, which cancellation could not get back.
@@ -29,9 +30,10 @@ final class ProcessLease: SigningLease {
     ) async throws -> ProcessLease {
         try await gate.enter(activationID)
         do {
-            try await self.retrying { try file.tryLock(.turnstile, of: slot) }
-            defer { file.unlock(.turnstile, of: slot) }
-            try await self.retrying { try file.tryLock(.holder, of: slot) }
+            let ticket = try await self.retrying { try file.tryTakeTicket(of: slot) }
+            defer { file.returnTicket(ticket, of: slot) }
+            try await self.retrying { try file.isTicketOut(before: ticket, of: slot) ? nil : () }
+            try await self.retrying { try file.tryLock(.holder, of: slot) ? () : nil }
         } catch {
             gate.leave(activationID)
             throw error
@@ -39,10 +41,10 @@ final class ProcessLease: SigningLease {
         return ProcessLease(activationID: activationID, slot: slot, gate: gate, file: file)
     }
 
-    private static func retrying(_ attempt: () throws -> Bool) async throws {
+    private static func retrying<Result>(_ attempt: () throws -> Result?) async throws -> Result {
         var delay = Duration.microseconds(200)
         while true {
-            if try attempt() { return }
+            if let result = try attempt() { return result }
             try await Task.sleep(for: delay)
             delay = min(delay * 2, .milliseconds(5))
         }
