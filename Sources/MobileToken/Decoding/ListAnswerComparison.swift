@@ -64,8 +64,7 @@ package struct ListAnswerComparison: Sendable {
 }
 
 extension OperationList {
-    /// Reads an answer and remembers it, to recognise it when it comes again. Operations whose identifier came before are left
-    /// out and reported.
+    /// Reads an answer and remembers it, to recognise it when it comes again.
     ///
     /// - Parameter last: The list before this one. Operations that come again as they were are taken from it unread.
     package static func read(
@@ -78,7 +77,7 @@ extension OperationList {
             parsing: answer,
             known: known.isEmpty ? nil : KnownObjects(known.map(\.json), depth: Self.operationDepth)
         )
-        return (try OperationList(answer, known: known, isDistinct: true), ListAnswerComparison(answer.root))
+        return (try OperationList(answer, known: known), ListAnswerComparison(answer.root))
     }
 
     /// An operation stands in the list, and the list in the envelope.
