@@ -17,7 +17,9 @@ enum OperationCommands {
         let service = try await session.operations()
         let operations = try await service.operations()
         session.output.result(.array(operations.map(\.document)), text: operations.table)
-        Output.note(try await service.lastFetchResult?.get().issues ?? [])
+        if let list = try await service.lastFetchResult?.get() {
+            Output.note(list.issues, omitted: list.omittedIssueCount)
+        }
         return .done
     }
 
@@ -78,7 +80,10 @@ enum OperationCommands {
             ? .possession(password: try PasswordSource(invocation).read(prompt: "Password: "))
             : .possession
         try await service.authorize(operation, with: authentication)
-        session.output.result(["approved": .string(operation.id)], text: "Approved \(operation.id).")
+        session.output.result(
+            ["approved": .string(operation.id)],
+            text: "Approved \(TextTable.printable(operation.id))."
+        )
         return .done
     }
 
@@ -92,7 +97,10 @@ enum OperationCommands {
         let service = try await session.operations()
         let operation = try await session.operation(invocation.required(0), from: service)
         try await service.reject(operation, reason: RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN"))
-        session.output.result(["rejected": .string(operation.id)], text: "Rejected \(operation.id).")
+        session.output.result(
+            ["rejected": .string(operation.id)],
+            text: "Rejected \(TextTable.printable(operation.id))."
+        )
         return .done
     }
 
@@ -119,7 +127,7 @@ enum OperationCommands {
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         let list = try await service.history(with: .possession(password: password))
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
-        Output.note(list.issues)
+        Output.note(list.issues, omitted: list.omittedIssueCount)
         return .done
     }
 
