@@ -32,10 +32,14 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
     /// More for people, from the library underneath; never anything that was sent or received.
     public let detail: String
 
+    /// The HTTP status, when the head of the answer was there already.
+    public let httpStatus: Int?
+
     /// Creates an error.
-    public init(_ code: Code, detail: String = "") {
+    public init(_ code: Code, detail: String = "", httpStatus: Int? = nil) {
         self.code = code
         self.detail = detail
+        self.httpStatus = httpStatus
     }
 
     /// The code and the detail.

@@ -19,14 +19,14 @@ package protocol AuthenticatedChannel: Sendable {
 
     /// Posts a JSON body to a path below the base URL, such as `/api/auth/token/app/operation/list`.
     ///
-    /// Returns the body of an answer below 400, undecoded. Everything else is a ``MobileTokenError``, with the server's
+    /// Returns the body of an answer below 400, undecoded, with its status. Everything else is a ``MobileTokenError``, with the server's
     /// code and `Retry-After` when it sent them. A refused token is renewed once.
     func post(
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> [UInt8]
+    ) async throws -> ResponseBody
 
     /// Makes a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
     func offlineSignature(

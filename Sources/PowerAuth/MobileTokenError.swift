@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// The one error that this SDK throws, besides `CancellationError`.
 ///
 /// Match on ``code``. No password, key, token secret or QR content is in any of its texts, so it may be logged freely.
@@ -12,7 +14,7 @@ public struct MobileTokenError: Error, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// What happened, for people.
+    /// What happened, for people. It may be the server's, exactly as sent; ``description`` shows it escaped and cut.
     public let message: String
     /// The HTTP status of the answer, when there was one.
     public let httpStatus: Int?
@@ -44,11 +46,13 @@ public struct MobileTokenError: Error, CustomStringConvertible {
         self.underlying = underlying
     }
 
-    /// The code, the message and the type of the cause.
+    /// The code, the message and the type of the cause, on one line.
+    ///
+    /// What the server wrote is escaped and cut, so that it can neither steer a terminal nor forge the line of a log.
     public var description: String {
-        var text = "\(self.code): \(self.message)"
+        var text = "\(self.code): \(DisplayText.escaped(self.message))"
         if let httpStatus { text += " (HTTP \(httpStatus))" }
-        if let serverCode { text += " [\(serverCode)]" }
+        if let serverCode { text += " [\(DisplayText.escaped(serverCode, limit: 64))]" }
         if let remainingAttempts { text += ", \(remainingAttempts) attempts left" }
         if let underlying { text += ", caused by \(type(of: underlying))" }
         return text

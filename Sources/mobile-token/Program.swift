@@ -27,20 +27,20 @@ enum Program {
         do {
             return try await self.dispatch(words)
         } catch let error as UsageError {
-            Output.note("mobile-token: \(error.message)")
+            Output.note("mobile-token: \(TextTable.printable(error.message))")
             let place = error.command.map { "mobile-token \($0.name) --help" } ?? "mobile-token --help"
             Output.note("See '\(place)'.")
             return .usage
         } catch is CancellationError {
             return .interrupted
         } catch let error as NotFound {
-            Output.note("mobile-token: the server knows no \(error.what)")
+            Output.note("mobile-token: the server knows no \(TextTable.printable(error.what))")
             return .notFound
         } catch let error as MobileTokenError {
-            Output.note("mobile-token: \(error)")
+            Output.note("mobile-token: \(TextTable.printable("\(error)"))")
             return ExitCode(error)
         } catch {
-            Output.note("mobile-token: \(error)")
+            Output.note("mobile-token: \(TextTable.printable("\(error)"))")
             return .refused
         }
     }

@@ -96,6 +96,52 @@ import Testing
         }
     }
 
+    /// A string of the server's may neither steer the terminal nor pass for another line of the output.
+    @Test func theServersStringsAreShownEscaped() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let title = #"\u001b[2J\u001b]0;x\u0007\u202egnp.\u200b\u0085\r\n+ forged  line"#
+            let body =
+                #"{"userId":"alice","operationType":"\#(title)","data":"A1*T\#(title)","#
+                + #""formData":{"title":"\#(title)","message":"\#(title)","#
+                + #""attributes":[{"type":"NOTE","id":"\#(title)","label":"\#(title)","note":"\#(title)"}]}}"#
+            let credentials = Data("\(emulator.cloudUser):\(emulator.cloudPassword)".utf8).base64EncodedString()
+            let transport = try CurlTransport()
+            let created = try await transport.send(
+                HTTPRequest(
+                    url: emulator.cloudURL + "/v2/operations",
+                    headers: ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"],
+                    body: Array(body.utf8)
+                )
+            )
+            await transport.shutdown()
+            let id = try #require(try JSONValue(parsing: created.body)["operationId"]?.string)
+            let watch = try Program.start(["watch"], home: home.url)
+            let change = try #require(await watch.nextLine())
+            watch.send(signal: SIGTERM)
+            _ = await watch.outcome()
+            var outputs = [change]
+            for command in [
+                ["list"], ["show", id], ["list", "--json"], ["show", id, "--json"], ["show", "no\u{1B}[2J"],
+            ] {
+                let outcome = await (try Program.start(command, home: home.url)).outcome()
+                outputs += [outcome.output, outcome.errors]
+            }
+            for output in outputs {
+                let unsafe = output.unicodeScalars.filter { scalar in
+                    [.control, .format].contains(scalar.properties.generalCategory) && scalar != "\n"
+                }
+                #expect(unsafe.isEmpty, "\(output.debugDescription)")
+                #expect(!output.contains("\n+ forged"))
+            }
+            let shown = try await Program.run("show", id, "--json", home: home.url)
+            #expect(
+                try JSONValue(parsing: shown.output)["title"]?.string
+                    == "\u{1B}[2J\u{1B}]0;x\u{7}\u{202E}gnp.\u{200B}\u{85}\r\n+ forged  line"
+            )
+        }
+    }
+
     @Test(arguments: ["3.1", "3.2", "3.3"]) func anActivationSpeaksTheVersionItWasMadeWith(version: String) async throws
     {
         try await withProgramAndServer { emulator, home in

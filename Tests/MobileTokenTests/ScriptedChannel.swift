@@ -96,7 +96,7 @@ final class ScriptedChannel: AuthenticatedChannel {
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         let (request, rule) = self.state.withLock { state in
             state.count += 1
             let request = Request(
@@ -110,9 +110,9 @@ final class ScriptedChannel: AuthenticatedChannel {
             return (request, state.rule)
         }
         try Task.checkCancellation()
-        if let rule { return try rule(request) }
+        if let rule { return ResponseBody(try rule(request), httpStatus: 200) }
 
-        return try await withTaskCancellationHandler {
+        let body = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = self.state.withLock { state in
                     guard !Task.isCancelled else { return true }
@@ -131,6 +131,7 @@ final class ScriptedChannel: AuthenticatedChannel {
             self.state.withLock { $0.cancelled += 1 }
             self.cancellation.raise()
         }
+        return ResponseBody(body, httpStatus: 200)
     }
 
     func offlineSignature(

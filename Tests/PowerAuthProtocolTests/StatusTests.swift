@@ -140,6 +140,48 @@ struct StatusTests {
         }
     }
 
+    @Test func everyVersionOfTheFormatFromD1ToDFIsRead() throws {
+        var generator = SeededGenerator()
+        let fixture = Fixture(using: &generator)
+        let blob = try fixture.blob(server: fixture.counter)
+        for format in UInt8.min...UInt8.max {
+            var bytes = blob.bytes
+            bytes[3] = format
+            if (0xD1...0xDF).contains(format) {
+                #expect(try ActivationStatusBlob(bytes: bytes) == blob)
+            } else {
+                #expect(throws: ActivationStatusBlob.Failure.notABlob) { try ActivationStatusBlob(bytes: bytes) }
+            }
+        }
+    }
+
+    @Test(arguments: UInt8.min...UInt8.max) func aLookAheadThatNoServerHasIsAnAttack(lookAhead: UInt8) throws {
+        var generator = SeededGenerator()
+        let fixture = Fixture(using: &generator)
+        let bytes = try fixture.blob(server: fixture.counter, lookAhead: lookAhead).bytes
+        if (1...64).contains(lookAhead) {
+            #expect(try ActivationStatusBlob(bytes: bytes).lookAhead == lookAhead)
+        } else {
+            #expect(throws: ActivationStatusBlob.Failure.impossibleLookAhead) { try ActivationStatusBlob(bytes: bytes) }
+        }
+    }
+
+    /// The hash names one counter and the byte another: no counter of the server's ever was both.
+    @Test(arguments: [0, 1, 19], [1, 3, 127, 128, 253, 255] as [UInt8])
+    func aHashThatMatchesWhileTheByteDisagreesIsADeadlock(steps: Int, off: UInt8) throws {
+        var generator = SeededGenerator()
+        let fixture = Fixture(using: &generator)
+        var status = try fixture.blob(server: fixture.counter.advanced(by: steps))
+        status.counterByte &+= off
+        let result = try CounterSynchronization(
+            client: fixture.counter,
+            status: status,
+            transportKey: fixture.transportKey
+        )
+        #expect(result.outcome == .deadlock)
+        #expect(result.isContradictory)
+    }
+
     @Test func countersOfAnotherLineAreADeadlock() throws {
         var generator = SeededGenerator()
         let fixture = Fixture(using: &generator)

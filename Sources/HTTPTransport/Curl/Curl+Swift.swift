@@ -2,7 +2,7 @@ import CCurl
 
 extension HTTPTransportError {
     /// What libcurl's code means. The detail is libcurl's fixed text for it, which never holds anything of the request.
-    init(_ code: CURLcode) {
+    init(_ code: CURLcode, httpStatus: Int? = nil) {
         let kind: Code =
             switch code {
             case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
@@ -26,7 +26,7 @@ extension HTTPTransportError {
             default:
                 .connectionLost
             }
-        self.init(kind, detail: String(cString: curl_easy_strerror(code)))
+        self.init(kind, detail: String(cString: curl_easy_strerror(code)), httpStatus: httpStatus)
     }
 }
 

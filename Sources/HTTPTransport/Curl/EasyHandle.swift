@@ -29,10 +29,7 @@ final class EasyHandle {
         }
         self.curl = curl
         self.configuration = configuration
-        self.collector = ResponseCollector(
-            maximumHeaderSize: configuration.maximumHeaderSize,
-            maximumBodySize: configuration.maximumResponseSize
-        )
+        self.collector = Self.makeCollector(configuration)
         try self.applyConfiguration()
         self.installCallbacks()
     }
@@ -56,10 +53,7 @@ extension EasyHandle {
         self.transfer = transfer
         self.attempts = 0
         self.wasRepeatRefused = false
-        self.collector = ResponseCollector(
-            maximumHeaderSize: self.configuration.maximumHeaderSize,
-            maximumBodySize: self.configuration.maximumResponseSize
-        )
+        self.collector = Self.makeCollector(self.configuration)
         var result = CCurl_easy_set_string(self.curl, CURLOPT_URL, request.url)
         // A timeout of zero would mean none.
         let milliseconds = max(1, timeLeft.roundedUpMilliseconds)
@@ -85,12 +79,18 @@ extension EasyHandle {
 
     /// Lets go of the transfer, and tells how it ended.
     func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
-        defer { self.transfer = nil }
+        defer { self.letGo() }
         switch self.collector.overflow {
         case .headers:
             return .failure(HTTPTransportError(.responseTooLarge, detail: "the headers are longer than allowed"))
         case .body:
-            return .failure(HTTPTransportError(.responseTooLarge, detail: "the body is longer than allowed"))
+            return .failure(
+                HTTPTransportError(
+                    .responseTooLarge,
+                    detail: "the body is longer than allowed",
+                    httpStatus: self.collector.receivedStatus
+                )
+            )
         case nil:
             break
         }
@@ -98,7 +98,9 @@ extension EasyHandle {
             let detail = "a reused connection broke; the server may have received the request, so it was not sent again"
             return .failure(HTTPTransportError(.connectionLost, detail: detail))
         }
-        guard code == CURLE_OK else { return .failure(HTTPTransportError(code)) }
+        guard code == CURLE_OK else {
+            return .failure(HTTPTransportError(code, httpStatus: self.collector.receivedStatus))
+        }
         guard let response = self.collector.response() else {
             return .failure(HTTPTransportError(.connectionLost, detail: "the connection ended within the head"))
         }
@@ -106,7 +108,23 @@ extension EasyHandle {
     }
 
     /// Lets go of a transfer that nobody waits for.
-    func abandon() { self.transfer = nil }
+    func abandon() { self.letGo() }
+
+    /// Keeps nothing of a transfer that is over. An idle handle may wait for hours, and there may be hundreds.
+    private func letGo() {
+        self.transfer = nil
+        self.collector = Self.makeCollector(self.configuration)
+        // libcurl frees its copy of the body. Without a body it would ask a callback for one, but nothing is sent before
+        // the next request is prepared.
+        CCurl_easy_set_pointer(self.curl, CURLOPT_POSTFIELDS, nil)
+    }
+
+    private static func makeCollector(_ configuration: CurlTransport.Configuration) -> ResponseCollector {
+        ResponseCollector(
+            maximumHeaderSize: configuration.maximumHeaderSize,
+            maximumBodySize: configuration.maximumResponseSize
+        )
+    }
 
     /// Whether libcurl may begin to send the request, now that it has a connection.
     ///

@@ -70,6 +70,9 @@ struct ResponseCollector {
         return HTTPResponse(status: self.status, headers: HTTPHeaders(self.fields), body: self.body)
     }
 
+    /// The status of the answer whose body is being received; `nil` before its head is whole.
+    var receivedStatus: Int? { self.isHeadComplete ? self.status : nil }
+
     private static func status(inStatusLine line: Slice<UnsafeRawBufferPointer>) -> Int {
         let digits = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix(3)
         return Int(String(decoding: digits, as: UTF8.self)) ?? 0

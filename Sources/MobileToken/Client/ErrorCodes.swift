@@ -25,7 +25,7 @@ extension MobileTokenError.Code {
     public static let notAuthorizable = Self("notAuthorizable")
     /// The server does not accept these factors for the call. Nothing was signed.
     public static let factorsNotAllowed = Self("factorsNotAllowed")
-    /// The offline code could not be computed.
+    /// An offline operation is not signed by the server, so it is neither shown nor authorized. Nothing was signed.
     public static let offlineFailed = Self("offlineFailed")
 
     // MARK: The activation, push, and what the caller asked for

@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// A part of the server's JSON that could not be read, and what stood there.
 ///
 /// What a decision rests on is read exactly or refused, so one issue may cost a whole operation; what is only shown is
@@ -29,9 +31,9 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
     public let path: String
     /// Why it could not be read.
     public let reason: Reason
-    /// The JSON that stood there, as it came; empty when nothing did.
+    /// The JSON that stood there, as it came, or the first 16 KiB of it; empty when nothing did.
     public let json: [UInt8]
 
     /// The path and the reason, without the content.
-    public var description: String { "\(self.path): \(self.reason)" }
+    public var description: String { "\(DisplayText.escaped(self.path)): \(self.reason)" }
 }

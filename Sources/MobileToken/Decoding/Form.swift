@@ -36,11 +36,6 @@ extension Form where Value == JSONView {
     static var array: Self { Self(name: "a list") { $0.isArray ? $0 : nil } }
 }
 
-extension Form where Value == JSONValue {
-    /// Anything, as it came.
-    static var json: Self { Self(name: "JSON of valid texts") { try? JSONValue($0) } }
-}
-
 extension Form where Value == ExactAmount {
     static var amount: Self {
         Self(name: "a number with at most 38 digits") { view in
@@ -62,7 +57,7 @@ extension Form where Value: RawRepresentable, Value.RawValue == String {
     static var known: Self {
         Self(name: "a known value") { view in
             guard let text = view.string, let value = Value(rawValue: text) else { return nil }
-            return value.rawValue.utf8.elementsEqual(text.utf8) ? value : nil
+            return value.rawValue.isExactly(text) ? value : nil
         }
     }
 }

@@ -11,13 +11,18 @@ extension OperationAttribute {
 
     /// An attribute that lacks what its type requires is kept as unknown with what there is, and reported. Only one that
     /// has neither identifier nor label is refused.
-    private static func read(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) -> OperationAttribute {
+    private static func read(
+        _ view: JSONView,
+        _ log: inout IssueLog
+    ) throws(DecodingIssue) -> OperationAttribute? {
         do throws(DecodingIssue) {
             return try OperationAttribute(view, &log)
         } catch {
             let (id, label) = (view["id"]?.string, view["label"]?.string)
-            guard id != nil || label != nil, let json = try? JSONValue(view) else { throw error }
+            guard id != nil || label != nil else { throw error }
             log.report(error)
+            var rest = log.forPart()  // what it lacks is reported already
+            guard let json = rest.json(view) else { return nil }
             return OperationAttribute(id: id, label: label, content: .unknown(type: view["type"]?.string, json: json))
         }
     }
@@ -34,7 +39,7 @@ extension OperationAttribute {
 
 extension OperationAttribute.Content {
     fileprivate init(type: String, _ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        switch type {
+        switch ExactString(type) {
         case "AMOUNT": self = .amount(try OperationAttribute.Money(view, .plain, &log))
         case "AMOUNT_CONVERSION":
             self = .amountConversion(
@@ -59,10 +64,7 @@ extension OperationAttribute.Content {
             )
         case "ALERT": self = .alert(try OperationAttribute.Alert(view, &log))
         default:
-            guard let json = try? JSONValue(view) else {
-                throw log.issue(.unreadable(expected: "an attribute of valid texts"), at: view)
-            }
-            self = .unknown(type: type, json: json)
+            self = .unknown(type: type, json: .object(log.members(of: view)))
         }
     }
 }

@@ -47,19 +47,18 @@ extension PreApprovalScreen {
 extension PreApprovalElement {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an element"), at: view) }
-        switch try view.required("type", .text, log) {
+        let type = try view.required("type", .text, log)
+        switch ExactString(type) {
         case "LISTITEM", "LIST_ITEM":
-            self.content = .listItem(text: try view.required("text", .text, log))
+            let text = try view.required("text", .text, log)
+            self.content = .listItem(text: text, style: view.optional("style", .text, &log).map(Style.init))
         case "ALERT":
             let text = try view.required("text", .text, log)
-            self.content = .alert(text: text, style: view.optional("style", .text, &log).map(AlertStyle.init))
+            self.content = .alert(text: text, style: view.optional("style", .text, &log).map(Style.init))
         case "BUTTON":
             self.content = .button(try Button(view, &log))
-        case let type:
-            guard let json = try? JSONValue(view) else {
-                throw log.issue(.unreadable(expected: "an element of valid texts"), at: view)
-            }
-            self.content = .unknown(type: type, json: json)
+        default:
+            self.content = .unknown(type: type, json: .object(log.members(of: view)))
         }
         self.id = view.optional("id", .text, &log)
         self.icon = view.optional("icon", .text, &log)
@@ -67,21 +66,13 @@ extension PreApprovalElement {
 }
 
 extension PreApprovalElement.Button {
-    private static let knownMembers: Set<String> = ["id", "type", "icon", "text", "action", "href"]
+    private static let knownMembers: Set<ExactString> = ["id", "type", "icon", "text", "action", "href"]
 
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.text = try view.required("text", .text, log)
         self.action = view.optional("action", .text, &log).map(Action.init)
         self.href = view.optional("href", .text, &log)
-        var others: [JSONObject.Member] = []
-        for (name, value) in view.members {
-            guard let key = name.string, let value = try? JSONValue(value) else {
-                log.report(.unreadable(expected: "a valid text"), value)
-                continue
-            }
-            if !Self.knownMembers.contains(key) { others.append(JSONObject.Member(key: key, value: value)) }
-        }
-        self.otherMembers = JSONObject(others)
+        self.otherMembers = log.members(of: view, besides: Self.knownMembers)
     }
 }
 

@@ -7,14 +7,17 @@ struct SuccessAnswer {
 
     init(parsing answer: [UInt8], known: KnownObjects? = nil) throws(MobileTokenError) {
         do {
-            self.root = try JSONDocument(parsing: answer, known: known).root
+            self.root = try JSONDocument(parsing: answer, limits: Self.limits, known: known).root
         } catch {
             throw .unreadableAnswer("The answer is not JSON", underlying: error)
         }
-        guard let status = self.root["status"]?.string, status.utf8.elementsEqual("OK".utf8) else {
+        guard let status = self.root["status"]?.string, status.isExactly("OK") else {
             throw .unreadableAnswer("The answer is not a success")
         }
     }
+
+    /// Eight megabytes of a list in earnest are some 700 000 values; `0,0,…` would be four million.
+    private static let limits = JSONLimits(maximumValueCount: 1 << 20)
 
     var responseObject: JSONView? { self.root["responseObject"] }
 

@@ -26,7 +26,7 @@ public struct InboxService: Sendable {
 
     /// How many messages are unread.
     public func unreadCount() async throws -> Int {
-        try await InboxPage.unreadCount(answer: self.post("count", RequestBody.empty))
+        try await self.post("count", RequestBody.empty).read { try InboxPage.unreadCount(answer: $0) }
     }
 
     /// One page of messages, the newest first, without bodies.
@@ -43,34 +43,37 @@ public struct InboxService: Sendable {
                 "Pages are counted from 0 and hold 1 to \(Self.largestPage) messages"
             )
         }
-        return try await InboxPage(
-            answer: self.post("message/list", RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread))
-        )
+        let body = RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread)
+        return try await self.post("message/list", body).read { try InboxPage(answer: $0) }
     }
 
     /// One message with its body.
     public func message(id: String) async throws -> InboxMessage {
-        try await InboxMessage(answer: self.post("message/detail", RequestBody.id(id)))
+        try await self.post("message/detail", RequestBody.id(id)).read { try InboxMessage(answer: $0) }
     }
 
     /// Marks one message as read.
     public func markRead(id: String) async throws {
-        _ = try await SuccessAnswer(parsing: self.post("message/read", RequestBody.id(id)))
+        _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessAnswer(parsing: $0) }
     }
 
     /// Marks every message as read.
     public func markAllRead() async throws {
-        _ = try await SuccessAnswer(parsing: self.post("message/read-all", RequestBody.empty))
+        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessAnswer(parsing: $0) }
     }
 
-    /// The messages of all pages, the newest first, without bodies; a page is fetched when its first message is asked for.
+    /// The messages of all pages, the newest first, without bodies, each once. At most ``messageLimit`` messages.
     ///
-    /// At most ``messageLimit`` messages. Messages that cannot be read are left out; ``list(page:size:onlyUnread:)`` names them.
+    /// A page is fetched when its first message is asked for. With `onlyUnread` all pages are fetched before the first
+    /// message is returned, so that messages may be marked as read on the way: those behind them move up to earlier pages.
+    ///
+    /// When messages could not be read, the iteration ends with an `invalidResponse` that says how many and why, after all
+    /// others were returned. ``list(page:size:onlyUnread:)`` tells each of them.
     public func messages(onlyUnread: Bool = false) -> InboxMessages {
         InboxMessages(inbox: self, onlyUnread: onlyUnread)
     }
 
-    private func post(_ call: String, _ body: [UInt8]) async throws -> [UInt8] {
+    private func post(_ call: String, _ body: [UInt8]) async throws -> ResponseBody {
         try await ServerCall.other.naming {
             try await self.channel.post(
                 "/api/inbox/\(call)",

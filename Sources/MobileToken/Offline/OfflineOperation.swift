@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// An operation from a QR code, whose server signature was verified.
 ///
 /// There is no other way to one than ``UnverifiedOfflineOperation/verified(by:)``, so what a person is shown comes from the
@@ -58,7 +60,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
 
 extension OfflineOperation: CustomStringConvertible, CustomReflectable {
     /// The identifier alone: the content of a QR code is for the person who decides.
-    public var description: String { "<offline operation \(self.id)>" }
+    public var description: String { "<offline operation \(DisplayText.escaped(self.id, limit: 64))>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -72,7 +72,10 @@ public struct OfflineOperationData: Sendable, Hashable {
 extension OfflineOperationData {
     init(parsing bytes: ArraySlice<UInt8>, line: Int) throws(OfflineOperationError) {
         let parts = OfflineText.split(bytes, at: UInt8(ascii: "*"))
-        guard let head = parts.first, let (version, templateID) = Self.head(head) else {
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        guard !scalars.contains(where: \.isControlOrByteOrderMark), let head = parts.first,
+            let (version, templateID) = Self.head(head)
+        else {
             throw OfflineOperationError(.invalidOperationData, line: line)
         }
         guard parts.count <= 6 else { throw OfflineOperationError(.tooManyFields, line: line, field: 6) }

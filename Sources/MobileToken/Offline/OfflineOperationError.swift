@@ -13,9 +13,10 @@ public struct OfflineOperationError: Error, Sendable, Hashable, CustomStringConv
         public static let invalidText = Self("invalidText")
         /// There are fewer than seven lines.
         public static let missingLine = Self("missingLine")
-        /// The identifier is empty.
+        /// The identifier is blank, or has control characters or a byte-order mark.
         public static let invalidOperationID = Self("invalidOperationID")
-        /// The operation data do not begin with a version and a template, such as `A1`.
+        /// The operation data do not begin with a version and a template, such as `A1`, or have control characters or a
+        /// byte-order mark.
         public static let invalidOperationData = Self("invalidOperationData")
         /// The operation data have more than five fields.
         public static let tooManyFields = Self("tooManyFields")

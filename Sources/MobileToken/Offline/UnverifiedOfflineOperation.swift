@@ -1,4 +1,5 @@
 package import PowerAuthCrypto
+internal import PowerAuthProtocol
 
 /// The text of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
 ///
@@ -20,10 +21,12 @@ public struct UnverifiedOfflineOperation: Sendable {
     /// Takes the text apart. Any bytes give a value or an error that names the line.
     public init(parsing bytes: [UInt8]) throws(OfflineOperationError) {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw OfflineOperationError(.invalidText) }
+        // Scanners that type what they read end it with a line end of their own.
+        let bytes = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
         // A line ends at LF alone, so the split must not see texts: a `Character` may hold CR and LF.
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 7 else { throw OfflineOperationError(.missingLine, line: lines.count + 1) }
-        guard !lines[0].isEmpty else { throw OfflineOperationError(.invalidOperationID, line: 1) }
+        guard Self.isIdentifier(lines[0]) else { throw OfflineOperationError(.invalidOperationID, line: 1) }
         let operationData = try OfflineOperationData(parsing: lines[3], line: 4)
         let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
         guard let nonceBytes = Base64.decode(nonce), nonceBytes.count == 16 else {
@@ -56,6 +59,13 @@ public struct UnverifiedOfflineOperation: Sendable {
             nonceBytes: nonceBytes,
             dataToSign: Array(dataToSign)
         )
+    }
+
+    /// Something visible, without control characters and without a byte-order mark, which begins many a text unseen.
+    private static func isIdentifier(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        return scalars.contains { !$0.properties.isWhitespace }
+            && !scalars.contains(where: \.isControlOrByteOrderMark)
     }
 
     /// The operation, when `isValid` finds that the server signed the bytes as they were received.

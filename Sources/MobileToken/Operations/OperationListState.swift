@@ -75,6 +75,7 @@ package struct OperationListState: Sendable {
             operations: self.operations,
             currentTimestamp: self.server?.list.currentTimestamp,
             issues: self.server?.list.issues ?? [],
+            omittedIssueCount: self.server?.list.omittedIssueCount ?? 0,
             age: self.asked.map { now - $0 }
         )
     }

@@ -47,14 +47,12 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `detailExpired`.
     public func detail(id: String) async throws -> UserOperation {
-        try await UserOperation(
-            answer: self.post(
-                .detail,
-                "/api/auth/token/app/operation/detail",
-                body: RequestBody.id(id),
-                authentication: .universalToken
-            )
-        )
+        try await self.post(
+            .detail,
+            "/api/auth/token/app/operation/detail",
+            body: RequestBody.id(id),
+            authentication: .universalToken
+        ).read { try UserOperation(answer: $0) }
     }
 
     /// Takes an operation that was meant for nobody in particular, and puts it on the list.
@@ -73,7 +71,7 @@ extension OperationsService {
                 body: RequestBody.id(id),
                 authentication: .universalToken
             )
-            operation = try UserOperation(answer: answer)
+            operation = try answer.read { try UserOperation(answer: $0) }
         } catch {
             self.state.claimFailed(id)
             throw error
@@ -94,14 +92,12 @@ extension OperationsService {
         guard AllowedSignatureType.Variant(authentication) != .possession else {
             throw MobileTokenError(.factorsNotAllowed, "The history asks for two factors")
         }
-        return try await OperationList(
-            parsing: self.post(
-                .other,
-                "/api/auth/token/app/operation/history",
-                body: RequestBody.empty,
-                authentication: .signature(uriID: "/operation/history", authentication)
-            )
-        )
+        return try await self.post(
+            .other,
+            "/api/auth/token/app/operation/history",
+            body: RequestBody.empty,
+            authentication: .signature(uriID: "/operation/history", authentication)
+        ).read { try OperationList(parsing: $0) }
     }
 
     // MARK: Rules
@@ -136,7 +132,7 @@ extension OperationsService {
         self.state.decisionBegan(id)
         do {
             let answer = try await self.post(call, path, body: body, authentication: authentication)
-            _ = try SuccessAnswer(parsing: answer)
+            _ = try answer.read { try SuccessAnswer(parsing: $0) }
         } catch {
             self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
             // Too late, refused or unknown: the server's list knows.
@@ -154,7 +150,7 @@ extension OperationsService {
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         try await call.naming {
             try await self.channel.post(
                 path,

@@ -110,7 +110,7 @@ extension OperationsService {
         if !wasFetching { self.publish(.loading(true)) }
     }
 
-    private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> [UInt8] {
+    private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ResponseBody {
         try await ServerCall.other.naming {
             try await channel.post(
                 "/api/auth/token/app/operation/list",

@@ -3,7 +3,7 @@ public import PowerAuth
 extension OperationsService {
     /// Checks that the server signed an offline operation, so that it may be shown.
     ///
-    /// - Throws: `offlineFailed` when it is signed by somebody else, or for another activation.
+    /// - Throws: `offlineFailed` when neither of the server's keys for this activation made its signature.
     public nonisolated func verify(_ operation: UnverifiedOfflineOperation) throws -> OfflineOperation {
         do {
             return try operation.verified { key, signature, message in
@@ -31,7 +31,9 @@ extension OperationsService {
     ///   - uriId: What the server expects to be signed as the request's identifier.
     ///   - authentication: Two factors; the biometry key only when the operation allows it.
     /// - Returns: Two groups of eight digits, such as `12345678-12345678`.
-    /// - Throws: `MobileTokenError`: `offlineFailed`, or `factorsNotAllowed` before anything is signed.
+    /// - Throws: `MobileTokenError`. Before anything is signed: `offlineFailed` when the server did not sign the operation,
+    ///   `factorsNotAllowed` for factors that it does not allow. Otherwise what any signature may throw, such as
+    ///   `invalidAuthentication` or `storeFailed`.
     public func authorize(
         offline operation: UnverifiedOfflineOperation,
         uriId: String = "/operation/authorize/offline",

@@ -6,8 +6,8 @@ struct ServerList: Sendable {
     private let comparison: ListAnswerComparison
 
     /// Reads an answer, but for what it repeats of the last.
-    init(_ answer: [UInt8], after last: Self?) throws(MobileTokenError) {
-        (self.list, self.comparison) = try OperationList.read(answer, after: last?.list)
+    init(_ answer: ResponseBody, after last: Self?) throws {
+        (self.list, self.comparison) = try answer.read { try OperationList.read($0, after: last?.list) }
     }
 
     private init(list: OperationList, comparison: ListAnswerComparison) {
@@ -16,14 +16,9 @@ struct ServerList: Sendable {
     }
 
     /// This list with the server's new time, when an answer says the same, which is found out without reading it.
-    func repeated(by answer: [UInt8]) -> Self? {
-        self.comparison.match(answer).map { match in
-            let list = OperationList(
-                operations: self.list.operations,
-                currentTimestamp: match.currentTimestamp,
-                issues: self.list.issues
-            )
-            return Self(list: list, comparison: self.comparison)
+    func repeated(by answer: ResponseBody) -> Self? {
+        self.comparison.match(answer.bytes).map { match in
+            Self(list: self.list.at(match.currentTimestamp), comparison: self.comparison)
         }
     }
 }

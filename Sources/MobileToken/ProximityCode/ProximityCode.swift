@@ -1,4 +1,5 @@
 public import Foundation
+internal import PowerAuthProtocol
 
 /// What a deep link or a QR code says of an operation, and perhaps the one-time code that proves being there.
 ///
@@ -19,22 +20,33 @@ public struct ProximityCode: Sendable, Hashable {
 
     /// Reads a link: `scheme://operation?oid=…&potp=…`, `scheme://operation?code=<JWT>` or `scheme://code=<JWT>`.
     ///
-    /// Everything else is nil.
+    /// White space around it is left out. Everything else is nil.
     public init?(deepLink: String) {
         guard let link = DeepLink(deepLink) else { return nil }
         if let operationID = link.parameter("oid") {
-            guard let operationID = operationID.percentDecoded else { return nil }
             let totps = ["totp", "potp"].compactMap { link.parameter($0) }
-            guard let totp = totps.first(where: { !$0.isEmpty }) else {
-                self.init(operationID: operationID)
-                return
-            }
-            guard let totp = totp.percentDecoded else { return nil }
-            self.init(operationID: operationID, totp: totp)
+            self.init(operationID: operationID, totps: totps)
         } else {
-            guard let token = link.token?.percentDecoded else { return nil }
+            guard let token = link.token.flatMap(\.value) else { return nil }
             self.init(token: token)
         }
+    }
+
+    private init?(operationID: DeepLink.Value, totps: [DeepLink.Value]) {
+        guard let operationID = operationID.value else { return nil }
+        guard let totp = totps.first(where: { !$0.isEmpty }) else {
+            self.init(checking: operationID, totp: nil)
+            return
+        }
+        guard let totp = totp.value else { return nil }
+        self.init(checking: operationID, totp: totp)
+    }
+
+    /// What came from outside has no control characters.
+    init?(checking operationID: String, totp: String?) {
+        let scalars = [operationID, totp ?? ""].map(\.unicodeScalars)
+        guard !scalars.contains(where: { $0.contains(where: \.isControlOrByteOrderMark) }) else { return nil }
+        self.init(operationID: operationID, totp: totp)
     }
 
     /// Reads a link.
@@ -42,58 +54,106 @@ public struct ProximityCode: Sendable, Hashable {
         self.init(deepLink: deepLink.absoluteString)
     }
 
-    /// Reads a QR code: a link, or the bare JWT.
+    /// Reads a QR code: a link, or the bare JWT. White space around it is left out.
     public init?(qrCode: String) {
         if DeepLink(qrCode) != nil {
             self.init(deepLink: qrCode)
         } else {
-            self.init(token: qrCode)
+            self.init(token: DeepLink.trimmed(qrCode))
         }
     }
 }
 
 extension ProximityCode: CustomStringConvertible, CustomReflectable {
     /// The operation alone; the one-time code is nobody else's business.
-    public var description: String { "<proximity code of operation \(self.operationID)>" }
+    public var description: String {
+        "<proximity code of operation \(DisplayText.escaped(self.operationID, limit: 64))>"
+    }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The parts of a link that matter here, still percent-encoded.
-///
-/// `URL` is not used: it would encode what should be refused, and its query items know a plus from a blank only sometimes.
+/// The parts of a link that matter here, still percent-encoded. They are split by bytes: to a `String`, a separator and a
+/// combining mark behind it are one character, which is no separator.
 private struct DeepLink {
-    private let authorityAndPath: Substring
-    private let query: Substring
+    private let authorityAndPath: ArraySlice<UInt8>
+    private let query: ArraySlice<UInt8>
 
     init?(_ text: String) {
-        guard let scheme = text.range(of: "://"), scheme.lowerBound > text.startIndex,
-            !text[..<scheme.lowerBound].contains(where: { "?#/".contains($0) })
+        let trimmed = Self.trimmed(text)
+        // `URL` encodes what may not stand in one. The same is done here, so that it does not matter who reads first.
+        let bytes = Array((URL(string: trimmed)?.absoluteString ?? trimmed).utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+            bytes[colon...].starts(with: "://".utf8), !bytes[..<colon].contains(where: Self.endsScheme)
         else { return nil }
-        let withoutFragment = text[scheme.upperBound...].prefix { $0 != "#" }
-        let parts = withoutFragment.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        self.authorityAndPath = parts[0]
-        self.query = parts.count > 1 ? parts[1] : ""
+        let withoutFragment = bytes[(colon + 3)...].prefix { $0 != UInt8(ascii: "#") }
+        let parts = withoutFragment.split(
+            separator: UInt8(ascii: "?"),
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        self.authorityAndPath = parts.first ?? []
+        self.query = parts.count > 1 ? parts[1] : []
+    }
+
+    private static func endsScheme(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || byte == UInt8(ascii: "/")
+    }
+
+    /// Whether a percent sign is followed by anything but two hexadecimal digits.
+    fileprivate static func hasBrokenEscape(_ text: some StringProtocol) -> Bool {
+        text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst().contains { part in
+            part.prefix(2).count < 2 || !part.prefix(2).allSatisfy(\.isHexadecimalDigit)
+        }
+    }
+
+    /// The text without the white space around it.
+    static func trimmed(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+        else { return "" }
+        return String(scalars[first...last])
     }
 
     /// The first value of a name; empty when the name is there alone.
-    func parameter(_ name: String) -> Substring? { Self.parameter(name, in: self.query) }
+    func parameter(_ name: String) -> Value? { Self.parameter(name, in: self.query) }
 
     /// A JWT in the query, or in the place of the host.
-    var token: Substring? {
+    var token: Value? {
         [self.query, self.authorityAndPath].compactMap { Self.parameter("code", in: $0) }.first { !$0.isEmpty }
     }
 
-    private static func parameter(_ name: String, in text: Substring) -> Substring? {
-        for pair in text.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if String(parts[0]).removingPercentEncoding == name { return parts.count > 1 ? parts[1] : "" }
+    private static func parameter(_ name: String, in text: ArraySlice<UInt8>) -> Value? {
+        for pair in text.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let key = parts.first, Value(bytes: key).value?.isExactly(name) == true else { continue }
+            return Value(bytes: parts.count > 1 ? parts[1] : [])
         }
         return nil
     }
+
+    /// A value as it stands in the link.
+    struct Value {
+        let bytes: ArraySlice<UInt8>
+
+        var isEmpty: Bool { self.bytes.isEmpty }
+
+        /// Decoded once; a plus stays a plus. Nil when an escape is broken or the result is not UTF-8.
+        ///
+        /// A broken escape is also refused where `URL` has hidden it by escaping its percent sign.
+        var value: String? {
+            guard let decoded = String(decoding: self.bytes, as: UTF8.self).removingPercentEncoding,
+                !DeepLink.hasBrokenEscape(decoded)
+            else { return nil }
+            return decoded
+        }
+    }
 }
 
-extension Substring {
-    /// Decoded once; a plus stays a plus. Nil when an escape is broken or the result is not UTF-8.
-    fileprivate var percentDecoded: String? { String(self).removingPercentEncoding }
+extension UInt8 {
+    fileprivate var isHexadecimalDigit: Bool {
+        self.isASCIIDigit || UInt8(ascii: "A")...UInt8(ascii: "F") ~= self
+            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self
+    }
 }

@@ -4,7 +4,8 @@ internal import PowerAuthProtocol
 extension ProximityCode {
     /// Reads a JWT, `header.payload[.signature]`. Neither header nor signature says anything that could be relied on.
     init?(token: String) {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        // By bytes: a dot with a combining mark behind it is no dot to a `String`.
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard 2...3 ~= parts.count, !parts[0].isEmpty, !parts[1].isEmpty, let payload = Self.base64(parts[1]),
             let object = try? JSONDocument(parsing: payload).root, object.isObject
         else { return nil }
@@ -15,18 +16,26 @@ extension ProximityCode {
                 try object.ifPresent("totp", .text, log),
                 try object.ifPresent("potp", .text, log),
             ]
-            self.init(operationID: operationID, totp: totps.compactMap(\.self).first { !$0.isEmpty })
+            self.init(checking: operationID, totp: totps.compactMap(\.self).first { !$0.isEmpty })
         } catch {
             return nil
         }
     }
 
     /// Either alphabet, padded or not.
-    private static func base64(_ text: Substring) -> [UInt8]? {
-        let unpadded = text.prefix { $0 != "=" }
-        let padding = String(repeating: "=", count: (4 - unpadded.utf8.count % 4) % 4)
-        guard unpadded.utf8.count == text.utf8.count || text == unpadded + padding else { return nil }
-        let standard = unpadded.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return Base64.decode(String(standard) + padding)
+    private static func base64(_ text: Substring.UTF8View) -> [UInt8]? {
+        let unpadded = text.prefix { $0 != UInt8(ascii: "=") }
+        let padding = String(repeating: "=", count: (4 - unpadded.count % 4) % 4)
+        guard unpadded.count == text.count || text.dropFirst(unpadded.count).elementsEqual(padding.utf8) else {
+            return nil
+        }
+        let standard = unpadded.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        return Base64.decode(String(decoding: standard, as: UTF8.self) + padding)
     }
 }

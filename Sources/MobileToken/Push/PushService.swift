@@ -68,7 +68,7 @@ public actor PushService {
                     acceptLanguage: AcceptLanguage.english.description
                 )
             }
-            _ = try SuccessAnswer(parsing: answer)
+            _ = try answer.read { try SuccessAnswer(parsing: $0) }
         }
         self.registration = registration
     }

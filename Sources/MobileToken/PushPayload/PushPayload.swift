@@ -44,7 +44,7 @@ public enum PushPayload: Sendable, Hashable {
 
         /// The result of the server's text, which is compared exactly.
         public init(_ text: String) {
-            switch text {
+            switch ExactString(text) {
             case "authentication.success": self = .success
             case "authentication.fail": self = .failure
             case "operation.timeout": self = .timeout
@@ -57,40 +57,80 @@ public enum PushPayload: Sendable, Hashable {
 
     /// Reads a payload; nil when it is none of this server's.
     public init?(userInfo: [String: JSONValue]) {
-        func text(_ name: String) -> String? { userInfo[name]?.string }
-        func identifier(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
+        let members = userInfo.map { JSONObject.Member(key: $0.key, value: $0.value) }
+        self.init(json: JSONValue.object(JSONObject(members)).serialized())
+    }
 
-        switch text("messageType") {
+    /// Reads a payload from JSON; nil when it is none of this server's, or when a member that is read is given twice.
+    /// Members that are not read may be anything.
+    public init?(json: [UInt8]) {
+        guard let root = try? JSONDocument(parsing: json).root, root.isObject else { return nil }
+        do throws(RepeatedMember) {
+            guard let payload = try Self(PushMembers(view: root)) else { return nil }
+            self = payload
+        } catch {
+            return nil
+        }
+    }
+
+    private init?(_ payload: PushMembers) throws(RepeatedMember) {
+        switch try payload.text("messageType").map({ ExactString($0) }) {
         case "mtoken.operationInit":
-            guard let id = identifier("operationId"), let name = text("operationName") else { return nil }
-            self = .operationCreated(id: id, name: name, content: Content(alert: userInfo["aps"]?["alert"]))
+            guard let id = try payload.identifier("operationId"), let name = try payload.text("operationName") else {
+                return nil
+            }
+            let alert = try payload.members("aps")?.members("alert")
+            self = .operationCreated(id: id, name: name, content: try alert.flatMap(Content.init))
         case "mtoken.operationFinished":
-            guard let id = identifier("operationId"), let name = text("operationName"),
-                let result = text("mtokenOperationResult")
+            guard let id = try payload.identifier("operationId"), let name = try payload.text("operationName"),
+                let result = try payload.text("mtokenOperationResult")
             else { return nil }
             self = .operationFinished(id: id, name: name, result: OperationResult(result))
         case "mtoken.inboxMessage.new":
-            guard let id = identifier("inboxId") else { return nil }
+            guard let id = try payload.identifier("inboxId") else { return nil }
             self = .inboxMessageReceived(id: id)
         case "mtoken.statusChange":
-            guard let id = identifier("activationId") else { return nil }
+            guard let id = try payload.identifier("activationId") else { return nil }
             self = .activationStatusChanged(activationID: id)
         default:
             return nil
         }
     }
-
-    /// Reads a payload from JSON; nil when it is none of this server's, or names a member twice.
-    public init?(json: [UInt8]) {
-        guard let object = (try? JSONValue(parsing: json))?.object, object.duplicateKeys.isEmpty else { return nil }
-        self.init(userInfo: Dictionary(uniqueKeysWithValues: object.members.map { ($0.key, $0.value) }))
-    }
 }
 
 extension PushPayload.Content {
     /// Both title and message, or nothing.
-    fileprivate init?(alert: JSONValue?) {
-        guard let title = alert?["title"]?.string, let message = alert?["body"]?.string else { return nil }
+    fileprivate init?(_ alert: PushMembers) throws(RepeatedMember) {
+        let (title, message) = (try alert.text("title"), try alert.text("body"))
+        guard let title, let message else { return nil }
         self.init(title: title, message: message)
+    }
+}
+
+/// A member that is read is given twice, so what it says would depend on who reads it.
+private struct RepeatedMember: Error {}
+
+/// The members of an object of a payload.
+private struct PushMembers {
+    let view: JSONView
+
+    private func member(_ name: String) throws(RepeatedMember) -> JSONView? {
+        switch self.view.member(name) {
+        case .absent: return nil
+        case .one(let value): return value
+        case .repeated: throw RepeatedMember()
+        }
+    }
+
+    func text(_ name: String) throws(RepeatedMember) -> String? { try self.member(name)?.string }
+
+    /// A text that names something; an empty one does not.
+    func identifier(_ name: String) throws(RepeatedMember) -> String? {
+        guard let text = try self.text(name), !text.isEmpty else { return nil }
+        return text
+    }
+
+    func members(_ name: String) throws(RepeatedMember) -> PushMembers? {
+        try self.member(name).map { PushMembers(view: $0) }
     }
 }

@@ -46,7 +46,7 @@ struct Call {
 
     /// The `requestObject` of the body.
     func requestObject() throws(BackendRefusal) -> JSONObject {
-        guard let member = try self.json()["requestObject"], let object = member.object else {
+        guard let object = try self.json().optionalObject("requestObject") else {
             throw .invalidRequest("The request object is missing")
         }
         return object
@@ -78,7 +78,7 @@ extension JSONObject {
 
     /// A text, or nil when the member is missing or null.
     func optionalText(_ name: String) throws(BackendRefusal) -> String? {
-        guard let value = self.present(name) else { return nil }
+        guard let value = try self.present(name) else { return nil }
         guard let text = value.string else { throw .invalidRequest("'\(name)' is not a text") }
         return text
     }
@@ -99,28 +99,35 @@ extension JSONObject {
 
     /// A whole number, or nil when the member is missing or null.
     func optionalInteger(_ name: String) throws(BackendRefusal) -> Int64? {
-        guard let value = self.present(name) else { return nil }
+        guard let value = try self.present(name) else { return nil }
         guard let number = value.int64 else { throw .invalidRequest("'\(name)' is not a whole number") }
         return number
     }
 
     /// A Boolean, or nil when the member is missing or null.
     func optionalBool(_ name: String) throws(BackendRefusal) -> Bool? {
-        guard let value = self.present(name) else { return nil }
+        guard let value = try self.present(name) else { return nil }
         guard let flag = value.bool else { throw .invalidRequest("'\(name)' is not true or false") }
         return flag
     }
 
     /// An object, or nil when the member is missing or null.
     func optionalObject(_ name: String) throws(BackendRefusal) -> JSONObject? {
-        guard let value = self.present(name) else { return nil }
+        guard let value = try self.present(name) else { return nil }
         guard let object = value.object else { throw .invalidRequest("'\(name)' is not an object") }
         return object
     }
 
+    /// The values of an object's members by name, none when the object is missing or null.
+    func valuesByName(of name: String) throws(BackendRefusal) -> [String: JSONValue] {
+        guard let object = try self.optionalObject(name) else { return [:] }
+        guard object.duplicateKeys.isEmpty else { throw .invalidRequest("'\(name)' gives a member twice") }
+        return object.valuesByName
+    }
+
     /// Texts, none when the member is missing or null.
     func texts(_ name: String) throws(BackendRefusal) -> [String] {
-        guard let value = self.present(name) else { return [] }
+        guard let value = try self.present(name) else { return [] }
         let texts = value.array?.compactMap(\.string)
         guard let texts, texts.count == value.array?.count else {
             throw .invalidRequest("'\(name)' is not a list of texts")
@@ -133,7 +140,13 @@ extension JSONObject {
         Dictionary(self.members.map { ($0.key, $0.value) }) { _, last in last }
     }
 
-    private func present(_ name: String) -> JSONValue? {
-        self[name].flatMap { $0.isNull ? nil : $0 }
+    /// - Throws: When the member is given twice: what it says would depend on who reads it.
+    private func present(_ name: String) throws(BackendRefusal) -> JSONValue? {
+        var found: JSONValue?
+        for member in self.members where member.key.isExactly(name) {
+            guard found == nil else { throw .invalidRequest("'\(name)' is given twice") }
+            found = member.value
+        }
+        return found.flatMap { $0.isNull ? nil : $0 }
     }
 }

@@ -7,7 +7,7 @@ extension Activation {
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         let headers: HTTPHeaders = ["Accept-Language": acceptLanguage]
         switch authentication {
         case .token(let name):

@@ -27,22 +27,9 @@ extension Activation {
     nonisolated func fetchStatus() async throws -> ActivationStatus {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
-        let answer = try await self.server.ask(
-            path,
-            StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge)),
-            returning: StatusResponse.self
-        )
-        let blob = try MobileTokenError.reading(path) {
-            guard answer.activationId == self.activationID,
-                let encrypted = Base64.decode(answer.encryptedStatusBlob),
-                let nonce = Base64.decode(answer.nonce)
-            else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
-            return try ActivationStatusBlob(
-                decrypting: encrypted,
-                transportKey: self.identity.transportKey,
-                challenge: challenge,
-                nonce: nonce
-            )
+        let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
+        let (blob, customObject) = try await self.server.ask(path, request, returning: StatusResponse.self) { answer in
+            (try self.readBlob(answer, of: path, challenge: challenge), answer.customObject)
         }
         let comparison = try await self.compareCounter(with: blob)
         self.server.observer?.counterCompared(
@@ -55,8 +42,27 @@ extension Activation {
             failedAttempts: Int(blob.failedAttempts),
             maximumFailedAttempts: Int(blob.maxFailedAttempts),
             counter: comparison,
-            customObject: answer.customObject
+            customObject: customObject
         )
+    }
+
+    private nonisolated func readBlob(
+        _ answer: StatusResponse,
+        of path: String,
+        challenge: [UInt8]
+    ) throws -> ActivationStatusBlob {
+        try MobileTokenError.reading(path) {
+            guard answer.activationId.isExactly(self.activationID),
+                let encrypted = Base64.decode(answer.encryptedStatusBlob),
+                let nonce = Base64.decode(answer.nonce)
+            else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
+            return try ActivationStatusBlob(
+                decrypting: encrypted,
+                transportKey: self.identity.transportKey,
+                challenge: challenge,
+                nonce: nonce
+            )
+        }
     }
 
     private nonisolated func compareCounter(with blob: ActivationStatusBlob) async throws -> CounterComparison {

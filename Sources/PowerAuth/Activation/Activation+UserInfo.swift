@@ -9,7 +9,7 @@ extension Activation {
         let answer = try await self.encryptionKeys.send(path) { key in
             try self.encryptionKeys.encrypt(Array("{}".utf8), for: .genericActivation, with: key)
         }
-        return try MobileTokenError.reading(path) { try JSONValue(parsing: answer) }
+        return try answer.read { bytes in try MobileTokenError.reading(path) { try JSONValue(parsing: bytes) } }
     }
 
     /// Confirms a recovery code that was handed out on paper, so that it can be used.

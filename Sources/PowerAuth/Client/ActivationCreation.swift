@@ -49,12 +49,14 @@ struct ActivationCreation: Sendable {
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
         guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
-        let outer = try Wire.decode(OuterResponse.self, from: answer, of: Self.path)
-        let opened = try MobileTokenError.reading(Self.path) {
-            try innerLayer.open(try Wire.encode(outer.activationData))
+        return try answer.read { bytes in
+            let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
+            let opened = try MobileTokenError.reading(Self.path) {
+                try innerLayer.open(try Wire.encode(outer.activationData))
+            }
+            let created = try Wire.decode(InnerResponse.self, from: opened, of: Self.path)
+            return try self.read(created, outer, deviceKey: deviceKey)
         }
-        let created = try Wire.decode(InnerResponse.self, from: opened, of: Self.path)
-        return try self.read(created, outer, deviceKey: deviceKey)
     }
 
     private func read(

@@ -22,7 +22,7 @@ final class ServerConnection: Sendable {
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
-    /// Posts a JSON body and returns the body of a success; see ``ServerAnswer``.
+    /// Posts a JSON body and returns the body of a success with its status; see ``ServerAnswer``.
     ///
     /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
     ///   what to do when a kept connection breaks.
@@ -31,7 +31,7 @@ final class ServerConnection: Sendable {
         headers: HTTPHeaders = [:],
         body: [UInt8],
         isRepeatable: Bool = false
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         var request = HTTPRequest(
             .post,
             url: self.url(of: path),
@@ -44,7 +44,8 @@ final class ServerConnection: Sendable {
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.configuration.userAgent)
         let response = try await self.send(request, path: path)
-        return try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+        let body = try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+        return ResponseBody(body, httpStatus: response.status)
     }
 
     private func url(of path: String) -> String {
@@ -52,14 +53,19 @@ final class ServerConnection: Sendable {
     }
 
     /// Asks for something that changes nothing: posts `{"requestObject": …}` and decodes `responseObject`.
-    func ask<Request: Encodable, Response: Decodable>(
+    ///
+    /// - Parameter read: Checks what was decoded and makes a value of it. Its errors get the response's status.
+    func ask<Request: Encodable, Response: Decodable, Value>(
         _ path: String,
         _ request: Request,
-        returning: Response.Type = Response.self
-    ) async throws -> Response {
+        returning: Response.Type = Response.self,
+        read: (Response) throws -> Value
+    ) async throws -> Value {
         let body = try Wire.encode(Wire.Request(requestObject: request))
         let answer = try await self.post(path, body: body, isRepeatable: true)
-        return try Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject
+        return try answer.naming {
+            try read(Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject)
+        }
     }
 
     private func send(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
@@ -144,6 +150,15 @@ enum Wire {
     }
 
     /// An answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from response: ResponseBody,
+        of call: String
+    ) throws -> Value {
+        try response.read { try self.decode(type, from: $0, of: call) }
+    }
+
+    /// JSON from an answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: [UInt8],

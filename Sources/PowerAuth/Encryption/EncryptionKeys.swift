@@ -55,15 +55,18 @@ final class EncryptionKeys: Sendable {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
-            let answer = try await self.server.ask(path, Token(jwt: jwt), returning: Token.self)
-            return try MobileTokenError.reading(path) {
-                try TemporaryKeyResponse(
-                    jwt: answer.jwt,
-                    signedBy: self.signingKey,
-                    answering: request,
-                    // A clock that was never compared with the server's must not declare a fresh key expired.
-                    now: self.server.time.isSynchronized ? self.server.time.milliseconds : .min
-                )
+            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { answer in
+                let response = try MobileTokenError.reading(path) {
+                    try TemporaryKeyResponse(
+                        jwt: answer.jwt,
+                        signedBy: self.signingKey,
+                        answering: request,
+                        // A clock that was never compared with the server's must not declare a fresh key expired.
+                        now: self.server.time.isSynchronized ? self.server.time.milliseconds : .min
+                    )
+                }
+                _ = try self.lifetime(of: response)  // an expired key is refused while the response is known
+                return response
             }
         }
         let key = EncryptionKey(id: response.keyID, publicKey: response.publicKey)
@@ -149,7 +152,7 @@ final class EncryptionKeys: Sendable {
         _ path: String,
         headers: HTTPHeaders = [:],
         _ encrypt: (EncryptionKey) throws -> RequestBody
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         let key = try await self.ready()
         do {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
@@ -162,11 +165,11 @@ final class EncryptionKeys: Sendable {
         }
     }
 
-    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> [UInt8] {
+    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ResponseBody {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
         let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try MobileTokenError.reading(path) { try body.open(answer) }
+        return try answer.map { bytes in try MobileTokenError.reading(path) { try body.open(bytes) } }
     }
 
     /// The key that signs temporary keys, and that takes their place before version 3.3.

@@ -16,7 +16,7 @@ extension Activation {
         try self.checkNotRemoved()
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
-        let answer: [UInt8]
+        let answer: ResponseBody
         switch endpoint.authentication.kind {
         case .none:
             guard let (keys, path) = self.encryption(of: endpoint) else {
@@ -93,7 +93,7 @@ extension Endpoint {
         return self.isWrapped ? try Wire.encode(Wire.Request(requestObject: body)) : try Wire.encode(body)
     }
 
-    fileprivate func decode(_ answer: [UInt8]) throws -> Response {
+    fileprivate func decode(_ answer: ResponseBody) throws -> Response {
         if let empty = Empty() as? Response { return empty }
         guard self.isWrapped else { return try Wire.decode(Response.self, from: answer, of: self.path) }
         return try Wire.decode(Wire.Response<Response>.self, from: answer, of: self.path).responseObject

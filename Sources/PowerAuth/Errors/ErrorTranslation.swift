@@ -13,6 +13,7 @@ extension MobileTokenError {
             return MobileTokenError(
                 code,
                 error.detail.isEmpty ? message : "\(message): \(error.detail)",
+                httpStatus: code == .invalidResponse ? error.httpStatus : nil,
                 underlying: error
             )
         default:

@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTPTransport
+internal import PowerAuthProtocol
 
 /// Decides whether an answer is a success, and names the failure when it is not.
 ///
@@ -18,11 +19,11 @@ package enum ServerAnswer {
         guard isHTTPError || Self.mayBeError(response.body) else { return response.body }
 
         let envelope = Self.envelope(in: response.body)
-        guard isHTTPError || envelope?.status == "ERROR" else { return response.body }
+        guard isHTTPError || envelope?.isError == true else { return response.body }
 
         let serverCode = envelope?.code
         throw MobileTokenError(
-            Self.code(httpStatus: response.status, serverCode: serverCode, isReadable: envelope?.status == "ERROR"),
+            Self.code(httpStatus: response.status, serverCode: serverCode, isReadable: envelope?.isError == true),
             envelope?.message ?? "The server refused the request",
             httpStatus: response.status,
             serverCode: serverCode,
@@ -31,7 +32,7 @@ package enum ServerAnswer {
     }
 
     /// The codes that mean the same on every call. Codes are matched exactly.
-    private static let codes: [String: MobileTokenError.Code] = [
+    private static let codes: [ExactString: MobileTokenError.Code] = [
         "POWERAUTH_AUTH_FAIL": .authenticationFailed,
         "ERR_AUTHENTICATION": .authenticationFailed,
         "INVALID_REQUEST": .invalidRequest,
@@ -44,38 +45,29 @@ package enum ServerAnswer {
     ]
 
     private static func code(httpStatus: Int, serverCode: String?, isReadable: Bool) -> MobileTokenError.Code {
-        if let serverCode, let known = Self.codes[serverCode] { return known }
+        if let serverCode, let known = Self.codes[ExactString(serverCode)] { return known }
         if httpStatus == 401 && serverCode == nil { return .authenticationFailed }
         return isReadable ? .serverError : .httpStatus
     }
 
     private struct Envelope {
-        var status: String?
+        /// Whether the answer calls itself an error. One `status` that says so suffices: a second one takes nothing back.
+        var isError: Bool
         var code: String?
         var message: String?
     }
 
-    /// What can be read of an error's envelope; a member of the wrong type reads as missing.
+    /// What can be read of an error's envelope. A member of the wrong type, or given twice, reads as missing.
     private static func envelope(in body: [UInt8]) -> Envelope? {
-        guard let object = try? JSONDecoder().decode(WireEnvelope.self, from: Data(body)) else { return nil }
-        return Envelope(status: object.status, code: object.code, message: object.message)
-    }
-
-    private struct WireEnvelope: Decodable {
-        let status: String?
-        let code: String?
-        let message: String?
-
-        private enum Keys: String, CodingKey { case status, responseObject }
-        private enum ErrorKeys: String, CodingKey { case code, message }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Keys.self)
-            self.status = try? container.decode(String.self, forKey: .status)
-            let error = try? container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .responseObject)
-            self.code = try? error?.decode(String.self, forKey: .code)
-            self.message = try? error?.decode(String.self, forKey: .message)
-        }
+        guard let root = try? JSONDocument(parsing: body).root, root.isObject else { return nil }
+        let error = root["responseObject"]
+        return Envelope(
+            isError: root.members.contains { name, value in
+                name.string?.isExactly("status") == true && value.string?.isExactly("ERROR") == true
+            },
+            code: error?["code"]?.string,
+            message: error?["message"]?.string
+        )
     }
 
     /// Whether the answer needs a closer look. A long list is not decoded twice to learn its status, nor even searched
@@ -84,6 +76,8 @@ package enum ServerAnswer {
         guard !body.starts(with: Self.beginningOfSuccess) else { return false }
         let error = Array(#"ERROR""#.utf8)
         return body.withUnsafeBytes { bytes in
+            // Whoever escapes letters that need no escape is looked at closely.
+            if bytes.contains(UInt8(ascii: "\\")), Self.hasEscapedLetter(bytes) { return true }
             var rest = bytes[...]
             // Capitals are rare, so the search goes from one to the next.
             while let start = rest.firstIndex(of: UInt8(ascii: "E")) {
@@ -94,6 +88,16 @@ package enum ServerAnswer {
             }
             return false
         }
+    }
+
+    /// Whether an escape such as `\u0045` stands for an ASCII character.
+    private static func hasEscapedLetter(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "\\")) {
+            rest = bytes[(start + 1)...]
+            if rest.starts(with: "u00".utf8) { return true }
+        }
+        return false
     }
 
     private static let beginningOfSuccess = Array(#"{"status":"OK","#.utf8)

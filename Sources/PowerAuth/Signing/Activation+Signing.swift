@@ -30,7 +30,7 @@ extension Activation {
     ///   dropped; later it is finished in the background, `receive` included.
     nonisolated func send<Answer: Sendable>(
         _ request: SignedRequest,
-        receive: @escaping @Sendable ([UInt8]) async throws -> Answer
+        receive: @escaping @Sendable (ResponseBody) async throws -> Answer
     ) async throws -> Answer {
         try await self.takingTurn { audience in
             try await receive(try await self.exchange(request, for: audience))
@@ -67,7 +67,7 @@ extension Activation {
     }
 
     /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
-    private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> [UInt8] {
+    private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> ResponseBody {
         var maySynchronize = true
         var mayRenewKey = true
         while true {
@@ -97,7 +97,11 @@ extension Activation {
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
     ///
     /// - Throws: ``Unsettled``, before anything happened, when the fate of an earlier signature is not known.
-    func attempt(_ request: SignedRequest, _ body: RequestBody, evenUnsettled: Bool = false) async throws -> [UInt8] {
+    func attempt(
+        _ request: SignedRequest,
+        _ body: RequestBody,
+        evenUnsettled: Bool = false
+    ) async throws -> ResponseBody {
         let taken = try await self.takeCounter(
             settled: evenUnsettled ? .whatever : .onlyAt(self.settledCounter),
             confirmed: self.confirmedCounter
@@ -107,9 +111,9 @@ extension Activation {
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: counter)
         let answer = try await self.server.post(request.path, headers: headers, body: body.bytes)
-        let opened = try MobileTokenError.reading(request.path) { try body.open(answer) }
+        let opened = try answer.map { bytes in try MobileTokenError.reading(request.path) { try body.open(bytes) } }
         // A page of some proxy proves nothing. Until a JSON answer came, the next signature asks for the status first.
-        if answer.first(where: { !Self.blanks.contains($0) }) == UInt8(ascii: "{") {
+        if answer.bytes.first(where: { !Self.blanks.contains($0) }) == UInt8(ascii: "{") {
             self.settledCounter = next
             self.confirmedCounter = next
         }

@@ -13,6 +13,7 @@ internal import PowerAuthProtocol
 /// | the client | up to N−1 | ``Result/signatureRecommended`` | are accepted, after one that lets the server catch up |
 /// | the client | N | ``Result/signatureRecommended``, which servers refuse; then ``Result/deadlock`` | throw `deadlock` |
 /// | the client | more than N | ``Result/deadlock`` | throw `deadlock` |
+/// | nobody can tell | hash and byte contradict each other | ``Result/deadlock`` | throw `deadlock` |
 ///
 /// A signature that is made without asking first, and refused because the server is ahead, has itself brought the client
 /// one step closer; the comparison follows it.
@@ -63,7 +64,10 @@ extension ActivationRecord {
         case .signatureRecommended:
             result = .signatureRecommended
         case .deadlock:
-            let isRolledBack = self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
+            // A byte that contradicts the hash proves nothing about the past.
+            let isRolledBack =
+                !rule.isContradictory
+                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
             result = isRolledBack ? .rolledBack : .deadlock
             self.isUnsettled = true
         case .movedForward(let steps, let counter):

@@ -67,7 +67,7 @@ extension Activation {
         path: String,
         headers: HTTPHeaders,
         body: @Sendable () async throws -> RequestBody
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         try self.checkNotRemoved()
         let name = try Self.tokenName(name)
         let token = try await self.token(name, with: .possession)
@@ -90,7 +90,7 @@ extension Activation {
         headers: HTTPHeaders,
         token: ActivationRecord.Token,
         body: @Sendable () async throws -> RequestBody
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         let sealed = try await body()
         do {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
@@ -107,12 +107,12 @@ extension Activation {
         headers: HTTPHeaders,
         token: ActivationRecord.Token,
         body: RequestBody
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         var headers = headers
         headers[TokenHeader.name] = self.tokenHeader(token)
         headers[EncryptionHeader.name] = body.encryptionHeader
         let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try MobileTokenError.reading(path) { try body.open(answer) }
+        return try answer.map { bytes in try MobileTokenError.reading(path) { try body.open(bytes) } }
     }
 }
 
@@ -155,11 +155,13 @@ extension Activation {
             body: { try await self.encryptionKeys.encrypt(Array("{}".utf8), for: .tokenCreate) }
         )
         return try await self.send(request) { answer in
-            let created = try Wire.decode(CreatedToken.self, from: answer, of: path)
-            guard let secret = Base64.decodeSecret(created.tokenSecret) else {
-                throw MobileTokenError.invalidResponse("The answer of \(path) holds no token secret")
+            let token = try answer.read { bytes in
+                let created = try Wire.decode(CreatedToken.self, from: bytes, of: path)
+                guard let secret = Base64.decodeSecret(created.tokenSecret) else {
+                    throw MobileTokenError.invalidResponse("The answer of \(path) holds no token secret")
+                }
+                return ActivationRecord.Token(id: created.tokenId, secret: secret)
             }
-            let token = ActivationRecord.Token(id: created.tokenId, secret: secret)
             // Kept even when nobody waits any more: the server has it now, and the next request can use it.
             try await self.updateRecord { $0.tokens[name] = token }
             await self.remember(token, as: name)

@@ -84,12 +84,14 @@ extension Activation {
             body: { try await self.encryptionKeys.encrypt(plaintext, for: .vaultUnlock) }
         )
         return try await self.send(request) { answer in
-            let unlocked = try Wire.decode(UnlockResponse.self, from: answer, of: path)
-            guard unlocked.activationId == self.activationID,
-                let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
-            else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
-            let vaultKey = try MobileTokenError.reading(path) {
-                try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
+            let vaultKey = try answer.read { bytes in
+                let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
+                guard unlocked.activationId.isExactly(self.activationID),
+                    let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
+                else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
+                return try MobileTokenError.reading(path) {
+                    try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
+                }
             }
             return try await use(vaultKey, try await self.storedRecord())
         }

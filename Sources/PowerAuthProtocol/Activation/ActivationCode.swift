@@ -26,15 +26,17 @@ public struct ActivationCode: Sendable, Hashable {
     ///
     /// Nothing is trimmed or brought to capitals: use what people typed only after having done so.
     public init(parsing text: String) throws(ParsingError) {
-        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        let code = String(parts[0])
+        // By bytes: a `#` with a combining mark behind it is no `#` to a `String`.
+        let parts = text.utf8.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard let code = parts.first else { throw .invalidCode }
         guard Self.isValid(code) else { throw .invalidCode }
         self.code = code
         guard parts.count == 2 else {
             self.signature = nil
             return
         }
-        guard let signature = Base64.decode(String(parts[1])), !signature.isEmpty else { throw .invalidSignature }
+        guard let signature = Base64.decode(parts[1]), !signature.isEmpty else { throw .invalidSignature }
         self.signature = signature
     }
 

@@ -20,7 +20,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case controlCharacter
         /// More levels of arrays and objects than ``JSONLimits/maximumDepth``.
         case tooDeep
-        /// More bytes than ``JSONLimits/maximumByteCount``.
+        /// More bytes than ``JSONLimits/maximumByteCount``, or more values than ``JSONLimits/maximumValueCount``.
         case tooLarge
     }
 
@@ -44,14 +44,18 @@ public struct JSONLimits: Sendable, Hashable {
     public let maximumByteCount: Int
     /// How many arrays and objects may lie inside one another.
     public let maximumDepth: Int
+    /// How many values and names a text may hold, since `0,0,…` costs far more memory as values than as text.
+    public let maximumValueCount: Int
 
     /// Creates limits.
     ///
     /// - Parameters:
     ///   - maximumByteCount: At most 1 GiB, because the index of a text counts in 32 bits.
     ///   - maximumDepth: At most 512, because values are built and freed by recursion.
-    public init(maximumByteCount: Int = 32 << 20, maximumDepth: Int = 128) {
+    ///   - maximumValueCount: Every value counts, and in objects every name as well.
+    public init(maximumByteCount: Int = 32 << 20, maximumDepth: Int = 128, maximumValueCount: Int = 4 << 20) {
         self.maximumByteCount = min(maximumByteCount, 1 << 30)
         self.maximumDepth = min(maximumDepth, 512)
+        self.maximumValueCount = maximumValueCount
     }
 }

@@ -9,6 +9,17 @@ public struct JSONObject: Sendable {
         /// The value.
         public var value: JSONValue
 
+        /// Returns whether names and values are the same; names are compared byte by byte.
+        public static func == (one: Self, other: Self) -> Bool {
+            one.key.isExactly(other.key) && one.value == other.value
+        }
+
+        /// Hashes the name and the value.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(ExactString(self.key))
+            hasher.combine(self.value)
+        }
+
         /// Creates a member.
         public init(key: String, value: JSONValue) {
             self.key = key
@@ -28,10 +39,10 @@ public struct JSONObject: Sendable {
     ///
     /// Setting replaces the value in place or appends a member; setting nil removes every member of the name.
     public subscript(_ key: String) -> JSONValue? {
-        get { self.members.last { $0.key == key }?.value }
+        get { self.members.last { $0.key.isExactly(key) }?.value }
         set {
-            guard let newValue else { return self.members.removeAll { $0.key == key } }
-            if let index = self.members.lastIndex(where: { $0.key == key }) {
+            guard let newValue else { return self.members.removeAll { $0.key.isExactly(key) } }
+            if let index = self.members.lastIndex(where: { $0.key.isExactly(key) }) {
                 self.members[index].value = newValue
             } else {
                 self.members.append(Member(key: key, value: newValue))
@@ -44,10 +55,10 @@ public struct JSONObject: Sendable {
 
     /// The names that are there more than once, each reported once.
     public var duplicateKeys: [String] {
-        var counts: [String: Int] = [:]
+        var counts: [ExactString: Int] = [:]
         return self.members.compactMap { member in
-            counts[member.key, default: 0] += 1
-            return counts[member.key] == 2 ? member.key : nil
+            counts[ExactString(member.key), default: 0] += 1
+            return counts[ExactString(member.key)] == 2 ? member.key : nil
         }
     }
 }
@@ -64,8 +75,8 @@ extension JSONObject: Hashable {
         hasher.combine(self.valuesByKey)
     }
 
-    private var valuesByKey: [String: [JSONValue]] {
-        self.members.reduce(into: [:]) { $0[$1.key, default: []].append($1.value) }
+    private var valuesByKey: [ExactString: [JSONValue]] {
+        self.members.reduce(into: [:]) { $0[ExactString($1.key), default: []].append($1.value) }
     }
 }
 

@@ -22,6 +22,9 @@ struct JSONScanner {
         self.skipWhitespace()
         try self.scanValue()
         while let container = self.open.last {
+            guard self.nodes.count <= self.limits.maximumValueCount else {
+                throw JSONError(.tooLarge, at: self.position)
+            }
             try self.scanNextPart(of: container)
         }
         self.skipWhitespace()

@@ -16,7 +16,7 @@ public enum ActivationState: UInt8, Sendable, Hashable, CaseIterable {
 
 /// What the server tells of an activation, encrypted so that only the activation's holder can read it.
 ///
-/// 32 bytes: `DE C0 DE D1`, state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
+/// 32 bytes: `DE C0 DE D1` (`D1` to `DF` for the version of the format), state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
 /// allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC without padding under `KEY_TRANSPORT`;
 /// the vector is `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
 package struct ActivationStatusBlob: Sendable, Equatable {
@@ -29,6 +29,8 @@ package struct ActivationStatusBlob: Sendable, Equatable {
         case notABlob
         /// It names a state that does not exist.
         case unknownState
+        /// No server tries no counter at all, or more than 64: whoever says so wants the client's counter moved far.
+        case impossibleLookAhead
     }
 
     package static let byteCount = 32
@@ -73,8 +75,9 @@ package struct ActivationStatusBlob: Sendable, Equatable {
     /// Reads a decrypted blob.
     package init(bytes: [UInt8]) throws(Failure) {
         guard bytes.count == Self.byteCount else { throw .invalidLength }
-        guard bytes.starts(with: Self.magic) else { throw .notABlob }
+        guard bytes.starts(with: Self.magic.dropLast()), Self.formats.contains(bytes[3]) else { throw .notABlob }
         guard let state = ActivationState(rawValue: bytes[4]) else { throw .unknownState }
+        guard Self.lookAheads.contains(bytes[15]) else { throw .impossibleLookAhead }
         self.init(
             state: state,
             currentVersion: bytes[5],
@@ -139,4 +142,8 @@ package struct ActivationStatusBlob: Sendable, Equatable {
     }
 
     private static let magic: [UInt8] = [0xDE, 0xC0, 0xDE, 0xD1]
+    /// The last byte of the magic ones numbers the format; later formats keep what stands here.
+    private static let formats: ClosedRange<UInt8> = 0xD1...0xDF
+    /// The look-ahead that a server may have.
+    package static let lookAheads: ClosedRange<UInt8> = 1...64
 }

@@ -8,6 +8,7 @@ package import PowerAuthCrypto
 /// - The server's counter hash is found among the client's counter and the N−1 after it: the client moves there.
 /// - Else the client is ahead, by the shortest distance of the two counter bytes: up to N/2, nothing is needed; up to N, it
 ///   should make one possession signature, which moves the server; beyond that no signature will ever be accepted again.
+/// - A hash that is found while the counter byte beside it says another number is of no counter that ever was: a deadlock.
 package struct CounterSynchronization: Sendable, Equatable {
     /// What is to be done.
     package enum Outcome: Sendable, Equatable {
@@ -28,6 +29,9 @@ package struct CounterSynchronization: Sendable, Equatable {
     package let distance: Int
     /// The server's look-ahead.
     package let window: Int
+    /// Whether the deadlock is one because hash and byte contradict each other, so that the byte tells nothing about who
+    /// is ahead.
+    package let isContradictory: Bool
 
     /// Compares a client's counter with what the server told.
     package init(
@@ -40,14 +44,16 @@ package struct CounterSynchronization: Sendable, Equatable {
         guard status.currentVersion == 3 else {  // activations of older versions count without hashes
             self.outcome = .inSync
             self.distance = 0
+            self.isContradictory = false
             return
         }
-        if let steps = try Self.stepsToServer(from: client, status: status, transportKey: transportKey) {
-            self.distance = -steps
-            let moved = HashCounter(data: client.advanced(by: steps).data, byte: status.counterByte)
-            self.outcome = steps == 0 ? .inSync : .movedForward(steps, moved)
+        if let (steps, counter) = try Self.searchServer(from: client, status: status, transportKey: transportKey) {
+            self.isContradictory = counter.byte != status.counterByte
+            self.distance = self.isContradictory ? byteDistance : -steps
+            self.outcome = self.isContradictory ? .deadlock : steps == 0 ? .inSync : .movedForward(steps, counter)
             return
         }
+        self.isContradictory = false
         self.distance = byteDistance
         self.outcome =
             switch byteDistance {
@@ -58,16 +64,17 @@ package struct CounterSynchronization: Sendable, Equatable {
             }
     }
 
-    private static func stepsToServer(
+    /// The server's counter, when it is among the client's and those after it, and how many steps away it is.
+    private static func searchServer(
         from client: HashCounter,
         status: ActivationStatusBlob,
         transportKey: SecretBytes
-    ) throws(CryptoError) -> Int? {
+    ) throws(CryptoError) -> (steps: Int, counter: HashCounter)? {
         let key = try HashCounter.hashKey(transportKey: transportKey)
         var counter = client
         for steps in 0..<max(1, Int(status.lookAhead)) {
             if steps > 0 { counter = counter.next() }
-            if constantTimeEquals(counter.hash(key: key), status.counterHash) { return steps }
+            if constantTimeEquals(counter.hash(key: key), status.counterHash) { return (steps, counter) }
         }
         return nil
     }

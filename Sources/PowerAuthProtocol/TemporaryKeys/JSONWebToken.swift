@@ -29,7 +29,9 @@ package struct JSONWebToken: Sendable {
     ///
     /// - Returns: `nil` when the text is no token.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        // By bytes: a dot with a combining mark behind it is no dot to a `String`.
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         guard parts.count == 3,
             let headerBytes = Base64URL.decode(parts[0]),
             let payload = Base64URL.decode(parts[1]), !payload.isEmpty,

@@ -39,7 +39,7 @@ enum ActivationCommands {
                 "activationId": .string(activation.activationID),
                 "fingerprint": .string(activation.fingerprint),
             ],
-            text: "Activated \(activation.activationID), fingerprint \(activation.fingerprint)."
+            text: "Activated \(TextTable.printable(activation.activationID)), fingerprint \(activation.fingerprint)."
         )
         return .done
     }
@@ -131,7 +131,7 @@ enum ActivationCommands {
         try session.forgetActivation()
         session.output.result(
             ["removed": .string(activation.activationID)],
-            text: "Removed \(activation.activationID)."
+            text: "Removed \(TextTable.printable(activation.activationID))."
         )
         return .done
     }

@@ -15,10 +15,16 @@ enum InboxCommands {
     ) { invocation in
         let session = try Session(invocation)
         var messages: [InboxMessage] = []
-        for try await message in try await session.inbox().messages(onlyUnread: invocation.has("unread")) {
-            messages.append(message)
+        var failure: MobileTokenError?
+        do {
+            for try await message in try await session.inbox().messages(onlyUnread: invocation.has("unread")) {
+                messages.append(message)
+            }
+        } catch let error as MobileTokenError where error.code == .invalidResponse && !messages.isEmpty {
+            failure = error  // those that can be read are shown all the same
         }
         session.output.result(.array(messages.map(\.document)), text: messages.table)
+        if let failure { throw failure }
         return .done
     }
 
@@ -36,7 +42,7 @@ enum InboxCommands {
         let id = try invocation.required(0)
         let inbox = try await session.inbox()
         try await session.finding("message \(id)") { try await inbox.markRead(id: id) }
-        session.output.result(["read": .string(id)], text: "Marked \(id) as read.")
+        session.output.result(["read": .string(id)], text: "Marked \(TextTable.printable(id)) as read.")
         return .done
     }
 

@@ -17,7 +17,7 @@ enum OperationCommands {
         let service = try await session.operations()
         let list = try await service.fetchList()
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
-        Output.note(list.issues)
+        Output.note(list.issues, omitted: list.omittedIssueCount)
         return .done
     }
 
@@ -78,7 +78,10 @@ enum OperationCommands {
             ? .possession(password: try PasswordSource(invocation).read(prompt: "Password: "))
             : .possession
         try await service.authorize(operation, with: authentication)
-        session.output.result(["approved": .string(operation.id)], text: "Approved \(operation.id).")
+        session.output.result(
+            ["approved": .string(operation.id)],
+            text: "Approved \(TextTable.printable(operation.id))."
+        )
         return .done
     }
 
@@ -92,7 +95,10 @@ enum OperationCommands {
         let service = try await session.operations()
         let operation = try await session.operation(invocation.required(0), from: service)
         try await service.reject(operation, reason: RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN"))
-        session.output.result(["rejected": .string(operation.id)], text: "Rejected \(operation.id).")
+        session.output.result(
+            ["rejected": .string(operation.id)],
+            text: "Rejected \(TextTable.printable(operation.id))."
+        )
         return .done
     }
 
@@ -119,7 +125,7 @@ enum OperationCommands {
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         let list = try await service.history(with: .possession(password: password))
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
-        Output.note(list.issues)
+        Output.note(list.issues, omitted: list.omittedIssueCount)
         return .done
     }
 

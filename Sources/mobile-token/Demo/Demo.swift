@@ -74,9 +74,10 @@ struct Demo {
 
             let payment = try await bank.createOperation("payment", userID: "alice", parameters: Self.payment).id
             let operation = try await stream.operation(payment)
-            self.say("+ \(operation.formData.title): \(operation.formData.message)")
+            let form = operation.formData
+            self.say("+ \(TextTable.printable(form.title)): \(TextTable.printable(form.message))")
             for attribute in operation.formData.attributes {
-                self.say("    \(attribute.label ?? ""): \(attribute.text)")
+                self.say("    \(TextTable.printable(attribute.label ?? "")): \(TextTable.printable(attribute.text))")
             }
             try await service.authorize(operation, with: .possession(password: self.password))
             try self.check(try await bank.operation(payment).status == "APPROVED", "approved with two factors")

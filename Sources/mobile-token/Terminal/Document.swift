@@ -35,7 +35,7 @@ extension UserOperation {
             TextTable.printable(self.formData.message),
             "",
         ]
-        var table = TextTable(header: "id", self.id)
+        var table = TextTable(header: "id", TextTable.printable(self.id))
         table.add("name", self.name)
         table.add("status", self.status.rawValue + (self.statusReason.map { " (\($0))" } ?? ""))
         table.add("created", self.created.formatted(.iso8601))
@@ -78,7 +78,7 @@ extension OperationListChange {
     /// A line for each thing that happened.
     var lines: [String] {
         func line(_ mark: String, _ operation: UserOperation, _ note: String = "") -> String {
-            "\(mark) \(operation.id)  \(TextTable.printable(operation.formData.title))\(note)"
+            "\(mark) \(TextTable.printable(operation.id))  \(TextTable.printable(operation.formData.title))\(note)"
         }
         return self.added.map { line("+", $0) } + self.updated.map { line("~", $0.new) }
             + self.removed.map { line("-", $0.operation, "  (\($0.reason))") }

@@ -12,7 +12,12 @@ struct Output: Sendable {
 
     /// Writes a result: `document` with `--json`, else `text`.
     func result(_ document: @autoclosure () -> JSONValue, text: @autoclosure () -> String) {
-        Self.line(self.isJSON ? String(decoding: document().serialized(), as: UTF8.self) : text())
+        Self.line(self.isJSON ? Self.json(document()) : text())
+    }
+
+    /// A document on one line. Programs read what was sent; a terminal that it is shown on sees escapes.
+    private static func json(_ document: JSONValue) -> String {
+        DisplayText.escaped(json: String(decoding: document.serialized(), as: UTF8.self))
     }
 
     /// Writes a line to standard output, whole and at once. A result that cannot be written ends the program.
@@ -26,7 +31,7 @@ struct Output: Sendable {
         exit(ExitCode.local.rawValue)
     }
 
-    /// Writes a line for people to standard error.
+    /// Writes a line for people to standard error. What came from outside must be made printable before.
     static func note(_ text: String) {
         _ = self.write(text, to: STDERR_FILENO)
     }

@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// Rows in aligned columns.
 struct TextTable {
     private var rows: [[String]] = []
@@ -19,17 +21,7 @@ struct TextTable {
         }.joined(separator: "\n")
     }
 
-    /// A text from outside with control characters shown as `·`, so that it cannot steer the terminal.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: "·"
-                    default: scalar
-                    }
-                }
-            )
-        )
-    }
+    /// A string from outside on one line, so that it can neither steer the terminal nor look like more rows than one. What
+    /// is cut says how much is missing: somebody may be about to decide by it.
+    static func printable(_ text: String) -> String { DisplayText.escaped(text, limit: 2_000) }
 }

@@ -35,7 +35,7 @@ struct WatchView: Sendable {
     }
 
     func show(_ error: MobileTokenError) {
-        Output.note("mobile-token: \(error)")
+        Output.note("mobile-token: \(TextTable.printable("\(error)"))")
     }
 
     /// Home, list, clear the rest: no flicker, and nothing of the old list stays.
@@ -49,8 +49,9 @@ struct WatchView: Sendable {
 
 extension Output {
     /// Names what could not be read of an answer.
-    static func note(_ issues: [DecodingIssue]) {
+    static func note(_ issues: [DecodingIssue], omitted: Int = 0) {
         for issue in issues { self.note("mobile-token: " + issue.line) }
+        if omitted > 0 { self.note("mobile-token: not read: \(omitted) more") }
     }
 }
 

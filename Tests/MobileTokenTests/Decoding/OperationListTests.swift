@@ -32,8 +32,8 @@ import Testing
     }
 
     @Test func issuesInsideOperationsNameTheirPlaceInTheAnswer() throws {
-        let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
-        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken.with("id", "2")]))
+        let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"]).with("id", "2")
+        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken]))
         #expect(list.operations.count == 2)
         #expect(list.issues.map(\.path) == ["responseObject[1].formData.attributes[0].note"])
         #expect(list.operations[1].issues == list.issues)
@@ -73,11 +73,50 @@ import Testing
         #expect(list.issues.isEmpty)
     }
 
-    @Test func reportsTenThousandBrokenOperations() throws {
+    @Test func reportsAHundredOfTenThousandBrokenOperationsAndCountsTheRest() throws {
         let list = try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 10_000)))
         #expect(list.operations.isEmpty)
-        #expect(list.issues.count == 10_000)
-        #expect(list.issues.last?.path == "responseObject[9999]")
+        #expect(list.issues.map(\.path) == (0..<100).map { "responseObject[\($0)]" })
+        #expect(list.omittedIssueCount == 9_900)
+    }
+
+    @Test func moreThanTenThousandOperationsAreNoList() throws {
+        let error = #expect(throws: MobileTokenError.self) {
+            try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 10_001)))
+        }
+        #expect(error?.code == .invalidResponse)
+    }
+
+    /// An operation that has issues never looks as if it had none, however many there were before it.
+    @Test func aLateOperationStillTellsItsOwnIssues() throws {
+        let junk = (0..<200).map { _ in JSONValue.number(JSONNumber(1)) }
+        let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
+        let list = try OperationList(parsing: ServerJSON.list(junk + [broken, ServerJSON.operation.with("id", "2")]))
+        #expect(list.issues.count == 100)
+        #expect(list.omittedIssueCount == 101)
+        #expect(list.operations.map(\.issues.count) == [1, 0])
+        #expect(list.operations.first?.issues.first?.path == "responseObject[200].formData.attributes[0].note")
+    }
+
+    @Test func listsInsideAnOperationHaveALimit() throws {
+        let attributes = [JSONValue](repeating: ["type": "HEADING", "id": "1", "label": "L"], count: 1_001)
+        let operation = ServerJSON.operation.with("formData", "attributes", .array(attributes))
+        let read = try #require(OperationList(parsing: ServerJSON.list([operation])).operations.first)
+        #expect(read.formData.attributes.isEmpty)
+        #expect(read.issuePaths == ["responseObject[0].formData.attributes"])
+    }
+
+    /// Eight megabytes of zeros, which come as eight kilobytes when compressed.
+    @Test func zerosCostNoMoreThanTheyMust() throws {
+        let zeros =
+            [UInt8](#"{"status":"OK","responseObject":[0"#) + Array(repeatElement([44, 48], count: 4 << 20).joined())
+            + [UInt8]("]}")
+        let clock = ContinuousClock()
+        let duration = clock.measure {
+            let error = #expect(throws: MobileTokenError.self) { try OperationList(parsing: zeros) }
+            #expect(error?.code == .invalidResponse)
+        }
+        #expect(duration < .seconds(30))  // a minute and more when each is an issue, and 778 MB
     }
 
     @Test func withstandsBombs() throws {
@@ -119,7 +158,7 @@ import Testing
             ),
             ServerJSON.operation(attributes: [
                 "type": "AMOUNT", "id": "1", "label": "L", "amount": 1.5, "currency": "CZK",
-            ]),
+            ]).with("id", "2"),
         ])
         var accepted = 0
         for _ in 0..<1_500 {

@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import PowerAuth
 import PowerAuthProtocol
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct InboxServiceTests {
@@ -84,6 +85,70 @@ import Testing
         channel.setRule { _ in SampleAnswer.object(.array((99..<150).map { Self.message($0) })) }
         while let message = try await messages.next() { ids.append(message.id) }
         #expect(ids == (0..<150).map { "\($0)" })
+    }
+
+    /// A server that hands out its unread messages, and on which messages can be marked as read.
+    private static func markingChannel(messages: Range<Int>) -> ScriptedChannel {
+        let unread = Mutex(Array(messages))
+        return ScriptedChannel { request in
+            let object = request.json?["requestObject"]
+            guard request.path != "/api/inbox/message/read" else {
+                unread.withLock { $0.removeAll { "\($0)" == object?["id"]?.string } }
+                return SampleAnswer.ok
+            }
+            #expect(object?["onlyUnread"] == true)
+            let start = Int(object?["page"]?.int64 ?? -1) * 100
+            let page = unread.withLock { Array($0.dropFirst(start).prefix(100)) }
+            return SampleAnswer.object(.array(page.map { Self.message($0) }))
+        }
+    }
+
+    @Test(arguments: [1, 2, 150, 1_000])
+    func messagesMarkedOnTheWayHideNoOthers(atOnce: Int) async throws {
+        let inbox = InboxService(channel: Self.markingChannel(messages: 0..<250))
+        var (ids, unmarked): ([String], [String]) = ([], [])
+        for try await message in inbox.messages(onlyUnread: true) {
+            ids.append(message.id)
+            unmarked.append(message.id)
+            guard unmarked.count == atOnce else { continue }
+            for id in unmarked { try await inbox.markRead(id: id) }
+            unmarked = []
+        }
+        #expect(ids == (0..<250).map { "\($0)" })
+    }
+
+    @Test func messagesThatCannotBeReadAreReportedAfterTheOthers() async throws {
+        let channel = ScriptedChannel { request in
+            let page = request.json?["requestObject"]?["page"]?.int64 ?? -1
+            guard page == 0 else {
+                return SampleAnswer.object([Self.message(200).with("subject", 5), Self.message(201)])
+            }
+            return SampleAnswer.object(
+                .array((0..<100).map { Self.message($0).with("id", $0 == 3 ? nil : .string("\($0)")) })
+            )
+        }
+        var messages = InboxService(channel: channel).messages().makeAsyncIterator()
+        var ids: [String] = []
+        let error = await #expect(throws: MobileTokenError.self) {
+            while let message = try await messages.next() { ids.append(message.id) }
+        }
+        #expect(ids == (0..<100).filter { $0 != 3 }.map { "\($0)" } + ["201"])
+        #expect(error?.code == .invalidResponse)
+        #expect(error?.message.contains("2 messages") == true)
+        #expect(error?.message.contains("responseObject[3].id") == true)
+        #expect(try await messages.next() == nil)
+    }
+
+    @Test func aPageHasALimit() async throws {
+        let channel = ScriptedChannel { _ in SampleAnswer.object(.array([JSONValue](repeating: 0, count: 1_001))) }
+        let error = await #expect(throws: MobileTokenError.self) {
+            try await InboxService(channel: channel).list(page: 0)
+        }
+        #expect(error?.code == .invalidResponse)
+        channel.setRule { _ in SampleAnswer.object(.array([JSONValue](repeating: 0, count: 1_000))) }
+        let page = try await InboxService(channel: channel).list(page: 0)
+        #expect(page.issues.count == 100)
+        #expect(page.omittedIssueCount == 900)
     }
 
     @Test func aFailedPageMayBeAskedForAgain() async throws {

@@ -188,6 +188,7 @@ import Testing
                 "elements",
                 [
                     video, ["type": "ALERT", "style": "PINK", "text": "t"],
+                    ["type": "LIST_ITEM", "style": "SUCCESS", "text": "l"],
                     ["type": "BUTTON", "action": "WAVE", "text": "b"],
                 ]
             )
@@ -196,6 +197,7 @@ import Testing
             screen?.elements == [
                 PreApprovalElement(id: "v", content: .unknown(type: "VIDEO", json: video)),
                 PreApprovalElement(content: .alert(text: "t", style: .unknown("PINK"))),
+                PreApprovalElement(content: .listItem(text: "l", style: .unknown("SUCCESS"))),
                 PreApprovalElement(content: .button(.init(text: "b", action: .unknown("WAVE")))),
             ]
         )

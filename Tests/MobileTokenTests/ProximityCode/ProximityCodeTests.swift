@@ -132,7 +132,7 @@ import Testing
         for token in [
             ".\(payload)", "\(Self.header).", "\(Self.header)..", "..", ".", "\(payload)", "a.\(payload).c.d",
             "\(Self.header).1\(payload)", "\(Self.header).\(payload)=====", "\(Self.header).\(payload)=a",
-            "\(Self.header).\(payload) ", "\(Self.header).=\(payload)", "\(Self.header).é", " ",
+            "\(Self.header).\(payload) x", "\(Self.header).=\(payload)", "\(Self.header).é", " ",
         ] {
             #expect(ProximityCode(qrCode: token) == nil, "\(token)")
         }

@@ -53,8 +53,14 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
 public struct InboxPage: Sendable, Hashable {
     /// The messages that could be read, in the server's order.
     public let messages: [InboxMessage]
-    /// What could not be read.
+    /// What could not be read; the first 100 issues.
     public let issues: [DecodingIssue]
+    /// How many more issues there were.
+    public let omittedIssueCount: Int
+    /// Why the first message that is missing from ``messages`` could not be read.
+    package let firstUnreadable: DecodingIssue?
+    /// How many of the server's messages could not be read, and are missing from ``messages``.
+    package var unreadableCount: Int { self.receivedCount - self.messages.count }
     /// How many messages the server sent, those that could not be read included: a short page is the last.
     package let receivedCount: Int
 }
@@ -62,7 +68,7 @@ public struct InboxPage: Sendable, Hashable {
 extension InboxMessage.ContentType: RawRepresentable, Codable {
     /// The type of the server's text, which is compared exactly.
     public init(rawValue: String) {
-        switch rawValue {
+        switch ExactString(rawValue) {
         case "text": self = .text
         case "html": self = .html
         default: self = .unknown(rawValue)
@@ -120,16 +126,27 @@ extension InboxPage {
         guard let list = try SuccessAnswer(parsing: answer).responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of messages")
         }
+        guard list.elements.isCount(atMost: InboxService.messageLimit) else {
+            throw .unreadableAnswer("The answer holds more than \(InboxService.messageLimit) messages")
+        }
         var log = IssueLog()
         var count = 0
+        var firstUnreadable: DecodingIssue?
         self.messages = log.inside("responseObject") { log in
-            log.elements(of: list) { (view, log) throws(DecodingIssue) in
+            log.elements(of: list, limit: InboxService.messageLimit) { (view, log) throws(DecodingIssue) in
                 count += 1
-                return try InboxMessage(view, &log)
+                do throws(DecodingIssue) {
+                    return try InboxMessage(view, &log)
+                } catch {
+                    firstUnreadable = firstUnreadable ?? error
+                    throw error
+                }
             }
         }
         self.issues = log.issues
+        self.omittedIssueCount = log.omittedCount
         self.receivedCount = count
+        self.firstUnreadable = firstUnreadable
     }
 
     /// Reads the answer that holds the number of unread messages.

@@ -8,29 +8,36 @@ public struct OperationList: Sendable, Hashable {
     public let operations: [UserOperation]
     /// The server's time, where it sends it.
     public let currentTimestamp: Date?
-    /// What could not be read: whole operations that are left out, and parts of those that are there.
+    /// What could not be read: whole operations that are left out, and parts of those that are there. The first 100 issues.
     public let issues: [DecodingIssue]
+    /// How many more issues there were than ``issues`` names.
+    public let omittedIssueCount: Int
     /// How old the server's word was when a service handed the list out, counted from the moment its request was sent; `nil`
     /// for a list that was never fetched by a service. It has no part in equality.
     public let age: Duration?
+
+    /// How many operations a list may hold. What the server sends more of is `invalidResponse`.
+    public static let operationLimit = 10_000
 
     /// Creates a list.
     public init(
         operations: [UserOperation],
         currentTimestamp: Date? = nil,
         issues: [DecodingIssue] = [],
+        omittedIssueCount: Int = 0,
         age: Duration? = nil
     ) {
         self.operations = operations
         self.currentTimestamp = currentTimestamp
         self.issues = issues
+        self.omittedIssueCount = omittedIssueCount
         self.age = age
     }
 
     /// Returns whether both lists hold the same, whatever their age.
     public static func == (one: Self, other: Self) -> Bool {
         one.operations == other.operations && one.currentTimestamp == other.currentTimestamp
-            && one.issues == other.issues
+            && one.issues == other.issues && one.omittedIssueCount == other.omittedIssueCount
     }
 
     /// Hashes what counts for equality.
@@ -38,13 +45,25 @@ public struct OperationList: Sendable, Hashable {
         hasher.combine(self.operations)
         hasher.combine(self.currentTimestamp)
         hasher.combine(self.issues)
+        hasher.combine(self.omittedIssueCount)
+    }
+
+    /// This list at another time of the server's.
+    package func at(_ currentTimestamp: Date?) -> Self {
+        Self(
+            operations: self.operations,
+            currentTimestamp: currentTimestamp,
+            issues: self.issues,
+            omittedIssueCount: self.omittedIssueCount
+        )
     }
 
     /// Reads a successful answer, `{"status":"OK","responseObject":[…]}`.
     ///
-    /// An operation that cannot be read becomes one of ``issues``; the others stand.
+    /// An operation that cannot be read, or whose identifier came before, becomes one of ``issues``; the others stand.
     ///
-    /// - Throws: `invalidResponse` when the answer as a whole is no such list.
+    /// - Throws: `invalidResponse` when the answer as a whole is no such list, or holds more than ``operationLimit``
+    ///   operations.
     public init(parsing answer: [UInt8]) throws(MobileTokenError) {
         try self.init(SuccessAnswer(parsing: answer))
     }
@@ -56,11 +75,14 @@ public struct OperationList: Sendable, Hashable {
         guard let list = answer.responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of operations")
         }
+        guard list.elements.isCount(atMost: Self.operationLimit) else {
+            throw .unreadableAnswer("The answer holds more than \(Self.operationLimit) operations")
+        }
         var seen: Set<UserOperation.Identity> = []
         var log = IssueLog()
         self.currentTimestamp = answer.root.optional("currentTimestamp", .date, &log)
         self.operations = log.inside("responseObject") { log in
-            log.elements(of: list) { (view, log) throws(DecodingIssue) in
+            log.elements(of: list, limit: Self.operationLimit) { (view, log) throws(DecodingIssue) in
                 let operation = if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
                 guard seen.insert(operation.identity).inserted else {
                     throw log.issue(.repeated, member: "id", at: view)
@@ -69,6 +91,7 @@ public struct OperationList: Sendable, Hashable {
             }
         }
         self.issues = log.issues
+        self.omittedIssueCount = log.omittedCount
         self.age = nil
     }
 }

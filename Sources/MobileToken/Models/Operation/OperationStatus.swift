@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// Where an operation is in its life.
 public enum OperationStatus: Sendable, Hashable {
     /// Waits for a decision. Older servers send no status; their operations are pending.
@@ -19,7 +21,7 @@ public enum OperationStatus: Sendable, Hashable {
 extension OperationStatus: RawRepresentable, Codable {
     /// The status of the server's text, which is compared exactly.
     public init(rawValue: String) {
-        switch rawValue {
+        switch ExactString(rawValue) {
         case "PENDING": self = .pending
         case "APPROVED": self = .approved
         case "REJECTED": self = .rejected

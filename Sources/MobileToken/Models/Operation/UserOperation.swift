@@ -35,8 +35,11 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var ui: OperationUI? { self.storage.ui }
     /// The operation exactly as the server sent it, members that this version does not know included.
     public var json: [UInt8] { self.storage.json }
-    /// The parts of the presentation that could not be read and are left out.
+    /// The parts of the presentation that could not be read and are left out: at most 100, and at least one where there are
+    /// any.
     public var issues: [DecodingIssue] { self.storage.issues }
+    /// How many more such parts there are than ``issues`` names.
+    public var omittedIssueCount: Int { self.storage.omittedIssueCount }
 
     /// Whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
@@ -81,9 +84,15 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
 extension UserOperation {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an operation"), at: view) }
-        let earlierIssues = log.issues.count
+        var own = log.forPart()
+        defer { log.add(own) }
+        self.proximityCheck = Self.proximityCheck(of: view, &own)
+        self.storage = try Storage(view, &own)
+    }
+
+    private static func proximityCheck(of view: JSONView, _ log: inout IssueLog) -> ProximityCheck? {
         let check = view.optional("proximityCheck", .object, &log)
-        self.proximityCheck = log.inside("proximityCheck") { log in
+        return log.inside("proximityCheck") { log in
             do throws(DecodingIssue) {
                 return try check.map { view throws(DecodingIssue) in try ProximityCheck(view, log) }
             } catch {
@@ -91,7 +100,6 @@ extension UserOperation {
                 return nil
             }
         }
-        self.storage = try Storage(view, &log, issuesSince: earlierIssues)
     }
 
     /// What the server said, shared by all copies.
@@ -109,10 +117,11 @@ extension UserOperation {
         let ui: OperationUI?
         let json: [UInt8]
         let issues: [DecodingIssue]
+        let omittedIssueCount: Int
 
-        init(_ view: JSONView, _ log: inout IssueLog, issuesSince first: Int) throws(DecodingIssue) {
+        init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
             self.id = try view.required("id", .identifier, log)
-            self.hashOfID = self.id.hashValue
+            self.hashOfID = ExactString(self.id).hashValue
             self.name = try view.required("name", .text, log)
             self.data = try view.required("data", .text, log)
             self.status = try view.ifPresent("status", .known, log) ?? .pending
@@ -129,7 +138,8 @@ extension UserOperation {
                 log.inside("ui") { log in OperationUI(ui, &log) }
             }
             self.json = Array(view.bytes)
-            self.issues = Array(log.issues[first...])
+            self.issues = log.issues
+            self.omittedIssueCount = log.omittedCount
         }
     }
 }
@@ -144,7 +154,7 @@ extension UserOperation: Hashable {
         }
         // An unchanged operation is read once, or has the same bytes again, so this decides almost always.
         if one.storage === other.storage || one.json.hasSameBytes(as: other.json) { return true }
-        guard one.id == other.id, let members = one.serverMembers else { return false }
+        guard one.id.isExactly(other.id), let members = one.serverMembers else { return false }
         return members == other.serverMembers
     }
 
@@ -154,7 +164,7 @@ extension UserOperation: Hashable {
         fileprivate let storage: Storage
 
         package static func == (one: Self, other: Self) -> Bool {
-            one.storage === other.storage || one.storage.id == other.storage.id
+            one.storage === other.storage || one.storage.id.isExactly(other.storage.id)
         }
 
         package func hash(into hasher: inout Hasher) {
@@ -167,7 +177,7 @@ extension UserOperation: Hashable {
 
     /// Hashes the identity alone: lists rarely have two states of one operation.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(self.id)
+        hasher.combine(self.identity)
     }
 
     /// The members of the JSON without those that an application may set.
@@ -210,7 +220,10 @@ extension UserOperation: Codable {
 
 extension UserOperation: CustomStringConvertible, CustomReflectable {
     /// The name, the identifier and the status.
-    public var description: String { "<operation \(self.name) \(self.id) \(self.status.rawValue)>" }
+    public var description: String {
+        let parts = [self.name, self.id, self.status.rawValue].map { DisplayText.escaped($0, limit: 64) }
+        return "<operation \(parts.joined(separator: " "))>"
+    }
     /// Nothing to look into: the content is for the person who decides, not for logs.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -37,7 +37,7 @@ extension OperationUI {
         self.postApprovalScreen = view.optional("postApprovalScreen", .object, &log).flatMap { screen in
             log.inside("postApprovalScreen") { log in PostApprovalScreen.read(screen, &log) }
         }
-        self.templates = view.optional("templates", .json, &log)
+        self.templates = log.json(of: "templates", in: view)
     }
 
     /// The list wins where there is one, even an empty one.

@@ -60,7 +60,8 @@ extension PostApprovalScreen {
     private init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.heading = try view.required("heading", .text, log)
         self.message = try view.required("message", .text, log)
-        switch try view.required("type", .text, log) {
+        let type = try view.required("type", .text, log)
+        switch ExactString(type) {
         case "REVIEW":
             self.content = .review(Self.reviewAttributes(view, &log))
         case "MERCHANT_REDIRECT", "REDIRECT":
@@ -75,9 +76,9 @@ extension PostApprovalScreen {
                 }
             )
         case "GENERIC":
-            self.content = .generic(view.optional("payload", .json, &log))
-        case let type:
-            self.content = .unknown(type: type, payload: view.optional("payload", .json, &log))
+            self.content = .generic(log.json(of: "payload", in: view))
+        default:
+            self.content = .unknown(type: type, payload: log.json(of: "payload", in: view))
         }
     }
 

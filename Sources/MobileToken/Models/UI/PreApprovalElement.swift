@@ -12,35 +12,32 @@ public struct PreApprovalElement: Sendable, Hashable {
     /// What an element is.
     public enum Content: Sendable, Hashable {
         /// A line of a list.
-        case listItem(text: String)
+        case listItem(text: String, style: Style? = nil)
         /// A notice.
-        case alert(text: String, style: AlertStyle?)
+        case alert(text: String, style: Style?)
         /// Something to press.
         case button(Button)
         /// An element of a type that this version does not know, as it came.
         case unknown(type: String, json: JSONValue)
     }
 
-    /// How serious a notice is.
-    public enum AlertStyle: Sendable, Hashable {
-        /// Good news.
-        case success
+    /// How serious a notice or a line of a list is.
+    public enum Style: Sendable, Hashable {
         /// Something to know.
         case info
         /// Something to mind.
         case warning
-        /// Something wrong.
-        case error
+        /// Something to beware of.
+        case danger
         /// A style that this version does not know, as it was sent.
         case unknown(String)
 
         /// The style of the server's text, which is compared exactly.
         public init(_ text: String) {
-            switch text {
-            case "SUCCESS": self = .success
+            switch ExactString(text) {
             case "INFO": self = .info
             case "WARNING": self = .warning
-            case "ERROR": self = .error
+            case "DANGER": self = .danger
             default: self = .unknown(text)
             }
         }
@@ -63,7 +60,7 @@ public struct PreApprovalElement: Sendable, Hashable {
 
             /// The action of the server's text, which is compared exactly.
             public init(_ text: String) {
-                switch text {
+                switch ExactString(text) {
                 case "LINK": self = .link
                 case "MAIL": self = .mail
                 case "PHONE": self = .phone

@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// A screen to pass before an operation can be approved.
 public struct PreApprovalScreen: Sendable, Hashable {
     /// What the screen is for.
@@ -13,7 +15,7 @@ public struct PreApprovalScreen: Sendable, Hashable {
 
         /// The kind of the server's text, which is compared exactly.
         public init(_ text: String?) {
-            switch text {
+            switch text.map({ ExactString($0) }) {
             case "INFO": self = .info
             case "WARNING": self = .warning
             case "QR_SCAN": self = .qrScan

@@ -7,6 +7,9 @@ extension Backend {
         let operation = try self.addressedOperation(call)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         _ = try Self.offlineTypes(of: operation)
+        if let objection = OfflineText.objection(toData: operation.data) {
+            throw .invalidRequest("The operation cannot be approved offline: \(objection)")
+        }
         let signer = try self.offlineSigner(for: operation, &call)
         let language = call.request.header("Accept-Language")
         guard let (formData, ui) = self.content(of: operation, acceptLanguage: language) else {
@@ -15,8 +18,8 @@ extension Backend {
         let nonce = Base64.encode(self.state.randomness.bytes(16))
         var lines = [
             operation.id,
-            Self.escaped(formData["title"]?.string ?? ""),
-            Self.escaped(formData["message"]?.string ?? ""),
+            OfflineText.escaped(formData["title"]?.string ?? ""),
+            OfflineText.escaped(formData["message"]?.string ?? ""),
             operation.data,
             Self.flags(of: operation, ui: ui),
         ]
@@ -73,16 +76,6 @@ extension Backend {
         if operation.warnsOfFraud { flags += "F" }
         if ui?["blockApprovalOnCall"]?.bool == true { flags += "C" }
         return flags
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { escaped, character in
-            switch character {
-            case "\\": escaped += "\\\\"
-            case "\n", "\r\n": escaped += "\\n"
-            default: escaped.append(character)
-            }
-        }
     }
 
     /// Verifies the code that a person carried over from the device, and decides the operation by it.

@@ -12,7 +12,7 @@ extension Backend {
         }
         let activationID = try request.optionalText("registrationId")
         if let activationID {
-            guard let userID, self.state.activations[activationID]?.userID == userID else {
+            guard let userID, self.state.activations[activationID]?.userID.isExactly(userID) == true else {
                 throw .invalidRequest("'registrationId' is none of the user's registrations")
             }
         }
@@ -54,7 +54,7 @@ extension Backend {
     func listAllOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let userID = call.request.queryValue("userId")
         let listed = self.state.operations.newestFirst.lazy
-            .filter { userID == nil || $0.userID == userID }
+            .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
         return Answer(body: ["operations": .array(listed.map { self.controlled($0, at: call.now) })])
     }
@@ -127,7 +127,7 @@ extension Backend {
         guard let template = self.operationTemplates[name] else {
             throw BackendRefusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
         }
-        let parameters = template.completing(try request.optionalObject("parameters")?.valuesByName ?? [:])
+        let parameters = template.completing(try request.valuesByName(of: "parameters"))
         do {
             // Filled in every language now, so that no reader meets a gap later.
             for language in [Language.fallback] + template.texts.keys {
@@ -173,7 +173,7 @@ extension Backend {
             ),
             type: type,
             data: data,
-            parameters: try request.optionalObject("parameters")?.valuesByName ?? [:],
+            parameters: try request.valuesByName(of: "parameters"),
             allowedSignature: allowed
         )
     }

@@ -63,7 +63,7 @@ extension Backend {
     func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
         let userID = call.request.queryValue("userId")
         let listed = self.state.activations.newestFirst.lazy
-            .filter { userID == nil || $0.userID == userID }
+            .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
             .prefix(1_000)
         return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
     }

@@ -105,7 +105,7 @@ extension Backend {
         let mobileTokenData = try request.optionalObject("mobileTokenData")
         let activation = signature.activation
         let operation = try self.decidableOperation(id, activation)
-        guard operation.userID == activation.userID, operation.isVisible(to: activation) else {
+        guard operation.userID?.isExactly(activation.userID) == true, operation.isVisible(to: activation) else {
             throw .operationFailed("the operation belongs to another user or to nobody yet")
         }
         self.update(operation.id, &call) { operation, now in
@@ -164,7 +164,7 @@ extension Backend {
             throw .invalidRequest("There is no such operation")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
-        if let flag = operation.activationFlag, !activation.flags.contains(flag) {
+        if let flag = operation.activationFlag, !activation.flags.contains(where: { $0.isExactly(flag) }) {
             throw BackendRefusal(
                 400,
                 "OPERATION_REQUIRES_ACTIVATION_FLAG",

@@ -88,7 +88,7 @@ private struct ActivationRequest {
         let kind = try outer.text("type", or: "activationType")
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
         var identity: [String: String] = [:]
-        for (name, value) in try outer.optionalObject("identityAttributes")?.valuesByName ?? [:] {
+        for (name, value) in try outer.valuesByName(of: "identityAttributes") {
             guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of texts") }
             identity[name] = text
         }

@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// A message in a user's inbox.
 struct InboxMessage: Sendable, Codable, Equatable {
     enum Format: String, Sendable, Codable {
@@ -39,12 +41,12 @@ struct Inbox: Sendable, Codable, Equatable {
 
     /// A user's messages, newest first.
     func newestFirst(ofUser userID: String) -> some Sequence<InboxMessage> {
-        (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.messages[$0] }
+        (self.identifiersByUser[userID] ?? []).reversed().lazy.compactMap { self.message($0, ofUser: userID) }
     }
 
     /// A message, when it is the user's.
     func message(_ id: String, ofUser userID: String) -> InboxMessage? {
-        self.messages[id].flatMap { $0.userID == userID ? $0 : nil }
+        self.messages[id].flatMap { $0.userID.isExactly(userID) ? $0 : nil }
     }
 
     mutating func markRead(_ id: String) {

@@ -61,12 +61,16 @@ struct ServerOperation: Sendable, Codable, Equatable {
 
     /// Why an approval fails, or nil when it may succeed.
     func objection(to approval: Approval) -> String? {
-        if self.userID != approval.userID { return "the operation belongs to another user or to nobody yet" }
-        if self.applicationID != approval.applicationID { return "the operation belongs to another application" }
+        if self.userID.map({ ExactString($0) }) != ExactString(approval.userID) {
+            return "the operation belongs to another user or to nobody yet"
+        }
+        if !self.applicationID.isExactly(approval.applicationID) {
+            return "the operation belongs to another application"
+        }
         if let bound = self.activationID, bound != approval.activationID {
             return "the operation is for another activation of the user"
         }
-        if self.data != approval.data { return "the data is not the operation's" }
+        if !self.data.isExactly(approval.data) { return "the data is not the operation's" }
         if !self.allowedSignature.allows(approval.factors) {
             return "the operation does not allow \(approval.factors.rawValue)"
         }
@@ -116,9 +120,9 @@ struct ServerOperation: Sendable, Codable, Equatable {
 
     /// Whether an activation of the user may see it.
     func isVisible(to activation: ServerActivation) -> Bool {
-        (self.userID == nil || self.userID == activation.userID)
-            && self.applicationID == activation.applicationID
+        (self.userID?.isExactly(activation.userID) ?? true)
+            && self.applicationID.isExactly(activation.applicationID)
             && self.activationID.map { $0 == activation.id } ?? true
-            && self.activationFlag.map(activation.flags.contains) ?? true
+            && self.activationFlag.map { flag in activation.flags.contains { $0.isExactly(flag) } } ?? true
     }
 }

@@ -5,7 +5,7 @@ struct MonetaryFormat {
     private let groupSeparator: String
     private let decimalSeparator: String
     private let symbolComesFirst: Bool
-    private let symbols: [String: String]
+    private let symbols: [ExactString: String]
 
     private static let english = Self(
         groupSeparator: ",",
@@ -42,7 +42,7 @@ struct MonetaryFormat {
         groupSeparator: String,
         decimalSeparator: String,
         symbolComesFirst: Bool,
-        symbols: [String: String]
+        symbols: [ExactString: String]
     ) {
         self.groupSeparator = groupSeparator
         self.decimalSeparator = decimalSeparator
@@ -70,14 +70,14 @@ struct MonetaryFormat {
 
     /// The symbol that is known in the language, or the code.
     func currency(_ code: String) -> String {
-        self.symbols[code] ?? code
+        self.symbols[ExactString(code)] ?? code
     }
 
     /// Amount and currency together: `€2,199.40`, `CZK 2,199.40`, `2 199,40 Kč`.
     func value(_ number: JSONNumber, _ code: String) -> String {
         let symbol = self.currency(code)
         guard self.symbolComesFirst else { return self.amount(number) + "\u{A0}" + symbol }
-        return symbol == code ? "\(code)\u{A0}\(self.amount(number))" : symbol + self.amount(number)
+        return symbol.isExactly(code) ? "\(code)\u{A0}\(self.amount(number))" : symbol + self.amount(number)
     }
 
     /// Adds the `…Formatted` members that an attribute lacks.

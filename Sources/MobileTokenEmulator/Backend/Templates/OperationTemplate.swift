@@ -108,15 +108,7 @@ struct OperationTemplate: Sendable {
     /// The data that is signed. What a parameter holds cannot end its field.
     func filledData(parameters: [String: JSONValue]) throws(TemplateError) -> String {
         let placeholders = Placeholders(parameters: parameters, texts: [:])
-        return try placeholders.fill(self.data) { value in
-            value.reduce(into: "") { escaped, character in
-                switch character {
-                case "\\", "*": escaped += "\\\(character)"
-                case "\n": escaped += "\\n"
-                default: escaped.append(character)
-                }
-            }
-        }
+        return try placeholders.fill(self.data) { OfflineText.escaped($0, separator: "*") }
     }
 
     /// What the user is shown.
@@ -160,9 +152,11 @@ struct AllowedSignature: Sendable, Hashable, Codable {
         self.variants = variants
     }
 
-    /// - Returns: Nil when the type is unknown, or when a variant is, or when there is none.
+    /// - Returns: Nil when the type is unknown, or when a variant is, or when there is none, or when a member is given twice.
     init?(_ value: JSONValue) {
-        guard let kind = value["type"]?.string.flatMap(Kind.init), let listed = value["variants"]?.array else {
+        guard value.object?.duplicateKeys.isEmpty == true, let kind = value["type"]?.string.flatMap(Kind.init),
+            let listed = value["variants"]?.array
+        else {
             return nil
         }
         let variants = listed.compactMap { $0.string.flatMap(SignatureType.init(rawValue:)) }

@@ -13,13 +13,14 @@ struct Placeholders {
     /// Splits a text. A `${` without its `}` is literal.
     static func parts(of template: String) -> [Part] {
         var parts: [Part] = []
-        var literal = ""
-        var rest = template[...]
+        var literal = String.UnicodeScalarView()
+        // By scalars: to a `String`, a brace with a combining mark behind it is no brace.
+        var rest = template.unicodeScalars[...]
         while let sign = rest.first {
             let isPlaceholder = (sign == "$" || sign == "@") && rest.dropFirst().first == "{"
             if isPlaceholder, let end = rest.firstIndex(of: "}") {
-                if !literal.isEmpty { parts.append(.literal(literal)) }
-                literal = ""
+                if !literal.isEmpty { parts.append(.literal(String(literal))) }
+                literal = String.UnicodeScalarView()
                 let name = String(rest[..<end].dropFirst(2))
                 parts.append(sign == "$" ? .parameter(name) : .text(name))
                 rest = rest[end...].dropFirst()
@@ -28,7 +29,7 @@ struct Placeholders {
                 rest = rest.dropFirst()
             }
         }
-        if !literal.isEmpty { parts.append(.literal(literal)) }
+        if !literal.isEmpty { parts.append(.literal(String(literal))) }
         return parts
     }
 
@@ -60,9 +61,8 @@ struct Placeholders {
     func fill(_ value: JSONValue) throws(TemplateError) -> JSONValue {
         switch value {
         case .string(let template):
-            if case .parameter(let name)? = Self.parts(of: template).first, template == "${\(name)}",
-                name.hasSuffix(Self.numberSuffix)
-            {
+            let parts = Self.parts(of: template)
+            if parts.count == 1, case .parameter(let name)? = parts.first, name.hasSuffix(Self.numberSuffix) {
                 return .number(try self.number(Self.plainName(name)))
             }
             return .string(try self.fill(template))

@@ -1,0 +1,64 @@
+/// Strings from outside, made fit for terminals and logs.
+///
+/// A server's string may hold escape sequences that steer a terminal, line ends that forge a log entry, and marks that
+/// reorder or hide what surrounds them. The raw string stays where it was received; only what is shown goes through here.
+package enum DisplayText {
+    /// How many characters (Unicode scalars) of a string are shown unless the caller asks for more.
+    package static let defaultLimit = 300
+
+    /// Returns `text` on one line, with everything that is not plainly visible escaped, and cut at `limit` scalars.
+    ///
+    /// Control characters (C0, DEL, C1), line and paragraph separators, bidirectional marks and isolates, and zero-width
+    /// characters become `\n`, `\r`, `\t` or `\u{…}`. A string that is cut ends with how many scalars are missing.
+    package static func escaped(_ text: some StringProtocol, limit: Int = Self.defaultLimit) -> String {
+        var shown = ""
+        var rest = text.unicodeScalars[...]
+        var count = 0
+        while count < limit, let scalar = rest.popFirst() {
+            self.append(scalar, to: &shown)
+            count += 1
+        }
+        return rest.isEmpty ? shown : shown + "… (\(rest.count) more)"
+    }
+
+    /// Returns a serialized JSON text with the same characters escaped, which can only stand inside its strings: the text
+    /// still means the same.
+    package static func escaped(json text: some StringProtocol) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            guard self.isUnsafe(scalar) else {
+                shown.unicodeScalars.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                shown += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
+        return shown
+    }
+
+    /// Returns whether a character could change how the text around it is shown, or not be seen itself.
+    package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20...0x7E: return false
+        // Variation selectors choose between the pictures of one character; emoji have them.
+        case 0xFE00...0xFE0F: return false
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: return true
+        default: return scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to shown: inout String) {
+        switch scalar {
+        case "\n": shown += "\\n"
+        case "\r": shown += "\\r"
+        case "\t": shown += "\\t"
+        case _ where self.isUnsafe(scalar): shown += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+        default: shown.unicodeScalars.append(scalar)
+        }
+    }
+}

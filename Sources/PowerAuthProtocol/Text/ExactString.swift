@@ -1,0 +1,47 @@
+/// A string that equals another only when both are the same bytes.
+///
+/// `==` of `String` takes the Kelvin sign for a K and a composed letter for a decomposed one, and its prefixes end between
+/// whole characters. What comes from outside is matched byte by byte instead: identifiers, names, codes, and the keys of
+/// dictionaries made of them.
+package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The string.
+    package let string: String
+
+    /// Takes a string as it is.
+    package init(_ string: String) { self.string = string }
+    package init(stringLiteral string: String) { self.string = string }
+
+    package var description: String { self.string }
+
+    package static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
+
+    package static func < (one: Self, other: Self) -> Bool {
+        one.string.utf8.lexicographicallyPrecedes(other.string.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var string = self.string
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Returns what follows `prefix`, or `nil` when the string begins otherwise.
+    package func dropping(prefix: String) -> Self? {
+        guard self.string.utf8.starts(with: prefix.utf8) else { return nil }
+        // By way of the bytes, since the boundary may lie within a character.
+        return Self(String(decoding: self.string.utf8.dropFirst(prefix.utf8.count), as: UTF8.self))
+    }
+}
+
+extension StringProtocol {
+    /// Returns whether both strings are the same bytes of UTF-8.
+    package func isExactly(_ other: some StringProtocol) -> Bool {
+        self.utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether this is a control character (C0, DEL, C1) or the byte-order mark, which no identifier has.
+    package var isControlOrByteOrderMark: Bool {
+        self.properties.generalCategory == .control || self == "\u{FEFF}"
+    }
+}

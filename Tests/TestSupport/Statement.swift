@@ -1,0 +1,14 @@
+/// One statement of the page that says how outside input is read, beside the check that it holds.
+///
+/// Tests take these as arguments, in the page's order, so that page and test can be compared line by line.
+package struct Statement: Sendable, CustomStringConvertible {
+    /// What the page says.
+    package let description: String
+    /// What must be true for it.
+    package let holds: @Sendable () throws -> Bool
+
+    package init(_ text: String, _ holds: @escaping @Sendable () throws -> Bool) {
+        self.description = text
+        self.holds = holds
+    }
+}
