@@ -65,6 +65,7 @@ struct TemporaryKeyTests4 {
             #expect(try open(jws, Self.now) == response, "\(generator)")
             #expect(try open(jws, Self.now + 299_999) == response, "\(generator)")
             #expect(throws: Version4.TemporaryKeyError.expired) { try open(jws, Self.now + 300_000) }
+            #expect(response.isUsable(at: Self.now + 289_999) && !response.isUsable(at: Self.now + 290_000))
             let bytes = Array(jws.utf8)
             var flips = generator.sampledBitFlips(in: bytes)
             if suite == .p384 { flips += [UInt8](bytes.prefix(256)).withOneBitFlipped.map { $0 + bytes[256...] } }

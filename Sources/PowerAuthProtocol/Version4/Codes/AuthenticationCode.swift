@@ -47,15 +47,27 @@ extension Version4 {
             bytes.reserveCapacity(keys.count * Self.componentByteCount)
             var previous: SecretBytes?
             for key in keys {
-                let derived = try KMAC256.derive(key: key, customization: "PA4CODE") { message in
+                let derived = try Self.tag(key: key) { message in
                     message.update(counter.data)
                     if let previous { message.update(previous) }
                 }
-                let component = try KMAC256.derive(key: derived, customization: "PA4CODE", feed)
-                component.withUnsafeBytes { bytes += $0 }
+                try Self.tag(key: derived, feed).withUnsafeBytes { bytes += $0 }
                 previous = derived
             }
             self.onlineBytes = bytes
+        }
+
+        /// A step of the chain. libcrypto's context keeps the last key, which in the end is one of this code alone, never that
+        /// of a factor; wiping it after each step would take as long again.
+        private static func tag(
+            key: SecretBytes,
+            _ feed: (borrowing KMAC256.Message) -> Void
+        ) throws(CryptoError) -> SecretBytes {
+            try SecretBytes(count: Self.componentByteCount) { (tag) throws(CryptoError) in
+                try key.withUnsafeBytes { (key) throws(CryptoError) in
+                    try KMAC256.authenticate(key: key, customization: "PA4CODE", into: tag, feed)
+                }
+            }
         }
 
         /// The online form, as it stands in a header: all components in one Base64.

@@ -68,6 +68,21 @@ extension Version4 {
 }
 
 extension Version4.SharedSecretRequest {
+    /// The server's side: refuses a suite that may not be used.
+    ///
+    /// - Parameters:
+    ///   - activationSuite: The suite of the activation that the request belongs to, which it keeps for life; `nil` where there
+    ///     is none yet.
+    ///   - allowedSuites: What the server allows; empty for all.
+    /// - Throws: `wrongSuite`.
+    package func checkSuite(
+        activationSuite: AlgorithmSuite?,
+        allowedSuites: Set<AlgorithmSuite>
+    ) throws(Version4.SharedSecretError) {
+        guard allowedSuites.isEmpty || allowedSuites.contains(self.suite), (activationSuite ?? self.suite) == self.suite
+        else { throw .wrongSuite }
+    }
+
     /// The server's side: agrees on a secret with the client, and returns it with the response that leads the client to it.
     ///
     /// - Parameters:

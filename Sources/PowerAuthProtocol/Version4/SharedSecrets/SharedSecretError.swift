@@ -5,7 +5,7 @@ extension Version4 {
     package enum SharedSecretError: Error, Equatable, Sendable {
         /// A member does not have the number or length of parts that the suite fixes. Names it.
         case malformed(member: String)
-        /// The suite is another one than the one that was asked for.
+        /// The suite is not the activation's, or the server does not allow it.
         case wrongSuite
         /// A key or an encapsulated key is not one of its algorithm, such as a point off the curve.
         case invalidKey

@@ -55,6 +55,15 @@ extension Version4 {
             )
         }
 
+        /// Returns whether a client may still encrypt with the key: until ten seconds before it ends, so that it does not end
+        /// on the way.
+        ///
+        /// - Parameter now: The server's time in milliseconds since 1970.
+        package func isUsable(at now: Int64) -> Bool {
+            let (deadline, overflow) = self.expiresAt.subtractingReportingOverflow(10_000)
+            return !overflow && now < deadline
+        }
+
         /// Returns the signed claims, as the server sends them.
         package func jws(
             signedBy keys: SigningPrivateKeys,
