@@ -69,7 +69,7 @@ let package = Package(
         .testTarget(
             name: "VectorTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
-            resources: [.copy("Vectors")]
+            resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",

@@ -6,9 +6,9 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         /// libcrypto itself failed; names the operation.
         case libcrypto(operation: String)
-        /// Not a P-256 point in compressed or uncompressed form.
+        /// Not a point of the curve in an accepted form, or not a public key of the algorithm.
         case invalidPublicKey
-        /// Not a scalar between 1 and the order of P-256, exclusive.
+        /// Not a scalar between 1 and the order of the curve, exclusive, or not a seed of the algorithm.
         case invalidPrivateKey
         /// Not an ECDSA signature in the expected encoding.
         case invalidSignatureEncoding
@@ -18,6 +18,8 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
         case invalidLength
         /// Not a host name or an IP address that a certificate can be for.
         case invalidHost
+        /// The libcrypto that was loaded does not have an algorithm. Names the algorithm.
+        case algorithmUnavailable(String)
         /// The authentication tag does not belong to this data, key and nonce.
         case authenticationFailed
     }

@@ -1,28 +1,26 @@
-/// The two spellings of an ECDSA signature over P-256: DER, and the 64 bytes r‖s of JSON web tokens.
+/// The two spellings of an ECDSA signature: DER, and the bytes r‖s of JSON web tokens, 64 over P-256 and 96 over P-384.
 package enum ECDSASignature {
-    private static let numberByteCount = 32
-
     /// DER from r‖s.
     ///
-    /// - Throws: `invalidSignatureEncoding` when there are not 64 bytes.
-    package static func der(fromRaw raw: [UInt8]) throws(CryptoError) -> [UInt8] {
-        guard raw.count == 2 * Self.numberByteCount else { throw CryptoError(.invalidSignatureEncoding) }
-        let content =
-            Self.integer(raw[..<Self.numberByteCount]) + Self.integer(raw[Self.numberByteCount...])
-        return [0x30, UInt8(content.count)] + content
+    /// - Throws: `invalidSignatureEncoding` when there are not twice as many bytes as in a coordinate of the curve.
+    package static func der(fromRaw raw: [UInt8], curve: NISTCurve = .p256) throws(CryptoError) -> [UInt8] {
+        let count = curve.coordinateByteCount
+        guard raw.count == 2 * count else { throw CryptoError(.invalidSignatureEncoding) }
+        let content = Self.integer(raw[..<count]) + Self.integer(raw[count...])
+        return [0x30, UInt8(content.count)] + content  // at most 102 bytes, so the length takes one
     }
 
     /// r‖s from DER.
     ///
-    /// - Throws: `invalidSignatureEncoding` when the bytes are not a sequence of two positive integers of at most 32 bytes,
-    ///   each in its shortest form, with nothing after them.
-    package static func raw(fromDER der: [UInt8]) throws(CryptoError) -> [UInt8] {
+    /// - Throws: `invalidSignatureEncoding` when the bytes are not a sequence of two positive integers, each no longer than a
+    ///   coordinate of the curve and in its shortest form, with nothing after them.
+    package static func raw(fromDER der: [UInt8], curve: NISTCurve = .p256) throws(CryptoError) -> [UInt8] {
         guard der.count >= 2, der[0] == 0x30, der[1] < 0x80, Int(der[1]) == der.count - 2 else {
             throw CryptoError(.invalidSignatureEncoding)
         }
         var rest = der[2...]
-        let r = try Self.takeInteger(from: &rest)
-        let s = try Self.takeInteger(from: &rest)
+        let r = try Self.takeInteger(from: &rest, byteCount: curve.coordinateByteCount)
+        let s = try Self.takeInteger(from: &rest, byteCount: curve.coordinateByteCount)
         guard rest.isEmpty else { throw CryptoError(.invalidSignatureEncoding) }
         return r + s
     }
@@ -34,8 +32,12 @@ package enum ECDSASignature {
         return [0x02, UInt8(digits.count)] + digits
     }
 
-    private static func takeInteger(from rest: inout ArraySlice<UInt8>) throws(CryptoError) -> [UInt8] {
-        guard rest.popFirst() == 0x02, let length = rest.popFirst(), (1...33).contains(length), rest.count >= length
+    private static func takeInteger(
+        from rest: inout ArraySlice<UInt8>,
+        byteCount: Int
+    ) throws(CryptoError) -> [UInt8] {
+        guard rest.popFirst() == 0x02, let length = rest.popFirst(), (1...(byteCount + 1)).contains(Int(length)),
+            rest.count >= length
         else { throw CryptoError(.invalidSignatureEncoding) }
         var digits = rest.prefix(Int(length))
         rest = rest.dropFirst(Int(length))
@@ -45,7 +47,7 @@ package enum ECDSASignature {
         } else if let first = digits.first, first >= 0x80 {
             throw CryptoError(.invalidSignatureEncoding)  // negative
         }
-        guard digits.count <= Self.numberByteCount else { throw CryptoError(.invalidSignatureEncoding) }
-        return [UInt8](repeating: 0, count: Self.numberByteCount - digits.count) + digits
+        guard digits.count <= byteCount else { throw CryptoError(.invalidSignatureEncoding) }
+        return [UInt8](repeating: 0, count: byteCount - digits.count) + digits
     }
 }

@@ -14,9 +14,15 @@ enum Algorithm {
     nonisolated(unsafe) static let hmac = require(EVP_MAC_fetch(nil, "HMAC", nil), "EVP_MAC_fetch")
     nonisolated(unsafe) static let aes128CBC = require(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil), "EVP_CIPHER_fetch")
     nonisolated(unsafe) static let aes256GCM = require(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil), "EVP_CIPHER_fetch")
+    nonisolated(unsafe) static let sha384 = require(EVP_MD_fetch(nil, "SHA384", nil), "EVP_MD_fetch")
+    nonisolated(unsafe) static let sha3 = require(EVP_MD_fetch(nil, "SHA3-256", nil), "EVP_MD_fetch")
+    nonisolated(unsafe) static let kmac256 = require(EVP_MAC_fetch(nil, "KMAC-256", nil), "EVP_MAC_fetch")
+    nonisolated(unsafe) static let aes256CTR = require(EVP_CIPHER_fetch(nil, "AES-256-CTR", nil), "EVP_CIPHER_fetch")
+    nonisolated(unsafe) static let hkdf = require(EVP_KDF_fetch(nil, "HKDF", nil), "EVP_KDF_fetch")
     nonisolated(unsafe) static let pbkdf2 = require(EVP_KDF_fetch(nil, "PBKDF2", nil), "EVP_KDF_fetch")
     // As above; a group is only ever read.
     nonisolated(unsafe) static let p256 = require(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), "EC_GROUP")
+    nonisolated(unsafe) static let p384 = require(EC_GROUP_new_by_curve_name(NID_secp384r1), "EC_GROUP")
 }
 
 /// The contexts that the calls of one thread share, so that a signature allocates none.
@@ -31,10 +37,13 @@ final class ThreadContexts {
     let cipher: OpaquePointer
     /// Set up for AES-128-CBC of whole blocks: setting one up anew takes longer than a few blocks do.
     let blockCipher: OpaquePointer
-    /// Makes P-256 key pairs.
-    let keyGenerator: OpaquePointer
-    /// Makes P-256 keys from their bytes.
+    let p256KeyGenerator = KeyGenerator(group: "P-256")
+    /// Makes keys of either curve from their bytes.
     let keyImporter: OpaquePointer
+    // What only version 4 of the protocol needs, made at its first use.
+    lazy var hmacSHA384 = MACContext(Algorithm.hmac, digest: "SHA384")
+    lazy var kmac256 = MACContext(Algorithm.kmac256)
+    lazy var p384KeyGenerator = KeyGenerator(group: "P-384")
     var noncePool = NoncePool()
 
     private init() {
@@ -46,9 +55,6 @@ final class ThreadContexts {
         let prepared = EVP_CipherInit_ex2(self.blockCipher, Algorithm.aes128CBC, nil, nil, 1, nil)
         require(prepared, "EVP_CipherInit_ex2")
         require(EVP_CIPHER_CTX_set_padding(self.blockCipher, 0), "EVP_CIPHER_CTX_set_padding")
-        self.keyGenerator = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
-        require(EVP_PKEY_keygen_init(self.keyGenerator), "EVP_PKEY_keygen_init")
-        require(EVP_PKEY_CTX_set_group_name(self.keyGenerator, "P-256"), "EVP_PKEY_CTX_set_group_name")
         self.keyImporter = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
     }
 
@@ -57,8 +63,32 @@ final class ThreadContexts {
         EVP_MD_CTX_free(self.digest)
         EVP_CIPHER_CTX_free(self.cipher)
         EVP_CIPHER_CTX_free(self.blockCipher)
-        EVP_PKEY_CTX_free(self.keyGenerator)
         EVP_PKEY_CTX_free(self.keyImporter)
+    }
+
+    /// The context of one message authentication code.
+    final class MACContext {
+        let pointer: OpaquePointer
+
+        init(_ algorithm: OpaquePointer, digest: String? = nil) {
+            self.pointer = require(EVP_MAC_CTX_new(algorithm), "EVP_MAC_CTX_new")
+            if let digest { require(COpenSSL_MAC_set_digest(self.pointer, digest), "EVP_MAC_CTX_set_params") }
+        }
+
+        deinit { EVP_MAC_CTX_free(self.pointer) }
+    }
+
+    /// Makes key pairs of one curve.
+    final class KeyGenerator {
+        let pointer: OpaquePointer
+
+        init(group: String) {
+            self.pointer = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
+            require(EVP_PKEY_keygen_init(self.pointer), "EVP_PKEY_keygen_init")
+            require(EVP_PKEY_CTX_set_group_name(self.pointer, group), "EVP_PKEY_CTX_set_group_name")
+        }
+
+        deinit { EVP_PKEY_CTX_free(self.pointer) }
     }
 
     private static let key: pthread_key_t = {
@@ -80,6 +110,12 @@ final class ThreadContexts {
         pthread_setspecific(Self.key, Unmanaged.passRetained(contexts).toOpaque())
         return contexts
     }
+}
+
+/// The libcrypto that the process has loaded, which may be newer than the one it was compiled against.
+package enum CryptoLibrary {
+    /// Its name and version, such as `OpenSSL 3.0.19`.
+    package static let version = "OpenSSL " + String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
 }
 
 /// Unwraps what libcrypto refuses only when it is out of memory or lacks its default algorithms: no caller could go on.

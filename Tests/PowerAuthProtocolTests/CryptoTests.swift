@@ -254,7 +254,7 @@ struct CryptoTests {
 }
 
 extension [UInt8] {
-    fileprivate var hexadecimal: String {
+    var hexadecimal: String {
         self.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -23,22 +23,35 @@ struct Vector<Input: Decodable & Sendable, Output: Decodable & Sendable>: Sendab
     let testDescription: String
 
     /// Every case of a file; none when the folder has no such file.
-    static func all(in file: String) throws -> [Self] {
-        try Self.all(in: file) { _ in true }
+    static func all(in file: String, of folder: VectorFolder = .version3) throws -> [Self] {
+        try Self.all(in: file, of: folder) { _ in true }
+    }
+
+    /// The cases of a file of version 4 that need the post-quantum algorithms, or those that do not.
+    static func all(in file: String, postQuantum: Bool) throws -> [Self] {
+        try Self.all(in: file, of: .version4) { $0.isPostQuantum == postQuantum }
     }
 
     /// The cases of a file whose `operation` is this one.
     static func all(in file: String, operation: String) throws -> [Self] {
-        try Self.all(in: file) { $0.operation == operation }
+        try Self.all(in: file, of: .version3) { $0.operation == operation }
     }
 
-    private static func all(in file: String, where isWanted: (Heading) -> Bool) throws -> [Self] {
-        guard let headings = try VectorFile.contents(of: file, as: File<Heading, Ignored>.self) else { return [] }
+    private static func all(
+        in file: String,
+        of folder: VectorFolder,
+        where isWanted: (Heading) -> Bool
+    ) throws -> [Self] {
+        guard let headings = try VectorFile.contents(of: file, in: folder, as: File<Heading, Ignored>.self) else {
+            return []
+        }
         let wanted = headings.vectors.indices.filter { isWanted(headings.vectors[$0].input) }
-        let cases = try VectorFile.contents(of: file, as: File<Lazy<Input>, Lazy<Output>>.self)?.vectors ?? []
+        let cases =
+            try VectorFile.contents(of: file, in: folder, as: File<Lazy<Input>, Lazy<Output>>.self)?.vectors ?? []
         return try wanted.map { index in
             let heading = headings.vectors[index].input
-            let note = [heading.operation, heading.headerType, heading.note].compactMap(\.self).joined(separator: ", ")
+            let notes = [heading.operation, heading.headerType, heading.side, heading.algorithm, heading.note]
+            let note = notes.compactMap(\.self).joined(separator: ", ")
             let description = "\(file).json #\(index)\(note.isEmpty ? "" : " (\(note))")"
             do {
                 return Self(
@@ -53,25 +66,54 @@ struct Vector<Input: Decodable & Sendable, Output: Decodable & Sendable>: Sendab
     }
 }
 
-/// The vector files: those in the folder that `POWERAUTH_VECTORS_DIR` names, else those of the package.
-enum VectorFile {
-    private static let folder: URL? =
-        ProcessInfo.processInfo.environment["POWERAUTH_VECTORS_DIR"].map {
-            URL(filePath: $0, directoryHint: .isDirectory)
-        }
-        ?? Bundle.module.resourceURL?.appending(path: "Vectors")
+/// The vector files of one version of the protocol.
+enum VectorFolder {
+    case version3
+    case version4
 
-    /// Whether there is a file of this name. A suite without its file is disabled, for a folder may hold some files only.
-    static func exists(_ name: String) -> Bool {
-        Self.url(of: name).map { FileManager.default.fileExists(atPath: $0.path(percentEncoded: false)) } ?? false
+    private var environmentVariable: String {
+        switch self {
+        case .version3: "POWERAUTH_VECTORS_DIR"
+        case .version4: "POWERAUTH_VECTORS4_DIR"
+        }
     }
 
-    fileprivate static func contents<File: Decodable>(of name: String, as type: File.Type) throws -> File? {
-        guard Self.exists(name), let url = Self.url(of: name) else { return nil }
+    private var resourceName: String {
+        switch self {
+        case .version3: "Vectors"
+        case .version4: "Vectors4"
+        }
+    }
+
+    /// The folder that the environment names, else the one of the package.
+    fileprivate var url: URL? {
+        ProcessInfo.processInfo.environment[self.environmentVariable].map {
+            URL(filePath: $0, directoryHint: .isDirectory)
+        } ?? Bundle.module.resourceURL?.appending(path: self.resourceName)
+    }
+}
+
+/// The vector files.
+enum VectorFile {
+    /// Whether there is a file of this name. A suite without its file is disabled, for a folder may hold some files only.
+    static func exists(_ name: String, in folder: VectorFolder = .version3) -> Bool {
+        Self.url(of: name, in: folder).map {
+            FileManager.default.fileExists(atPath: $0.path(percentEncoded: false))
+        } ?? false
+    }
+
+    fileprivate static func contents<File: Decodable>(
+        of name: String,
+        in folder: VectorFolder,
+        as type: File.Type
+    ) throws -> File? {
+        guard Self.exists(name, in: folder), let url = Self.url(of: name, in: folder) else { return nil }
         return try JSONDecoder().decode(type, from: try Data(contentsOf: url))
     }
 
-    private static func url(of name: String) -> URL? { Self.folder?.appending(path: "\(name).json") }
+    private static func url(of name: String, in folder: VectorFolder) -> URL? {
+        folder.url?.appending(path: "\(name).json")
+    }
 
     /// A case that does not have the members that its suite expects.
     struct Unreadable: Error, CustomStringConvertible {
@@ -93,6 +135,19 @@ private struct Heading: Decodable {
     let operation: String?
     let note: String?
     let headerType: String?
+    let side: String?
+    let algorithm: String?
+    let level: Int?
+    let request: Request?
+
+    struct Request: Decodable {
+        let algorithm: String?
+    }
+
+    /// Whether the case names a hybrid suite, or a level of one of its algorithms.
+    var isPostQuantum: Bool {
+        self.level != nil || (self.algorithm ?? self.request?.algorithm ?? "").contains("_ML_")
+    }
 }
 
 private struct Ignored: Decodable {}

@@ -40,13 +40,19 @@ public struct ActivationCode: Sendable, Hashable {
         self.signature = signature
     }
 
-    /// Makes a code of ten random bytes.
-    package init(randomBytes: [UInt8], signedBy masterKey: P256PrivateKey? = nil) throws(CryptoError) {
+    /// Makes a code of ten random bytes, without a signature.
+    package init(randomBytes: [UInt8]) throws(CryptoError) {
         guard randomBytes.count == Self.randomByteCount else { throw CryptoError(.invalidLength) }
         let checksum = randomBytes.reduce(0, CRC16.updated)
-        let code = Self.text(of: randomBytes + checksum.bigEndianBytes)
-        self.code = code
-        self.signature = try masterKey?.derSignature(for: Array(code.utf8))
+        self.code = Self.text(of: randomBytes + checksum.bigEndianBytes)
+        self.signature = nil
+    }
+
+    /// Makes a code of ten random bytes, signed by the master key of the version that the activation will have: P-256 for
+    /// version 3, P-384 for version 4.
+    package init<Curve>(randomBytes: [UInt8], signedBy masterKey: ECPrivateKey<Curve>?) throws(CryptoError) {
+        self.code = try Self(randomBytes: randomBytes).code
+        self.signature = try masterKey?.derSignature(for: Array(self.code.utf8))
     }
 
     /// The content of a QR code: the code, and the signature after `#` when there is one.
@@ -56,7 +62,7 @@ public struct ActivationCode: Sendable, Hashable {
 
     /// Whether the signature is by the master key of the application. A code without a signature has nothing to verify, and
     /// is not verified.
-    package func isSigned(by masterKey: P256PublicKey) -> Bool {
+    package func isSigned<Curve>(by masterKey: ECPublicKey<Curve>) -> Bool {
         guard let signature else { return false }
         return masterKey.isValid(derSignature: signature, for: Array(self.code.utf8))
     }

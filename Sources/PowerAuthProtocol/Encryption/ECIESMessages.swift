@@ -97,17 +97,3 @@ extension ECIESResponse: Codable {
         try container.encodeIfPresent(self.timestamp, forKey: .timestamp)
     }
 }
-
-extension KeyedDecodingContainer {
-    fileprivate func decodeBase64(forKey key: Key) throws -> [UInt8] {
-        guard let bytes = Base64.decode(try self.decode(String.self, forKey: key)) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not Base64")
-        }
-        return bytes
-    }
-
-    fileprivate func decodeBase64IfPresent(forKey key: Key) throws -> [UInt8]? {
-        guard self.contains(key), try !self.decodeNil(forKey: key) else { return nil }
-        return try self.decodeBase64(forKey: key)
-    }
-}

@@ -92,11 +92,3 @@ package struct ECIESParameters: Sendable, Equatable {
         return info
     }
 }
-
-extension [UInt8] {
-    /// Appends bytes after their number, which takes four bytes, most significant first.
-    fileprivate mutating func appendWithLength(_ bytes: some Collection<UInt8>) {
-        self += UInt32(bytes.count).bigEndianBytes
-        self += bytes
-    }
-}

@@ -7,6 +7,8 @@ package struct JSONWebToken: Sendable {
     package enum Algorithm: String, Sendable {
         /// HMAC with SHA-256.
         case hs256 = "HS256"
+        /// HMAC with SHA-384.
+        case hs384 = "HS384"
         /// ECDSA over P-256 with SHA-256, the signature as r‖s.
         case es256 = "ES256"
     }

@@ -1,45 +1,55 @@
 internal import COpenSSL
 
-/// A point of the curve P-256, parsed and checked once, then used many times.
+/// A point of the curve P-256, 33 or 65 bytes on the wire.
+package typealias P256PublicKey = ECPublicKey<P256>
+/// A point of the curve P-384, 49 or 97 bytes on the wire.
+package typealias P384PublicKey = ECPublicKey<P384>
+
+/// A point of a curve, parsed and checked once, then used many times.
 ///
-/// On the wire a point is 33 bytes (`02`/`03` and X) or 65 bytes (`04`, X and Y). Everything else is refused: points off the
-/// curve, infinity, the hybrid form (`06`/`07`), bytes before or after.
-package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
+/// On the wire a point is compressed (`02`/`03` and X) or uncompressed (`04`, X and Y). Everything else is refused: points
+/// off the curve, infinity, the hybrid form (`06`/`07`), bytes before or after.
+package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStringConvertible {
     let handle: KeyHandle
-    /// `04`, X and Y: 65 bytes.
+    /// `04`, X and Y: 65 bytes for P-256, 97 for P-384.
     package let uncompressed: [UInt8]
 
     /// Parses a point in compressed or uncompressed form.
     ///
     /// - Throws: `invalidPublicKey`.
     package init(x963 bytes: [UInt8]) throws(CryptoError) {
-        switch (bytes.first, bytes.count) {
-        case (0x02, 33), (0x03, 33), (0x04, 65): break
+        let count: Int
+        switch bytes.first {
+        case 0x02, 0x03: count = Curve.curve.compressedPointByteCount
+        case 0x04: count = Curve.curve.uncompressedPointByteCount
         default: throw CryptoError(.invalidPublicKey)
         }
-        let key = COpenSSL_P256_key(ThreadContexts.current.keyImporter, bytes, bytes.count, nil, 0)
+        guard bytes.count == count else { throw CryptoError(.invalidPublicKey) }
+        let importer = ThreadContexts.current.keyImporter
+        let key = COpenSSL_EC_key(importer, Curve.curve.name, bytes, bytes.count, nil, 0)
         guard let key else { throw CryptoError.last(.invalidPublicKey) }
         self.init(handle: KeyHandle(owning: key))
     }
 
     init(handle: KeyHandle) {
         self.handle = handle
-        self.uncompressed = [UInt8](unsafeUninitializedCapacity: 65) { point, count in
+        let pointByteCount = Curve.curve.uncompressedPointByteCount
+        self.uncompressed = [UInt8](unsafeUninitializedCapacity: pointByteCount) { point, count in
             let name = OSSL_PKEY_PARAM_PUB_KEY
-            let status = EVP_PKEY_get_octet_string_param(handle.key, name, point.baseAddress, point.count, &count)
+            let status = EVP_PKEY_get_octet_string_param(handle.key, name, point.baseAddress, pointByteCount, &count)
             require(status, "EVP_PKEY_get_octet_string_param")
-            precondition(count == 65 && point[0] == 0x04)
+            precondition(count == pointByteCount && point[0] == 0x04)
         }
     }
 
-    /// `02` or `03`, and X: 33 bytes, the form that clients send.
-    package var compressed: [UInt8] { [0x02 | (self.uncompressed[64] & 1)] + self.x }
+    /// `02` or `03`, and X: 33 bytes for P-256, 49 for P-384.
+    package var compressed: [UInt8] { [0x02 | (self.uncompressed[self.uncompressed.count - 1] & 1)] + self.x }
 
     /// How a point is written.
     package enum Form: Sendable, CaseIterable {
-        /// 33 bytes.
+        /// The sign of Y, and X.
         case compressed
-        /// 65 bytes.
+        /// X and Y.
         case uncompressed
     }
 
@@ -51,10 +61,10 @@ package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The X coordinate, 32 bytes, leading zeros kept.
-    package var x: [UInt8] { [UInt8](self.uncompressed[1..<33]) }
+    /// The X coordinate, leading zeros kept.
+    package var x: [UInt8] { [UInt8](self.uncompressed[1..<Curve.curve.compressedPointByteCount]) }
 
-    /// Whether an ECDSA signature with SHA-256, in DER, is of this message by this key.
+    /// Whether an ECDSA signature with the hash of the curve, in DER, is of this message by this key.
     ///
     /// The encoding must be DER to the letter. A high S is valid, as it is for the servers.
     package func isValid(derSignature: [UInt8], for message: [UInt8]) -> Bool {
@@ -62,7 +72,7 @@ package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
             return false
         }
         defer { EVP_PKEY_CTX_free(context) }
-        let digest = SHA256.hash(message)
+        let digest = Curve.curve.hash(message)
         guard EVP_PKEY_verify_init(context) == 1,
             EVP_PKEY_verify(context, derSignature, derSignature.count, digest, digest.count) == 1
         else {
@@ -72,9 +82,9 @@ package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
         return true
     }
 
-    /// Whether an ECDSA signature with SHA-256, as the 64 bytes r‖s, is of this message by this key.
+    /// Whether an ECDSA signature with the hash of the curve, as the bytes r‖s, is of this message by this key.
     package func isValid(rawSignature: [UInt8], for message: [UInt8]) -> Bool {
-        guard let signature = try? ECDSASignature.der(fromRaw: rawSignature) else { return false }
+        guard let signature = try? ECDSASignature.der(fromRaw: rawSignature, curve: Curve.curve) else { return false }
         return self.isValid(derSignature: signature, for: message)
     }
 
@@ -83,7 +93,7 @@ package struct P256PublicKey: Sendable, Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.uncompressed) }
 
-    package var description: String { "P-256 public key" }
+    package var description: String { "\(Curve.curve.name) public key" }
 }
 
 /// One reference to a key of libcrypto.

@@ -1,0 +1,51 @@
+internal import COpenSSL
+
+/// HKDF (RFC 5869) with SHA-384, in its two steps.
+package enum HKDFSHA384 {
+    /// The length of an extracted key: 48 bytes.
+    package static let byteCount = 48
+
+    /// Concentrates a secret into a key.
+    ///
+    /// - Throws: `libcrypto` when the library refuses.
+    package static func extract(_ secret: SecretBytes, salt: SecretBytes) throws(CryptoError) -> SecretBytes {
+        try salt.withUnsafeBytes { (salt) throws(CryptoError) in
+            try Self.derive(expands: false, key: secret, input: salt, count: Self.byteCount)
+        }
+    }
+
+    /// Makes a key of `count` bytes for a purpose.
+    ///
+    /// - Throws: `invalidLength` for no output or more than HKDF can give.
+    package static func expand(_ key: SecretBytes, info: [UInt8], count: Int) throws(CryptoError) -> SecretBytes {
+        guard (1...(255 * Self.byteCount)).contains(count) else { throw CryptoError(.invalidLength) }
+        return try info.withBytes { (info) throws(CryptoError) in
+            try Self.derive(expands: true, key: key, input: info, count: count)
+        }
+    }
+
+    private static func derive(
+        expands: Bool,
+        key: SecretBytes,
+        input: UnsafeRawBufferPointer,
+        count: Int
+    ) throws(CryptoError) -> SecretBytes {
+        let context = require(EVP_KDF_CTX_new(Algorithm.hkdf), "EVP_KDF_CTX_new")
+        defer { EVP_KDF_CTX_free(context) }  // wipes its copies
+        return try SecretBytes(count: count) { (output) throws(CryptoError) in
+            let status = key.withUnsafeBytes { key in
+                COpenSSL_HKDF_SHA384(
+                    context,
+                    expands ? 1 : 0,
+                    key.address,
+                    key.count,
+                    input.address,
+                    input.count,
+                    output.baseAddress,
+                    output.count
+                )
+            }
+            guard status == 1 else { throw CryptoError.last(.libcrypto(operation: "HKDF")) }
+        }
+    }
+}

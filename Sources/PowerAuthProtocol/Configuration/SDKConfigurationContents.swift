@@ -1,0 +1,114 @@
+internal import PowerAuthCrypto
+
+/// The parts of a configuration text, of whose keys nothing is known yet but their kind.
+package struct SDKConfigurationContents: Sendable {
+    /// What a key is for, by its identifying byte.
+    package enum KeyKind: UInt8, Sendable {
+        case p256 = 1
+        case p384 = 2
+        case mlDSA65 = 3
+        case mlDSA87 = 4
+    }
+
+    package let applicationKey: String
+    package let applicationSecret: ApplicationSecret
+    /// All keys in their order, those of unknown kinds included.
+    package let keys: [(kind: UInt8, bytes: [UInt8])]
+
+    package init(applicationKey: String, applicationSecret: ApplicationSecret, keys: [(kind: UInt8, bytes: [UInt8])]) {
+        self.applicationKey = applicationKey
+        self.applicationSecret = applicationSecret
+        self.keys = keys
+    }
+
+    /// Takes a text apart.
+    package init(parsing text: String) throws(SDKConfigurationError) {
+        let characters = text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        guard !characters.isEmpty else { throw .empty }
+        guard let bytes = Base64.decode(String(decoding: Array(characters), as: UTF8.self)) else { throw .notBase64 }
+        var reader = Reader(rest: bytes[...])
+        guard try reader.byte() == Self.formatVersion else { throw .unsupportedVersion }
+        let applicationKey = try reader.block()
+        guard applicationKey.count == Self.applicationKeyByteCount else { throw .invalidApplicationKey }
+        let secret = SecretBytes(copying: try reader.block())
+        guard let applicationSecret = ApplicationSecret(bytes: secret) else { throw .invalidApplicationSecret }
+        var keys: [(UInt8, [UInt8])] = []
+        for _ in 0..<(try reader.count()) { keys.append((try reader.byte(), [UInt8](try reader.block()))) }
+        guard reader.rest.isEmpty else { throw .trailingBytes }
+        self.init(
+            applicationKey: Base64.encode([UInt8](applicationKey)),
+            applicationSecret: applicationSecret,
+            keys: keys
+        )
+    }
+
+    /// The parts as text.
+    package var text: String {
+        var bytes: [UInt8] = [Self.formatVersion]
+        Self.append(Base64.decode(self.applicationKey) ?? [], to: &bytes)
+        Self.append(self.applicationSecret.bytes.disclosed, to: &bytes)
+        bytes.append(UInt8(clamping: self.keys.count))
+        for key in self.keys {
+            bytes.append(key.kind)
+            Self.append(key.bytes, to: &bytes)
+        }
+        return Base64.encode(bytes)
+    }
+
+    /// Reads the key of a kind; `nil` when there is none.
+    ///
+    /// - Throws: `invalidMasterPublicKey` when there are two, or when the one is none of its kind.
+    func key<Key>(_ kind: KeyKind, _ read: ([UInt8]) -> Key?) throws(SDKConfigurationError) -> Key? {
+        let found = self.keys.filter { $0.kind == kind.rawValue }
+        guard let bytes = found.first?.bytes else { return nil }
+        guard found.count == 1, let key = read(bytes) else { throw .invalidMasterPublicKey }
+        return key
+    }
+
+    /// Reads the keys of version 4 of the protocol; `nil` when there are none, or none of P-384.
+    func version4MasterPublicKeys() throws(SDKConfigurationError) -> Version4.MasterPublicKeys? {
+        let ecdsa = try self.key(.p384) { try? P384PublicKey(x963: $0) }
+        var mldsa: [MLDSA: [UInt8]] = [:]
+        for (kind, parameters) in [(KeyKind.mlDSA65, MLDSA.mlDSA65), (.mlDSA87, .mlDSA87)] {
+            mldsa[parameters] = try self.key(kind) { bytes in
+                parameters.algorithm.rawPublicKey(inPublicKeyInfo: bytes) == nil ? nil : bytes
+            }
+        }
+        return ecdsa.flatMap { Version4.MasterPublicKeys(ecdsa: $0, mldsa: mldsa) }
+    }
+
+    private static let formatVersion: UInt8 = 0x01
+    private static let applicationKeyByteCount = 16
+
+    /// Appends at most 16383 bytes after their number.
+    private static func append(_ block: [UInt8], to bytes: inout [UInt8]) {
+        if block.count > 0x7F { bytes.append(0x80 | UInt8(truncatingIfNeeded: block.count >> 8)) }
+        bytes.append(UInt8(truncatingIfNeeded: block.count))
+        bytes += block
+    }
+
+    /// Takes a configuration apart from its beginning.
+    private struct Reader {
+        var rest: ArraySlice<UInt8>
+
+        mutating func byte() throws(SDKConfigurationError) -> UInt8 {
+            guard let byte = self.rest.popFirst() else { throw .truncated }
+            return byte
+        }
+
+        mutating func count() throws(SDKConfigurationError) -> Int {
+            let first = try self.byte()
+            guard first >= 0x80 else { return Int(first) }
+            var count = Int(first & 0x3F)
+            for _ in 0..<(first < 0xC0 ? 1 : 3) { count = count << 8 | Int(try self.byte()) }
+            return count
+        }
+
+        mutating func block() throws(SDKConfigurationError) -> ArraySlice<UInt8> {
+            let count = try self.count()
+            guard count <= self.rest.count else { throw .truncated }
+            defer { self.rest = self.rest.dropFirst(count) }
+            return self.rest.prefix(count)
+        }
+    }
+}

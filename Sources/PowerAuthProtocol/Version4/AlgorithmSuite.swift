@@ -1,0 +1,70 @@
+package import PowerAuthCrypto
+
+/// The algorithms of an activation of version 4, chosen when it is made and kept for its life.
+///
+/// All of them agree on keys and sign with P-384. The hybrid ones do both a second time with the algorithms of FIPS 203 and
+/// 204, and hold as long as one of the two does.
+public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
+    /// P-384 alone.
+    case p384 = "EC_P384"
+    /// P-384 with ML-KEM-768 and ML-DSA-65.
+    case p384MLLevel3 = "EC_P384_ML_L3"
+    /// P-384 with ML-KEM-1024 and ML-DSA-87.
+    case p384MLLevel5 = "EC_P384_ML_L5"
+
+    /// The second key agreement; `nil` for P-384 alone.
+    package var keyEncapsulation: MLKEM? {
+        switch self {
+        case .p384: nil
+        case .p384MLLevel3: .mlKEM768
+        case .p384MLLevel5: .mlKEM1024
+        }
+    }
+
+    /// The second signature algorithm; `nil` for P-384 alone.
+    package var signatureScheme: MLDSA? {
+        switch self {
+        case .p384: nil
+        case .p384MLLevel3: .mlDSA65
+        case .p384MLLevel5: .mlDSA87
+        }
+    }
+
+    /// Whether the libcrypto of this process has every algorithm of the suite.
+    public var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
+
+    /// The suites that this process can use.
+    public static var available: [Self] { Self.allCases.filter(\.isAvailable) }
+
+    /// Throws unless this process can use the suite.
+    package func requireAvailability() throws(SuiteUnavailableError) {
+        guard self.isAvailable else { throw SuiteUnavailableError(suite: self) }
+    }
+
+    private var unavailableAlgorithms: [PostQuantumAlgorithm] {
+        [self.keyEncapsulation?.algorithm, self.signatureScheme?.algorithm].compactMap(\.self).filter {
+            !$0.isAvailable
+        }
+    }
+}
+
+/// The libcrypto of this process lacks an algorithm of a suite.
+public struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
+    /// The suite that was asked for.
+    public let suite: AlgorithmSuite
+    /// The libcrypto that was found, such as `OpenSSL 3.0.19`.
+    public let foundVersion: String
+    /// The oldest libcrypto that has the algorithms by itself.
+    public let neededVersion: String
+
+    package init(suite: AlgorithmSuite) {
+        self.suite = suite
+        self.foundVersion = CryptoLibrary.version
+        self.neededVersion = "OpenSSL 3.5"
+    }
+
+    /// Both versions and the suite.
+    public var description: String {
+        "suiteUnavailable: \(self.suite.rawValue) needs \(self.neededVersion) or newer, found \(self.foundVersion)"
+    }
+}

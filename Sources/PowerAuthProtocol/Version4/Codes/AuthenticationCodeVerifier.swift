@@ -1,0 +1,140 @@
+package import PowerAuthCrypto
+
+extension Version4 {
+    /// The server's side of an authentication code: tries the counters that the client may have reached, each with the current
+    /// key of the factor and then with the pending one.
+    package struct AuthenticationCodeVerifier: Sendable {
+        /// How many counters a server tries, itself included, unless told otherwise.
+        package static let defaultLookAhead = 20
+        /// How many counters a server may be told to try.
+        package static let lookAheads = 1...64
+
+        /// What became of a code.
+        package enum Outcome: Sendable, Equatable {
+            case accepted(Match)
+            /// Wrong. It counts as a failure when the type does.
+            case refused
+            /// There is no biometric key. It counts as nothing.
+            case biometryIsOff
+        }
+
+        /// A counter under which a code is right, and what the server stores afterwards.
+        package struct Match: Sendable, Equatable {
+            /// How far the client's counter was ahead of the server's.
+            package let offset: Int
+            /// The counter after the match.
+            package let nextCounter: HashCounter
+            /// Whether the pending key of the factor made the code.
+            package let usedPendingKey: Bool
+            /// The keys, with the one used as the only one of its factor.
+            package let keys: ServerFactorKeys
+        }
+
+        private let keys: ServerFactorKeys
+        private let counter: HashCounter
+        private let lookAhead: Int
+
+        /// Prepares to verify codes of one activation.
+        package init(keys: ServerFactorKeys, counter: HashCounter, lookAhead: Int = Self.defaultLookAhead) {
+            precondition(Self.lookAheads.contains(lookAhead))
+            self.keys = keys
+            self.counter = counter
+            self.lookAhead = lookAhead
+        }
+
+        /// Verifies the online form of a code.
+        package func verify(
+            online code: [UInt8],
+            of type: AuthenticationCodeType,
+            for data: SignatureData,
+            secret: SigningSecret
+        ) throws(CryptoError) -> Outcome {
+            try self.verify(
+                type,
+                { (keys, counter) throws(CryptoError) in
+                    try AuthenticationCode(data, keys: keys, counter: counter, secret: secret)
+                }
+            ) { constantTimeEquals($0.onlineBytes, code) }
+        }
+
+        /// Verifies the online form of a code over data that already ends in the secret.
+        package func verify(
+            online code: [UInt8],
+            of type: AuthenticationCodeType,
+            message: [UInt8]
+        ) throws(CryptoError) -> Outcome {
+            try self.verify(
+                type,
+                { (keys, counter) throws(CryptoError) in
+                    try AuthenticationCode(message: message, keys: keys, counter: counter)
+                }
+            ) { constantTimeEquals($0.onlineBytes, code) }
+        }
+
+        /// Verifies the offline form of a code.
+        package func verify(
+            offline code: String,
+            of type: AuthenticationCodeType,
+            for data: SignatureData,
+            componentLength: Int = 8
+        ) throws(CryptoError) -> Outcome {
+            let code = [UInt8](code.utf8)
+            return try self.verify(
+                type,
+                { (keys, counter) throws(CryptoError) in
+                    try AuthenticationCode(data, keys: keys, counter: counter, secret: .offline)
+                }
+            ) { constantTimeEquals([UInt8]($0.offline(componentLength: componentLength).utf8), code) }
+        }
+
+        private func verify(
+            _ type: AuthenticationCodeType,
+            _ makeCode: ([SecretBytes], HashCounter) throws(CryptoError) -> AuthenticationCode,
+            _ isRight: (AuthenticationCode) -> Bool
+        ) throws(CryptoError) -> Outcome {
+            let candidates = self.candidates(for: type)
+            guard !candidates.isEmpty else { return .biometryIsOff }
+            var counter = self.counter
+            for offset in 0..<self.lookAhead {
+                let nextCounter = counter.next()
+                for candidate in candidates where isRight(try makeCode(candidate.keys, counter)) {
+                    return .accepted(
+                        Match(
+                            offset: offset,
+                            nextCounter: nextCounter,
+                            usedPendingKey: candidate.isPending,
+                            keys: self.keys(after: type, usedPendingKey: candidate.isPending)
+                        )
+                    )
+                }
+                counter = nextCounter
+            }
+            return .refused
+        }
+
+        /// The keys that may have made a code, in the order in which they are tried; none while the factor is off.
+        private func candidates(for type: AuthenticationCodeType) -> [(keys: [SecretBytes], isPending: Bool)] {
+            let factor: ReplaceableKey
+            switch type {
+            case .possession: return [([self.keys.possession], false)]
+            case .possessionKnowledge: factor = self.keys.knowledge
+            case .possessionBiometry: factor = self.keys.biometry
+            }
+            return [(factor.current, false), (factor.pending, true)].compactMap { key, isPending in
+                key.map { ([self.keys.possession, $0], isPending) }
+            }
+        }
+
+        private func keys(after type: AuthenticationCodeType, usedPendingKey: Bool) -> ServerFactorKeys {
+            var keys = self.keys
+            switch (type, usedPendingKey) {
+            case (.possession, _): break
+            case (.possessionKnowledge, true): keys.knowledge.settleOnPending()
+            case (.possessionKnowledge, false): keys.knowledge.settleOnCurrent()
+            case (.possessionBiometry, true): keys.biometry.settleOnPending()
+            case (.possessionBiometry, false): keys.biometry.settleOnCurrent()
+            }
+            return keys
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import PowerAuthCrypto
+
+extension Version4 {
+    /// What client and server must agree on before a request can be encrypted.
+    package struct EncryptionParameters: Sendable, Equatable {
+        /// Whose keys protect a request.
+        package enum Scope: Sendable, Equatable {
+            /// The application's: nothing of an activation is needed.
+            case application
+            /// One activation's.
+            ///
+            /// - Parameter sharedInfo2Key: ``ActivationKeys/Utility/sharedInfo2``.
+            case activation(id: String, sharedInfo2Key: SecretBytes)
+        }
+
+        package let applicationKey: String
+        package let scope: Scope
+        package let purpose: EncryptionPurpose
+        package let temporaryKeyID: String
+        /// What client and server share under the temporary key.
+        let temporaryKey: SecretBytes
+        /// `sharedInfo2`: `SHA3(APP_SECRET)`, or in the scope of an activation its KMAC, of the secret's 16 bytes.
+        package let sharedInfo2: [UInt8]
+
+        /// Puts parameters together.
+        ///
+        /// - Parameters:
+        ///   - temporaryKeyID: A key that was fetched in the same scope.
+        ///   - temporaryKey: The shared secret of that key, 32 bytes.
+        /// - Throws: `wrongScope` when the purpose belongs to the other scope, `crypto` when a key is none.
+        package init(
+            applicationKey: String,
+            applicationSecret: ApplicationSecret,
+            scope: Scope,
+            purpose: EncryptionPurpose,
+            temporaryKeyID: String,
+            temporaryKey: SecretBytes
+        ) throws(EncryptionError) {
+            self.applicationKey = applicationKey
+            self.scope = scope
+            self.purpose = purpose
+            self.temporaryKeyID = temporaryKeyID
+            self.temporaryKey = temporaryKey
+            switch (scope, purpose.scope) {
+            case (.application, .application):
+                self.sharedInfo2 = SHA3.hash(applicationSecret.bytes).disclosed
+            case (.activation(_, let key), .activation):
+                do throws(CryptoError) {
+                    let secret = applicationSecret.bytes
+                    self.sharedInfo2 = try KMAC256.derive(key: key, customization: "PA4SH2") { $0.update(secret) }
+                        .disclosed
+                } catch {
+                    throw .crypto(error)
+                }
+            default:
+                throw .wrongScope
+            }
+        }
+
+        /// The identifier of the activation, in its scope.
+        package var activationID: String? {
+            switch self.scope {
+            case .application: nil
+            case .activation(let id, _): id
+            }
+        }
+
+        /// The header of an encrypted request that carries no code of version 4.
+        package var header: EncryptionHeader {
+            EncryptionHeader(applicationKey: self.applicationKey, activationID: self.activationID)
+        }
+
+        /// What the keys of an envelope are made for: version, `sharedInfo1` and nonce, without lengths.
+        package func keyContext(nonce: [UInt8]) -> [UInt8] {
+            Array(Version4.name.utf8) + Array(self.purpose.rawValue.utf8) + nonce
+        }
+
+        /// What an envelope vouches for besides its content: version, application key, activation identifier (in its scope)
+        /// and temporary key identifier, then timestamp, nonce and ``sharedInfo2``, each after its length.
+        package func associatedData(timestamp: Int64, nonce: [UInt8]) -> [UInt8] {
+            var data = [UInt8]()
+            data.reserveCapacity(256)
+            let names = [Version4.name, self.applicationKey, self.activationID, self.temporaryKeyID]
+            for name in names.compactMap(\.self) { data.appendWithLength(name.utf8) }
+            data.appendWithLength(timestamp.bigEndianBytes)
+            data.appendWithLength(nonce)
+            data.appendWithLength(self.sharedInfo2)
+            return data
+        }
+    }
+
+    /// The nonce of one encrypted request, 24 bytes: the first half seals the request, the second one the response.
+    struct EnvelopeNonce: Sendable, Equatable {
+        static let byteCount = 2 * AuthenticatedEncryption.nonceByteCount
+
+        let bytes: [UInt8]
+
+        /// Takes the nonce of a request, whose halves must differ: with the same one, a request would pass for its response.
+        init(_ bytes: [UInt8]) throws(EncryptionError) {
+            self.bytes = bytes
+            guard bytes.count == Self.byteCount, self.request != self.response else {
+                throw .malformed(member: "nonce")
+            }
+        }
+
+        var request: [UInt8] { [UInt8](self.bytes.prefix(AuthenticatedEncryption.nonceByteCount)) }
+        var response: [UInt8] { [UInt8](self.bytes.suffix(AuthenticatedEncryption.nonceByteCount)) }
+    }
+}
+
+extension Version4.EncryptionParameters {
+    /// Seals one direction of an exchange under its half of the nonce.
+    func seal(
+        _ plaintext: [UInt8],
+        nonce: Version4.EnvelopeNonce,
+        half: [UInt8],
+        timestamp: Int64
+    ) throws(Version4.EncryptionError) -> [UInt8] {
+        do throws(CryptoError) {
+            return try Version4.AuthenticatedEncryption.seal(
+                plaintext,
+                key: self.temporaryKey,
+                keyContext: self.keyContext(nonce: nonce.bytes),
+                nonce: half,
+                associatedData: self.associatedData(timestamp: timestamp, nonce: nonce.bytes)
+            )
+        } catch {
+            throw .crypto(error)
+        }
+    }
+
+    /// Opens one direction of an exchange, which must have been sealed under its half of the nonce.
+    func open(
+        _ sealed: [UInt8],
+        nonce: Version4.EnvelopeNonce,
+        half: [UInt8],
+        timestamp: Int64
+    ) throws(Version4.EncryptionError) -> [UInt8] {
+        guard sealed.count >= Version4.AuthenticatedEncryption.overheadByteCount, sealed.starts(with: half) else {
+            throw .malformed(member: "encryptedData")
+        }
+        do throws(CryptoError) {
+            return try Version4.AuthenticatedEncryption.open(
+                sealed,
+                key: self.temporaryKey,
+                keyContext: self.keyContext(nonce: nonce.bytes),
+                associatedData: self.associatedData(timestamp: timestamp, nonce: nonce.bytes)
+            )
+        } catch {
+            throw error.code == .authenticationFailed ? .authenticationFailed : .crypto(error)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+extension Version4 {
+    /// The header that tells the server how to open an encrypted request.
+    ///
+    /// A request that also carries a code has none, but for the one that starts an upgrade: its code is of version 3.
+    package struct EncryptionHeader: Sendable, Equatable {
+        /// The name of the header.
+        package static let name = "X-PowerAuth-Encryption"
+
+        package let applicationKey: String
+        /// `nil` in the scope of an application.
+        package let activationID: String?
+
+        package init(applicationKey: String, activationID: String?) {
+            self.applicationKey = applicationKey
+            self.activationID = activationID
+        }
+
+        /// Reads the header of a request in the scope that the endpoint has.
+        ///
+        /// - Throws: the first field that is missing, not of its form, or there although the scope has none.
+        package init(parsing text: String?, scope: EncryptionPurpose.Scope) throws(HeaderError) {
+            let fields = HeaderFields(parsing: text)
+            _ = try fields.required("version", HeaderValue.version4)
+            self.applicationKey = try fields.required("application_key", HeaderValue.applicationKey)
+            switch scope {
+            case .application:
+                try fields.refuse(["activation_id"])
+                self.activationID = nil
+            case .activation:
+                self.activationID = try fields.required("activation_id", HeaderValue.identifier)
+            }
+        }
+
+        /// The value of the header.
+        package var value: String {
+            var text = HeaderText()
+            text.add("version", Version4.name)
+            text.add("application_key", self.applicationKey)
+            if let activationID = self.activationID { text.add("activation_id", activationID) }
+            return text.value
+        }
+    }
+}

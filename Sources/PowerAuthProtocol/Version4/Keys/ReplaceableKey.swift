@@ -1,0 +1,56 @@
+package import PowerAuthCrypto
+
+extension Version4 {
+    /// The server's key of a factor that can be replaced: the password's or the biometric one.
+    ///
+    /// A new key waits beside the current one until one of them is used, so that it does no harm when the response that carried
+    /// it was lost. Using one settles which it is.
+    package struct ReplaceableKey: Sendable, Equatable {
+        /// The key in use; `nil` while the factor is off.
+        package private(set) var current: SecretBytes?
+        /// The key that was agreed on and has not been used yet.
+        package private(set) var pending: SecretBytes?
+
+        package init(current: SecretBytes?, pending: SecretBytes? = nil) {
+            self.current = current
+            self.pending = current == nil ? nil : pending
+        }
+
+        /// Whether codes can be made with the factor.
+        package var isOn: Bool { self.current != nil }
+
+        /// Takes a key that was agreed on: at once when there is none, else pending in the place of an earlier pending one.
+        package mutating func replace(with key: SecretBytes) {
+            if self.current == nil { self.current = key } else { self.pending = key }
+        }
+
+        /// The pending key was used: the current one is gone.
+        package mutating func settleOnPending() {
+            guard let pending = self.pending else { return }
+            self.current = pending
+            self.pending = nil
+        }
+
+        /// The current key was used: the pending one is gone.
+        package mutating func settleOnCurrent() { self.pending = nil }
+
+        /// Turns the factor off.
+        package mutating func remove() {
+            self.current = nil
+            self.pending = nil
+        }
+    }
+
+    /// The keys by which a server checks the codes of one activation.
+    package struct ServerFactorKeys: Sendable, Equatable {
+        package let possession: SecretBytes
+        package var knowledge: ReplaceableKey
+        package var biometry: ReplaceableKey
+
+        package init(possession: SecretBytes, knowledge: ReplaceableKey, biometry: ReplaceableKey) {
+            self.possession = possession
+            self.knowledge = knowledge
+            self.biometry = biometry
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package import PowerAuthCrypto
+
+/// A JSON web signature in general serialization: one payload, signed with every algorithm of a suite.
+package struct JSONWebSignature: Sendable {
+    /// An algorithm of a signature, by its name in a protected header.
+    fileprivate enum Algorithm: String {
+        case es384 = "ES384"
+        case mlDSA65 = "ML-DSA-65"
+        case mlDSA87 = "ML-DSA-87"
+
+        static func all(of suite: AlgorithmSuite) -> Set<Self> {
+            switch suite {
+            case .p384: [.es384]
+            case .p384MLLevel3: [.es384, .mlDSA65]
+            case .p384MLLevel5: [.es384, .mlDSA87]
+            }
+        }
+    }
+
+    fileprivate struct Part {
+        /// `nil` for an unknown algorithm, and when the header asks for extensions to be understood.
+        let algorithm: Algorithm?
+        let signingInput: [UInt8]
+        let signature: [UInt8]
+    }
+
+    /// The bytes that were signed, which nothing vouches for until the signatures were checked.
+    package let payload: [UInt8]
+    private let parts: [Part]
+
+    /// Reads a signature, in JSON.
+    ///
+    /// - Returns: `nil` when the text is none.
+    package init?(_ text: String) {
+        guard let root = try? JSONDocument(parsing: Array(text.utf8)).root,
+            let payloadText = root["payload"]?.string, let payload = Base64URL.decode(payloadText), !payload.isEmpty,
+            let signatures = root["signatures"], signatures.isArray
+        else { return nil }
+        var parts: [Part] = []
+        for signature in signatures.elements {
+            guard let part = Part(signature, payload: payloadText) else { return nil }
+            parts.append(part)
+        }
+        self.payload = payload
+        self.parts = parts
+    }
+
+    /// Why signatures were refused.
+    package enum Refusal: Error, Equatable, Sendable {
+        /// There is not exactly one signature of each algorithm of the suite.
+        case wrongAlgorithms
+        /// A signature is not of the payload by its key.
+        case invalidSignature
+    }
+
+    /// Checks that there is one signature of each algorithm of the suite, no other one, and that all are valid.
+    package func verify(signedBy keys: Version4.SigningPublicKeys) throws(Refusal) {
+        let expected = Algorithm.all(of: keys.suite)
+        guard self.parts.count == expected.count, Set(self.parts.compactMap(\.algorithm)) == expected else {
+            throw .wrongAlgorithms
+        }
+        for part in self.parts where !part.isValid(signedBy: keys) { throw .invalidSignature }
+    }
+
+    /// Signs a payload with every algorithm of a suite.
+    package static func sign(
+        _ payload: [UInt8],
+        with keys: Version4.SigningPrivateKeys
+    ) throws(CryptoError) -> String {
+        let payload = Base64URL.encode(payload)
+        var signatures: [JSONValue] = []
+        func append(_ name: String, _ sign: ([UInt8]) throws(CryptoError) -> [UInt8]) throws(CryptoError) {
+            let header = Base64URL.encode(Array(#"{"alg":"\#(name)"}"#.utf8))
+            let signature = try sign(Array("\(header).\(payload)".utf8))
+            signatures.append(["protected": .string(header), "signature": .string(Base64URL.encode(signature))])
+        }
+        try append("ES384") { (input) throws(CryptoError) in try keys.ecdsa.rawSignature(for: input) }
+        if let key = keys.mldsa {
+            try append(key.publicKey.parameters.algorithm.rawValue) { (input) throws(CryptoError) in
+                try key.signature(for: input)
+            }
+        }
+        let value: JSONValue = ["payload": .string(payload), "signatures": .array(signatures)]
+        return String(decoding: value.serialized(), as: UTF8.self)
+    }
+}
+
+extension JSONWebSignature.Part {
+    init?(_ view: JSONView, payload: String) {
+        guard let header = view["protected"]?.string, let headerBytes = Base64URL.decode(header),
+            let headerRoot = try? JSONDocument(parsing: headerBytes).root, let name = headerRoot["alg"]?.string,
+            let signature = view["signature"]?.string, let signatureBytes = Base64URL.decode(signature)
+        else { return nil }
+        if case .absent = headerRoot.member("crit") {
+            self.algorithm = JSONWebSignature.Algorithm(rawValue: name)
+        } else {
+            self.algorithm = nil
+        }
+        self.signingInput = Array("\(header).\(payload)".utf8)
+        self.signature = signatureBytes
+    }
+
+    func isValid(signedBy keys: Version4.SigningPublicKeys) -> Bool {
+        switch self.algorithm {
+        case nil: false
+        case .es384: keys.ecdsa.isValid(rawSignature: self.signature, for: self.signingInput)
+        case .mlDSA65, .mlDSA87: keys.mldsa?.isValid(self.signature, for: self.signingInput) ?? false
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import PowerAuthCrypto
+
+extension Version4 {
+    /// The device's private keys as a client stores them: sealed under a key of the vault, which only the server can tell.
+    ///
+    /// The form is our own, since no other side reads it: scalar and seed, each after its length.
+    package struct SealedDeviceKeys: Sendable, Equatable {
+        /// A sealed text; see ``AuthenticatedEncryption``.
+        package let bytes: [UInt8]
+
+        /// Wraps stored bytes.
+        package init(bytes: [UInt8]) { self.bytes = bytes }
+
+        /// Seals keys.
+        ///
+        /// - Parameters:
+        ///   - vaultKey: ``ActivationKeys/Vault/devicePrivateKeys``.
+        ///   - nonce: 12 random bytes.
+        package init(
+            sealing keys: SigningPrivateKeys,
+            activationID: String,
+            vaultKey: SecretBytes,
+            nonce: [UInt8]
+        ) throws(CryptoError) {
+            var content = [UInt8]()
+            defer { content.wipe() }
+            content.reserveCapacity(128)  // so that no half of it is left behind by growing
+            keys.ecdsa.scalar.withUnsafeBytes { content.appendWithLength($0) }
+            keys.mldsa?.seed.withUnsafeBytes { content.appendWithLength($0) }
+            self.bytes = try AuthenticatedEncryption.seal(
+                content,
+                key: vaultKey,
+                keyContext: Self.keyContext,
+                nonce: nonce,
+                associatedData: Self.associatedData(suite: keys.suite, activationID: activationID)
+            )
+        }
+
+        /// Opens the keys, for as long as the caller holds them.
+        ///
+        /// - Throws: `authenticationFailed` for another vault key, suite or activation; `algorithmUnavailable`.
+        package func open(
+            suite: AlgorithmSuite,
+            activationID: String,
+            vaultKey: SecretBytes
+        ) throws(CryptoError) -> SigningPrivateKeys {
+            var content = try AuthenticatedEncryption.open(
+                self.bytes,
+                key: vaultKey,
+                keyContext: Self.keyContext,
+                associatedData: Self.associatedData(suite: suite, activationID: activationID)
+            )
+            defer { content.wipe() }
+            // What was sealed for a suite has its form: 4 and 48 bytes, and 4 and 32 in a hybrid one.
+            guard content.count == 52 + (suite.signatureScheme == nil ? 0 : 36) else {
+                throw CryptoError(.invalidLength)
+            }
+            let scalar = SecretBytes(copying: content[4..<52])
+            let seed = SecretBytes(copying: content.dropFirst(56))
+            let ecdsa = try P384PrivateKey(scalar: scalar)
+            do throws(SharedSecretError) {
+                return try SigningPrivateKeys(suite: suite, ecdsa: ecdsa, mldsaSeed: seed)
+            } catch .unavailable {
+                throw CryptoError(.algorithmUnavailable(suite.rawValue))
+            } catch {
+                throw CryptoError(.invalidPrivateKey)
+            }
+        }
+
+        private static let keyContext = Array("device-private-keys".utf8)
+
+        private static func associatedData(suite: AlgorithmSuite, activationID: String) -> [UInt8] {
+            .withLengths(Array(suite.rawValue.utf8), Array(activationID.utf8))
+        }
+    }
+}
