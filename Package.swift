@@ -18,23 +18,28 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
+        // Numbers and durations from outside, which must not trap.
+        .target(name: "BoundedNumbers"),
+
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
-        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto"]),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"]),
+        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "BoundedNumbers"]),
+        .target(name: "HTTPTransport", dependencies: ["CCurl", "BoundedNumbers"]),
         .target(
             name: "PowerAuth",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite", "BoundedNumbers"]
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "BoundedNumbers"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
             name: "MobileTokenEmulator",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"],
+            dependencies: [
+                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "BoundedNumbers",
+            ],
             resources: [.embedInCode("Console/Page")]
         ),
         .target(
@@ -73,21 +78,21 @@ let package = Package(
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "BoundedNumbers"]
         ),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "BoundedNumbers",
             ]
         ),
         .testTarget(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "TestSupport",
+                "TestSupport", "BoundedNumbers",
             ]
         ),
         .testTarget(

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 package import Foundation
 
 /// Which operations expire next, and when to report them. It decides; ``ExpirationWatcher`` sleeps and reports.
@@ -60,7 +61,7 @@ package struct ExpirationQueue: Sendable {
     /// What to do at `now`, when the server's clock shows `serverDate`. What is reported is not watched any more.
     package mutating func step(at now: Duration, serverDate: Date) -> Step {
         guard let first = self.earliest() else { return .wait }
-        let left = Duration.seconds(max(0, first.timeIntervalSince(serverDate)))
+        let left = max(.zero, Duration(boundedSeconds: first.timeIntervalSince(serverDate)))
         let allowed = self.lastReport.map { $0 + Self.reportInterval } ?? now
         if left == .zero, allowed <= now {
             self.lastReport = now

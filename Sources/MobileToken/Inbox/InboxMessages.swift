@@ -51,7 +51,8 @@ package struct InboxPaging: Sendable {
     package var nextPage: Int? { self.isComplete ? nil : self.page }
 
     package mutating func append(_ page: InboxPage) {
-        let room = InboxService.messageLimit - self.seen.count
+        // A server may send longer pages than it was asked for.
+        let room = max(0, InboxService.messageLimit - self.seen.count)
         self.unread = page.messages.filter { self.seen.insert($0.id).inserted }.prefix(room)
         self.page += 1
         self.isComplete =

@@ -1,3 +1,5 @@
+internal import BoundedNumbers
+
 /// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///
 /// Times are durations since one fixed moment. Between two starts there is never less than ``minimumInterval``, whatever
@@ -52,7 +54,7 @@ package struct PollSchedule: Sendable {
     private var pauses: PauseReasons
 
     /// - Parameters:
-    ///   - interval: Raised to ``minimumInterval`` where it is shorter.
+    ///   - interval: Raised to ``minimumInterval`` where it is shorter, and cut at a century.
     ///   - random: A number in 0..<1, which spreads the start.
     package init(
         every interval: Duration,
@@ -61,7 +63,7 @@ package struct PollSchedule: Sendable {
         at now: Duration,
         random: Double
     ) {
-        self.interval = max(interval, Self.minimumInterval)
+        self.interval = max(interval.bounded, Self.minimumInterval)
         self.pauses = pauses
         switch start {
         case .atOnce: self.due = now

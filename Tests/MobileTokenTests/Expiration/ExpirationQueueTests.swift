@@ -93,4 +93,11 @@ import Testing
         #expect(queue.count == 1)
         #expect(queue.deadlineCount < 100)
     }
+
+    @Test(arguments: [.nan, -.infinity, -1e300] as [Double])
+    func aServerDateThatIsNoneIsLookedAtAgainInHalfAMinute(seconds: Double) {
+        var queue = self.queue(.sample("a", expiresIn: 10))
+        let step = queue.step(at: .zero, serverDate: Date(timeIntervalSince1970: seconds))
+        #expect(step == .sleep(until: .seconds(30)))
+    }
 }

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
@@ -173,8 +174,9 @@ extension Backend {
         else { throw .activation("the recovery code is unknown") }
         guard recovery.status == .active else { throw .activation("the recovery code is \(recovery.status.rawValue)") }
         guard constantTimeEquals(Array(puk.utf8), Array(recovery.puk.utf8)) else {
-            self.state.recoveryCodes[code]?.failures += 1
-            if recovery.failures + 1 >= RecoveryCode.maximumFailures {
+            let failures = recovery.failures.addingSaturated(1)
+            self.state.recoveryCodes[code]?.failures = failures
+            if failures >= RecoveryCode.maximumFailures {
                 self.state.recoveryCodes[code]?.status = .blocked
             }
             var refusal = BackendRefusal.recovery("the PUK is wrong")
