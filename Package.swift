@@ -122,6 +122,21 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// The harness for libFuzzer, which `Scripts/fuzz` builds with what it takes. An ordinary build does not know it.
+if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPTransport",
+            ],
+            path: "Tests/Fuzz",
+            exclude: ["Corpora", "dictionary.txt"]
+        )
+    )
+}
+
 let settings: [SwiftSetting] = [
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
     .enableUpcomingFeature("ExistentialAny"),
