@@ -148,3 +148,19 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 for target in package.targets where target.type != .system { target.swiftSettings = settings }
+
+// `Scripts/sanitize` may build only some of the tests.
+if let chosen = Context.environment["SANITIZED_TESTS"]?.split(separator: " ") {
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name[...]) }
+}
+
+// The thread sanitizer does not see how the standard `Mutex` locks, and reports races where there are none. For
+// `Scripts/sanitize thread`, every `import Synchronization` is of a module whose `Mutex` it does see.
+if Context.environment["MOBILE_TOKEN_SANITIZER"] == "thread" {
+    let shim = Target.target(name: "VisibleSynchronization", path: "Tests/VisibleSynchronization")
+    for target in package.targets where target.type != .system {
+        target.dependencies.append(.target(name: shim.name))
+        target.swiftSettings = settings + [.unsafeFlags(["-module-alias", "Synchronization=\(shim.name)"])]
+    }
+    package.targets.append(shim)
+}
