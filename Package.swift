@@ -18,23 +18,28 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
+        // Numbers and durations from outside, which must not trap.
+        .target(name: "BoundedNumbers"),
+
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
-        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto"]),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"]),
+        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "BoundedNumbers"]),
+        .target(name: "HTTPTransport", dependencies: ["CCurl", "BoundedNumbers"]),
         .target(
             name: "PowerAuth",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite", "BoundedNumbers"]
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "BoundedNumbers"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
             name: "MobileTokenEmulator",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite"],
+            dependencies: [
+                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "BoundedNumbers",
+            ],
             resources: [.embedInCode("Console/Page")]
         ),
         .target(
@@ -73,21 +78,21 @@ let package = Package(
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "BoundedNumbers"]
         ),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "BoundedNumbers",
             ]
         ),
         .testTarget(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "TestSupport",
+                "TestSupport", "BoundedNumbers",
             ]
         ),
         .testTarget(
@@ -117,6 +122,21 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// The harness for libFuzzer, which `Scripts/fuzz` builds with what it takes. An ordinary build does not know it.
+if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPTransport",
+            ],
+            path: "Tests/Fuzz",
+            exclude: ["Corpora", "dictionary.txt"]
+        )
+    )
+}
+
 let settings: [SwiftSetting] = [
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
     .enableUpcomingFeature("ExistentialAny"),
@@ -128,3 +148,19 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 for target in package.targets where target.type != .system { target.swiftSettings = settings }
+
+// `Scripts/sanitize` may build only some of the tests.
+if let chosen = Context.environment["SANITIZED_TESTS"]?.split(separator: " ") {
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name[...]) }
+}
+
+// The thread sanitizer does not see how the standard `Mutex` locks, and reports races where there are none. For
+// `Scripts/sanitize thread`, every `import Synchronization` is of a module whose `Mutex` it does see.
+if Context.environment["MOBILE_TOKEN_SANITIZER"] == "thread" {
+    let shim = Target.target(name: "VisibleSynchronization", path: "Tests/VisibleSynchronization")
+    for target in package.targets where target.type != .system {
+        target.dependencies.append(.target(name: shim.name))
+        target.swiftSettings = settings + [.unsafeFlags(["-module-alias", "Synchronization=\(shim.name)"])]
+    }
+    package.targets.append(shim)
+}

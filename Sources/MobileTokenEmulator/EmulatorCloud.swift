@@ -91,7 +91,7 @@ extension Emulator {
             if let demandsProximityCheck { body["proximityCheckEnabled"] = .bool(demandsProximityCheck) }
             if let lifetime {
                 let expires = await self.core.now.addingTimeInterval(lifetime / .seconds(1))
-                body["timestampExpires"] = .number(JSONNumber(Int64(expires.timeIntervalSince1970 * 1000)))
+                body["timestampExpires"] = .number(JSONNumber(expires.milliseconds))
             }
             return try Operation(await self.call("POST", "/v2/operations", .object(body)))
         }

@@ -216,4 +216,19 @@ import Testing
         #expect(response.body == Array("from the proxy".utf8))
         #expect(proxy.requests.first?.requestLine == "POST http://service.invalid/path HTTP/1.1")
     }
+
+    @Test(arguments: [.seconds(Int64.max), Duration(attoseconds: .max)])
+    func anEndlessTimeoutIsALongOne(timeout: Duration) async throws {
+        let server = try ScriptedServer { $0.answerAll() }
+        defer { server.stop() }
+        var configuration = CurlTransport.Configuration()
+        configuration.timeout = timeout
+        configuration.connectTimeout = timeout
+        configuration.idleConnectionLifetime = timeout
+        configuration.maximumConnectionAge = timeout
+        let transport = try CurlTransport(configuration: configuration)
+        #expect(try await transport.send(HTTPRequest(url: server.url)).status == 200)
+        #expect(try await transport.send(HTTPRequest(url: server.url, timeout: timeout)).status == 200)
+        await transport.shutdown()
+    }
 }

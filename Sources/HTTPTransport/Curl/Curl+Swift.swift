@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 import CCurl
 
 extension HTTPTransportError {
@@ -38,7 +39,7 @@ extension EasyHandle {
 extension Duration {
     /// Whole milliseconds, never less than the duration; as many as fit when it is absurdly long.
     var roundedUpMilliseconds: Int {
-        let (seconds, attoseconds) = self.components
+        let (seconds, attoseconds) = self.bounded.components
         guard seconds < Int64(Int32.max) / 1000 else { return Int(Int32.max) }
         return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }

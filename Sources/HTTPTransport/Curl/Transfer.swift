@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 import Synchronization
 
 /// One call of `send`: its request, and whoever waits for the answer.
@@ -17,7 +18,7 @@ final class Transfer: Sendable {
         let timeout = request.timeout ?? defaultTimeout
         guard timeout > .zero else { throw HTTPTransportError(.timeout, detail: "no time was given") }
         self.request = request
-        self.deadline = .now + timeout
+        self.deadline = .now + timeout.bounded
     }
 
     var isFinished: Bool { self.state.withLock { $0.isFinished } }

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 package import Foundation
 
 /// What an ``ExpirationQueue`` can hold.
@@ -172,10 +173,8 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
     private mutating func earliest(at now: Duration, serverDate: Date) -> Duration? {
         let reminder = self.earliestReminder()
         guard let date = self.earliestExpiry() else { return reminder }
-        let left = date.timeIntervalSince(serverDate)
-        // Compared before it becomes a duration, which cannot hold every number.
-        let longest = Self.longestSleep / .seconds(1)
-        let expiry = now + .seconds(left > 0 ? min(left, longest) : 0)
+        let left = max(.zero, Duration(boundedSeconds: date.timeIntervalSince(serverDate)))
+        let expiry = now + min(left, Self.longestSleep)
         return reminder.map { min($0, expiry) } ?? expiry
     }
 

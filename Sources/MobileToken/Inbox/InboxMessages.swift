@@ -78,7 +78,8 @@ package struct InboxPaging: Sendable {
     }
 
     package mutating func append(_ page: InboxPage) {
-        let room = InboxService.messageLimit - self.seen.count
+        // A server may send longer pages than it was asked for.
+        let room = max(0, InboxService.messageLimit - self.seen.count)
         self.unread += page.messages.filter { self.seen.insert(ExactString($0.id)).inserted }.prefix(room)
         self.unreadableCount += page.unreadableCount
         self.firstIssue = self.firstIssue ?? page.firstUnreadable

@@ -1,3 +1,5 @@
+internal import BoundedNumbers
+
 /// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///
 /// Times are durations since one fixed moment. Between two starts there is never less than ``minimumInterval``, whatever

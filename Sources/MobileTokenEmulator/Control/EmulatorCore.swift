@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import Foundation
 internal import Synchronization
 
@@ -55,8 +56,10 @@ actor EmulatorCore {
     func respond(to request: ReceivedRequest) async -> ServerResponse {
         let fault = self.fault(for: request)
         let effect = fault?.effect ?? FaultRule.Effect()
-        if let delay = effect.delay {
-            do { try await Task.sleep(for: .seconds(delay)) } catch { return ServerResponse(status: 503, body: .reset) }
+        if let delay = effect.delay, delay > 0 {
+            do { try await Task.sleep(for: Duration(boundedSeconds: delay)) } catch {
+                return ServerResponse(status: 503, body: .reset)
+            }
         }
         let now = self.now
         var reply: Reply
@@ -351,15 +354,23 @@ extension FaultRule.Effect {
     }
 }
 
+extension FaultRule.Effect {
+    /// How many bytes are written at once, and how long after that nothing is. Nothing is slower than a byte a second.
+    static func dripping(bytesPerSecond rate: Int) -> (portion: Int, pause: Duration) {
+        let rate = max(1, rate)
+        let portion = max(1, rate / 10)
+        return (portion, .seconds(Double(portion) / Double(rate)))
+    }
+}
+
 extension BodyStream {
     /// Writes in ten portions a second, or byte by byte when that is slower.
     fileprivate func drip(_ bytes: ArraySlice<UInt8>, bytesPerSecond rate: Int) async {
-        let portion = max(1, rate / 10)
+        let (portion, pause) = FaultRule.Effect.dripping(bytesPerSecond: rate)
         var rest = bytes
         while !rest.isEmpty, !self.isClosed {
             self.write(rest.prefix(portion))
             rest = rest.dropFirst(portion)
-            let pause = Duration.seconds(Double(portion) / Double(rate))
             do { try await Task.sleep(for: pause) } catch { return self.abort() }
         }
     }

@@ -5,7 +5,9 @@ struct ServerAddress: Sendable {
     var isLoopback: Bool
     /// `http://127.0.0.1:49152`, or `https://…`; for a server that is bound to all addresses, the loopback one.
     var origin: String
+}
 
+extension ServerAddress {
     init(_ server: HTTPServer) {
         self.port = server.port
         self.isLoopback = server.isLoopback

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import CMicroHTTPD
 internal import Dispatch
 internal import Glibc
@@ -50,7 +51,7 @@ final class ServerDaemon: Sendable {
                 socket.descriptor,
                 limits.connections,
                 limits.headerBytes,
-                UInt32(max(1, limits.patience.components.seconds)),
+                UInt32(clamping: max(1, limits.patience.bounded.components.seconds)),
                 privateKey,
                 certificate?.pem,
                 context,
@@ -244,7 +245,7 @@ extension ServerResponse {
         for header in self.headers where MHD_add_response_header(response, header.name, header.value) != .YES {
             return .NO
         }
-        return MHD_queue_response(handle, UInt32(self.status), response)
+        return MHD_queue_response(handle, UInt32(clamping: self.status), response)
     }
 
     private func makeResponse(stream: BodyStream?) -> OpaquePointer? {

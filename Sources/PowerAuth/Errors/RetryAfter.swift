@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 package import Foundation
 
 /// Reads the `Retry-After` header: a number of seconds, or an HTTP date.
@@ -14,7 +15,7 @@ package enum RetryAfter {
         }
         guard let date = Self.date(value) else { return nil }
         let seconds = date.timeIntervalSince(now)
-        return min(max(.seconds(seconds), .zero), Self.longest)
+        return min(max(Duration(boundedSeconds: seconds), .zero), Self.longest)
     }
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 package import Foundation
 internal import Synchronization
 
@@ -94,12 +95,12 @@ final class ServerTime: Sendable {
 
 extension Date {
     /// Dates outside this range have no place in the protocol, whose timestamps have at most fifteen digits.
-    private static let representable: ClosedRange<TimeInterval> = 0...999_999_999_999
+    private static let representable: ClosedRange<Int64> = 0...999_999_999_999_000
 
     /// Whole milliseconds since 1970, as the protocol counts.
     package var millisecondsSince1970: Int64 {
-        let seconds = min(max(self.timeIntervalSince1970, Self.representable.lowerBound), Self.representable.upperBound)
-        return Int64((seconds * 1000).rounded(.down))
+        let milliseconds = Int64(saturating: (self.timeIntervalSince1970 * 1000).rounded(.down))
+        return min(max(milliseconds, Self.representable.lowerBound), Self.representable.upperBound)
     }
 
     /// The date of a protocol timestamp.

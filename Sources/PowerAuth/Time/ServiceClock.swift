@@ -1,3 +1,5 @@
+internal import BoundedNumbers
+
 /// A clock read as the time since it was taken up, so that rules count in `Duration` whatever clock drives them.
 package struct ServiceClock: Sendable {
     private let elapsed: @Sendable () -> Duration
@@ -29,7 +31,8 @@ package struct ServiceClock: Sendable {
 
     package var now: Duration { self.elapsed() }
 
+    /// Sleeps until a deadline, or for a century: clocks trap on instants that are much farther away.
     package func sleep(until deadline: Duration) async throws {
-        try await self.sleepUntil(deadline)
+        try await self.sleepUntil(min(deadline, self.now.bounded + .longest))
     }
 }

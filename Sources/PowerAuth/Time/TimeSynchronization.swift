@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import Foundation
 
 /// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.
@@ -103,11 +104,12 @@ struct TimeSynchronization: Sendable {
             let uncertainty = max(Self.smallestOffset, (roundTrip.seconds + estimate.roundTrip.seconds) / 2)
             guard isBetter || difference >= uncertainty else { return .kept }
         }
-        let isOffset = abs(measured.timeIntervalSince(received.wall)) >= Self.smallestOffset
+        // Asked this way, a wall clock that shows no date at all is off as well.
+        let agrees = abs(measured.timeIntervalSince(received.wall)) < Self.smallestOffset
         self.isDistrusted = false
         self.estimate = Estimate(
             reading: received,
-            serverDate: isOffset ? measured : received.wall,
+            serverDate: agrees ? received.wall : measured,
             roundTrip: roundTrip
         )
         return .adopted
@@ -131,7 +133,7 @@ extension TimeSynchronization.Estimate {
 extension Duration {
     /// As a floating-point number of seconds.
     var seconds: Double {
-        let (seconds, attoseconds) = self.components
+        let (seconds, attoseconds) = self.bounded.components
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 package import Foundation
 
 /// The dates of the Mobile Token API: ISO 8601 with an offset, such as `2018-07-02T14:43:13+0000`.
@@ -19,7 +20,10 @@ package enum ISO8601 {
     /// Writes a date as the phone SDKs do: whole seconds, UTC, `+0000`.
     package static func string(from date: Date) -> String {
         // Far beyond the years 0000 to 9999 there is no such text; the nearest end is as good as any.
-        let seconds = Int(min(max(date.timeIntervalSince1970.rounded(.down), -62_167_219_200), 253_402_300_799))
+        let seconds = min(
+            max(Int(saturating: date.timeIntervalSince1970.rounded(.down)), -62_167_219_200),
+            253_402_300_799
+        )
         let (days, time) = seconds.flooredDivision(by: 86_400)
         let (year, month, day) = Self.civilDate(daysSince1970: days)
         func padded(_ value: Int, _ width: Int) -> String {

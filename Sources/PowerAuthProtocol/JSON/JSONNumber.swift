@@ -42,7 +42,7 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
 extension JSONNumber {
     /// The value with every digit, or nil when a `Decimal` cannot hold it exactly (it has 38 digits).
     public var decimal: Decimal? {
-        guard let parts = self.parts() else { return nil }
+        let parts = self.parts()
         if let small = UInt64(parts.digits) {
             return Self.decimal(Decimal(small), parts)
         }
@@ -54,7 +54,8 @@ extension JSONNumber {
     public var int64: Int64? {
         // A plain integer is its own text.
         if let value = Int64(self.literal) { return value }
-        guard let parts = self.parts(), (0...18).contains(parts.exponent) else { return nil }
+        let parts = self.parts()
+        guard (0...18).contains(parts.exponent) else { return nil }
         return Int64((parts.isNegative ? "-" : "") + parts.digits + String(repeating: "0", count: parts.exponent))
     }
 
@@ -68,8 +69,8 @@ extension JSONNumber {
         var exponent: Int
     }
 
-    /// The number as `digits × 10^exponent`, or nil when the exponent is beyond all use.
-    private func parts() -> Parts? {
+    /// The number as `digits × 10^exponent`.
+    private func parts() -> Parts {
         var digits: [UInt8] = []
         var exponent = 0
         var isFraction = false
@@ -80,10 +81,7 @@ extension JSONNumber {
             switch byte {
             case UInt8(ascii: "."): isFraction = true
             case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                guard let written = Int(Substring(rest)), abs(written) <= 1_000_000 else {
-                    return digits.allSatisfy { $0 == UInt8(ascii: "0") } ? Parts.zero : nil
-                }
-                exponent += written
+                exponent += Self.exponent(rest)
                 rest = rest[rest.endIndex...]
             default:
                 digits.append(byte)
@@ -97,6 +95,17 @@ extension JSONNumber {
         let significant = digits.drop { $0 == UInt8(ascii: "0") }
         if significant.isEmpty { return Parts.zero }
         return Parts(isNegative: isNegative, digits: String(decoding: significant, as: UTF8.self), exponent: exponent)
+    }
+
+    /// Reads what stands behind the `e`. No text has enough digits to bring ±10¹⁵ back into the range of any type, so what
+    /// is beyond counts as that, and sums with it stay far from the limits of `Int`.
+    private static func exponent(_ text: Substring.UTF8View) -> Int {
+        let isNegative = text.first == UInt8(ascii: "-")
+        let magnitude = text.drop { !(UInt8(ascii: "1")...UInt8(ascii: "9") ~= $0) }
+        guard !magnitude.isEmpty else { return 0 }
+        let bound = 1_000_000_000_000_000
+        let value = magnitude.count > 15 ? bound : Int(Substring(magnitude)) ?? bound
+        return isNegative ? 0 - value : value
     }
 
     private static func decimal(_ significand: Decimal, _ parts: Parts) -> Decimal? {

@@ -234,4 +234,16 @@ import Testing
             try OperationList.read(Array(#"{"status":"OK","responseObject":\#(operation)}"#.utf8), after: known)
         }
     }
+
+    @Test(arguments: [
+        "1e-9223372036854775808", "1e9223372036854775808", "-1e-9223372036854775807", "1e-1000001",
+        String(repeating: "9", count: 400),
+    ])
+    func anAmountBeyondAllBoundsCostsOnlyItsAttribute(amount: String) throws {
+        let attribute = #"{"type":"AMOUNT","id":"1","label":"L","amount":\#(amount),"currency":"EUR"}"#
+        let operation = ServerJSON.operation(attributes: try JSONValue(parsing: attribute))
+        let list = try OperationList(parsing: ServerJSON.list([operation, ServerJSON.operation]))
+        #expect(list.operations.count == 2)
+        #expect(list.issues.map(\.path) == ["responseObject[0].formData.attributes[0].amount"])
+    }
 }

@@ -158,4 +158,11 @@ import Testing
         queue.remove([operation], for: .list(1))
         #expect(queue.count == 0)
     }
+
+    @Test(arguments: [.nan, -.infinity, -1e300] as [Double])
+    func aServerDateThatIsNoneIsLookedAtAgainInHalfAMinute(seconds: Double) {
+        var queue = self.queue(.sample("a", expiresIn: 10))
+        let step = queue.step(at: .zero, serverDate: Date(timeIntervalSince1970: seconds))
+        #expect(step == .sleep(until: .seconds(30)))
+    }
 }

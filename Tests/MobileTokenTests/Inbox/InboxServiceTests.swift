@@ -179,4 +179,14 @@ import Testing
         await #expect(throws: CancellationError.self) { try await reader.value }
         await channel.waitForCancelled(1)
     }
+
+    @Test func pagesLongerThanAskedForEndAtTheLimit() async throws {
+        let channel = ScriptedChannel { request in
+            let page = Int(request.json?["requestObject"]?["page"]?.int64 ?? -1)
+            return SampleAnswer.object(.array((0..<5_000).map { Self.message(page * 5_000 + $0) }))
+        }
+        var count = 0
+        for try await _ in InboxService(channel: channel).messages() { count += 1 }
+        #expect(count == 1_000)
+    }
 }

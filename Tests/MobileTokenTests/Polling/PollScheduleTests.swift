@@ -1,3 +1,4 @@
+import BoundedNumbers
 import MobileToken
 import Testing
 
@@ -269,5 +270,30 @@ import Testing
             if case .sleep(let due) = schedule.step(at: .zero) { perSecond[Int(due.components.seconds)] += 1 }
         }
         #expect(perSecond.allSatisfy { (1_400...1_450).contains($0) })
+    }
+
+    private static let endless = [.seconds(Int64.max), Duration(attoseconds: .max), .seconds(1e19)]
+
+    @Test(arguments: Self.endless, [PollSchedule.Start.atOnce, .afterInterval, .spread])
+    func anEndlessIntervalIsACentury(interval: Duration, start: PollSchedule.Start) {
+        var schedule = PollSchedule(every: interval, start: start, at: .seconds(1), random: 0.99)
+        #expect(schedule.interval == .longest)
+        if start == .atOnce { #expect(schedule.step(at: .seconds(1)) == .poll(lag: .zero)) }
+        if start != .atOnce { _ = schedule.step(at: .seconds(1) + .longest) }
+        schedule.finished(at: .seconds(2) + .longest, .succeeded, random: 0.99)
+        guard case .sleep = schedule.step(at: .seconds(2) + .longest) else {
+            Issue.record("it polls without a pause")
+            return
+        }
+    }
+
+    @Test(arguments: Self.endless) func anEndlessRetryAfterIsCapped(wait: Duration) {
+        var schedule = self.schedule(every: wait)
+        _ = schedule.step(at: .zero)
+        schedule.finished(at: .zero, .failed(retryAfter: wait), random: 0.99)
+        guard case .sleep = schedule.step(at: .zero) else {
+            Issue.record("it polls without a pause")
+            return
+        }
     }
 }

@@ -1,3 +1,4 @@
+import BoundedNumbers
 import MobileToken
 import MobileTokenTesting
 import PowerAuth
@@ -476,6 +477,18 @@ import TestSupport
         }
         await until { self.clock.sleeperCount == 0 }
         #expect(try await service.operations().map(\.id) == ["a"])
+    }
+
+    @Test(arguments: [.seconds(Int64.max), Duration(attoseconds: .max)])
+    func anEndlessIntervalIsWaitedFor(interval: Duration) async throws {
+        let service = self.makeService()
+        let polling = Task { try await service.poll(every: interval) }
+        #expect(await self.answer("a") == .longest)
+        polling.cancel()
+        try await polling.value
+        await service.startPolling(every: interval, delayStart: true, options: .spreadStart)
+        #expect(await self.clock.nextSleep() == .longest)
+        await service.stopPolling()
     }
 }
 

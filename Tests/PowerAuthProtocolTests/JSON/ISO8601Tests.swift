@@ -55,4 +55,15 @@ import Testing
         #expect(ISO8601.string(from: Date(timeIntervalSince1970: 1e300)) == "9999-12-31T23:59:59+0000")
         #expect(ISO8601.string(from: Date(timeIntervalSince1970: -1e300)) == "0000-01-01T00:00:00+0000")
     }
+
+    @Test(
+        arguments: [
+            (.nan, "1970-01-01T00:00:00+0000"), (.infinity, "9999-12-31T23:59:59+0000"),
+            (-.infinity, "0000-01-01T00:00:00+0000"), (1e300, "9999-12-31T23:59:59+0000"),
+            (-1e300, "0000-01-01T00:00:00+0000"),
+        ] as [(Double, String)]
+    )
+    func writesTheNearestDateThatHasAForm(seconds: Double, text: String) {
+        #expect(ISO8601.string(from: Date(timeIntervalSince1970: seconds)) == text)
+    }
 }

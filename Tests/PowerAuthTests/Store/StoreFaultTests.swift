@@ -304,6 +304,14 @@ struct StoreFaultTests {
         try await self.expectIntact()
     }
 
+    @Test(arguments: [-1, Int32.min]) func aVersionBelowZeroIsRefused(version: Int32) async throws {
+        try await self.fill()
+        try spoil("PRAGMA user_version = \(version)", at: self.path)
+        #expect(await self.codeOfOpening() == .storeUnreadable)
+        try spoil("PRAGMA user_version = 1", at: self.path)
+        try await self.expectIntact()
+    }
+
     @Test func anotherProgramsDatabaseIsLeftAlone() async throws {
         try spoil("CREATE TABLE theirs (value); INSERT INTO theirs VALUES (1)", at: self.path)
         #expect(chmod(self.path, 0o600) == 0)

@@ -1,4 +1,6 @@
+import BoundedNumbers
 import Foundation
+import MobileTokenTesting
 import Testing
 
 @testable import PowerAuth
@@ -144,5 +146,32 @@ import Testing
         #expect(Date(timeIntervalSince1970: -5).millisecondsSince1970 == 0)
         #expect(Date(timeIntervalSince1970: 1e300).millisecondsSince1970 == 999_999_999_999_000)
         #expect(Date(timeIntervalSince1970: 1.9999).millisecondsSince1970 == 1999)
+    }
+
+    @Test(
+        arguments: [
+            (.nan, 0), (.infinity, 999_999_999_999_000), (-.infinity, 0), (1e300, 999_999_999_999_000), (-1e300, 0),
+        ] as [(Double, Int64)]
+    )
+    func aClockThatShowsNonsenseGivesTheNearestTimestamp(seconds: Double, milliseconds: Int64) {
+        #expect(Date(timeIntervalSince1970: seconds).millisecondsSince1970 == milliseconds)
+    }
+
+    @Test(arguments: [.nan, .infinity, -.infinity, 1e300] as [Double])
+    func aWallClockThatShowsNonsenseGivesWayToTheServersTime(seconds: Double) {
+        let broken = TimeSynchronization.Reading(monotonic: .zero, wall: Date(timeIntervalSince1970: seconds))
+        var time = TimeSynchronization()
+        #expect(time.measure(serverDate: self.start, sent: broken, received: broken) == .adopted)
+        #expect(time.serverDate(at: broken) == self.start)
+    }
+
+    @Test(arguments: [.seconds(Int64.max), Duration(attoseconds: .max)])
+    func aDeadlineInTheFarFutureIsSleptTo(deadline: Duration) async {
+        let clock = ManualClock()
+        let service = ServiceClock(clock)
+        let sleeping = Task { try await service.sleep(until: deadline) }
+        #expect(await clock.nextSleep() == .longest)
+        sleeping.cancel()
+        await #expect(throws: CancellationError.self) { try await sleeping.value }
     }
 }

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
@@ -174,7 +175,7 @@ extension Backend {
         guard recovery.status == .active else { throw .activation("the recovery code is \(recovery.status.rawValue)") }
         guard constantTimeEquals(Array(puk.utf8), Array(recovery.puk.utf8)) else {
             self.state.recoveryCodes.update(code) { recovery in
-                recovery.failures += 1
+                recovery.failures = recovery.failures.addingSaturated(1)
                 if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
             }
             var refusal = BackendRefusal.recovery("the PUK is wrong")

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
@@ -32,12 +33,12 @@ struct DeviceBinding: Sendable {
     /// Takes over the counter after a signature that was right.
     mutating func accept(_ match: SignatureVerifier.Match) {
         self.counter = match.nextCounter
-        self.steps += UInt64(match.offset) + 1
+        self.steps = self.steps.addingSaturated(UInt64(match.offset) + 1)
     }
 
     mutating func advance(by steps: Int) {
         self.counter = self.counter.advanced(by: steps)
-        self.steps += UInt64(steps)
+        self.steps = self.steps.addingSaturated(UInt64(steps))
     }
 }
 

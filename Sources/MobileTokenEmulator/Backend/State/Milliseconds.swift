@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import Foundation
 
 /// A point in time: milliseconds since 1970, as the protocol counts them.
@@ -6,7 +7,7 @@ typealias Milliseconds = Int64
 extension Date {
     var milliseconds: Milliseconds {
         // A clock set by hand may stand anywhere; the wire has no more than this.
-        Milliseconds(min(max(self.timeIntervalSince1970 * 1000, 0), 9e15).rounded(.down))
+        self.timeIntervalSince1970.inMilliseconds
     }
 
     init(milliseconds: Milliseconds) {
@@ -15,6 +16,6 @@ extension Date {
 }
 
 extension Double {
-    /// Seconds as milliseconds.
-    var inMilliseconds: Milliseconds { Milliseconds(min(max(self * 1000, 0), 9e15)) }
+    /// Seconds as milliseconds, within the range in which any two can be added.
+    var inMilliseconds: Milliseconds { min(max(Milliseconds(saturating: self * 1000), 0), 9_000_000_000_000_000) }
 }

@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
@@ -116,8 +117,9 @@ struct ServerActivation: Sendable, Codable, Identifiable {
 
     /// Counts a wrong code of the user's own; the last one removes the activation.
     mutating func countWrongOTP() {
-        self.otp?.failures += 1
-        if let otp = self.otp, otp.failures >= ActivationOTP.maximumFailures { self.remove() }
+        guard let failures = self.otp?.failures.addingSaturated(1) else { return }
+        self.otp?.failures = failures
+        if failures >= ActivationOTP.maximumFailures { self.remove() }
     }
 
     /// Takes the keys.
@@ -169,14 +171,14 @@ struct ServerActivation: Sendable, Codable, Identifiable {
     /// Counts a signature that was wrong, unless it was possession's alone; the last one that is allowed blocks.
     mutating func fail(_ type: SignatureType) {
         guard type != .possession else { return }
-        self.failedAttempts += 1
+        self.failedAttempts = self.failedAttempts.addingSaturated(1)
         guard self.failedAttempts >= self.maximumFailedAttempts else { return }
         self.status = .blocked
         self.blockedReason = "MAX_FAILED_ATTEMPTS"
     }
 
     var remainingAttempts: Int {
-        self.status == .active ? max(0, self.maximumFailedAttempts - self.failedAttempts) : 0
+        self.status == .active ? max(0, self.maximumFailedAttempts.subtractingSaturated(self.failedAttempts)) : 0
     }
 
     // MARK: - Administration

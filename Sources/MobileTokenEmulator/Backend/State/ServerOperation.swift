@@ -1,3 +1,4 @@
+internal import BoundedNumbers
 internal import PowerAuthProtocol
 
 /// An operation on the server: what a user is asked, and how far the answer is.
@@ -87,7 +88,7 @@ struct ServerOperation: Sendable, Codable, Equatable {
 
     /// Counts a failed attempt; the last one that is allowed makes the operation fail.
     mutating func countFailure(at now: Milliseconds) {
-        self.failures += 1
+        self.failures = self.failures.addingSaturated(1)
         if self.failures >= self.maximumFailures { self.finish(.failed, at: now) }
     }
 

@@ -54,15 +54,12 @@ struct MonetaryFormat {
     func amount(_ number: JSONNumber) -> String {
         guard !number.literal.contains(where: { $0 == "e" || $0 == "E" }) else { return number.literal }
         let parts = number.literal.split(separator: ".", omittingEmptySubsequences: false)
-        var digits = parts[0][...]
-        let sign = digits.first == "-" ? "-" : ""
-        digits = digits.drop { $0 == "-" }
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits = digits.dropLast(3)
+        let sign = number.literal.utf8.first == UInt8(ascii: "-") ? "-" : ""
+        let digits = Array(parts[0].utf8.dropFirst(sign.utf8.count))
+        let starts = [0] + Array(stride(from: (digits.count - 1) % 3 + 1, to: digits.count, by: 3))
+        let groups = zip(starts, starts.dropFirst() + [digits.count]).map { start, end in
+            String(decoding: digits[start..<end], as: UTF8.self)
         }
-        groups.insert(digits, at: 0)
         let fraction = parts.count > 1 ? String(parts[1]) : ""
         let padding = String(repeating: "0", count: max(0, 2 - fraction.count))
         return sign + groups.joined(separator: self.groupSeparator) + self.decimalSeparator + fraction + padding

@@ -42,7 +42,7 @@ enum StoreSchema {
         }
         let applicationID = try connection.firstRow("PRAGMA application_id") { $0.integer(0) } ?? 0
         let tables = try connection.firstRow("SELECT count(*) FROM sqlite_schema") { $0.integer(0) } ?? 0
-        guard applicationID == self.applicationID || (applicationID == 0 && tables == 0) else {
+        guard version >= 0, applicationID == self.applicationID || (applicationID == 0 && tables == 0) else {
             throw MobileTokenError(.storeUnreadable, "\(path) is a database, but not an activation store")
         }
     }

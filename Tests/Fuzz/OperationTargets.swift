@@ -1,0 +1,60 @@
+import Foundation
+import MobileToken
+import PowerAuthProtocol
+
+let operationTargets = [
+    FuzzTarget("operation-list") { input in
+        let list = try readTwice { try OperationList(parsing: input) }
+        // Taken over from a list before, operations are as if they had been read.
+        let (first, comparison) = try OperationList.read(input)
+        let (again, _) = try OperationList.read(input, after: first)
+        hold(first == again, "repetition changes the list")
+        hold(Set(first.operations.map(\.id)).count == first.operations.count, "an identifier comes twice")
+        hold(first.operations.count <= list.operations.count, "more operations than were sent")
+        hold(comparison.match(input) != nil || first.currentTimestamp == nil, "a list that does not equal itself")
+    },
+    FuzzTarget("operation") { input in
+        let operation = try readTwice { try UserOperation(parsing: input) }
+        hold(try UserOperation(parsing: JSONValue(parsing: input).serialized()) == operation, "another operation")
+    },
+    // An operation around the fuzzer's attributes and screens.
+    FuzzTarget("operation-parts") { input in
+        var reader = InputReader(input)
+        let attributes = reader.line()
+        let json = """
+            {"id":"1","name":"n","data":"d","status":"PENDING","operationCreated":"2023-11-14T22:13:20+0000",\
+            "operationExpires":"2023-11-14T22:18:20+0000","allowedSignatureType":{"type":"2FA","variants":\
+            ["possession_knowledge"]},"formData":{"title":"t","message":"m","attributes":\(attributes)},\
+            "ui":\(Array(reader.rest).text)}
+            """
+        let operation = try readTwice { try UserOperation(parsing: Array(json.utf8)) }
+        hold(operation.id == "1", "another identifier")
+    },
+    FuzzTarget("push") { input in
+        guard let payload = PushPayload(json: input) else { return }
+        hold(PushPayload(json: input) == payload, "two readings differ")
+    },
+    FuzzTarget("offline") { input in
+        let operation = try UnverifiedOfflineOperation(parsing: input).verified { _, _, _ in true }
+        hold(try UnverifiedOfflineOperation(parsing: input.text).verified { _, _, _ in true } == operation, "differs")
+        hold(!operation.id.isEmpty, "no identifier")
+        hold(operation.nonceBytes.count == 16, "no nonce")
+    },
+    FuzzTarget("proximity-code") { input in
+        let text = input.text
+        let read = ProximityCode(deepLink: text)
+        hold(ProximityCode(deepLink: text) == read, "two readings differ")
+        if let code = ProximityCode(qrCode: text) { hold(!code.operationID.isEmpty, "no operation") }
+        if let read { hold(!read.operationID.isEmpty, "no operation") }
+        if let url = URL(string: text) { _ = ProximityCode(deepLink: url) }
+    },
+    FuzzTarget("inbox") { input in
+        _ = try? InboxMessage(answer: input)
+        if let count = try? InboxPage.unreadCount(answer: input) { hold(count >= 0, "a negative number") }
+        let page = try readTwice { try InboxPage(answer: input) }
+        hold(page.messages.count <= page.receivedCount, "more messages than were sent")
+        var paging = InboxPaging()
+        for _ in 0..<3 { paging.append(page) }
+        while paging.removeFirst() != nil {}
+    },
+]
