@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Each target may import only targets above it in this list.
+// Each target may import only what it declares, and depend only on targets above it: `Scripts/check-imports` looks.
 let package = Package(
     name: "swift-mobile-token",
     products: [
@@ -28,7 +28,7 @@ let package = Package(
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport"]
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
@@ -43,7 +43,11 @@ let package = Package(
         ),
 
         // Programs.
-        .executableTarget(name: "mobile-token", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+        .executableTarget(
+            name: "mobile-token",
+            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuthProtocol"]
+        ),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -54,10 +58,11 @@ let package = Package(
             path: "Benchmarks",
             exclude: ["CAllocations"]
         ),
-        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
         // What the tests of several targets share.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // A real browser, for the tests that use the emulator's page.
+        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
@@ -68,7 +73,7 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken"],
             resources: [.copy("Vectors")]
         ),
         .testTarget(
@@ -97,8 +102,6 @@ let package = Package(
                 "HeadlessBrowser", "TestSupport",
             ]
         ),
-        // A real browser, for the tests that use the emulator's page.
-        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
