@@ -6,7 +6,9 @@ extension OperationsService {
     /// When the call ends with `CancellationError`, or without an answer, the server may have carried it out all the same; the
     /// list tells.
     ///
-    /// - Parameter operation: An operation of the list, or one built by hand.
+    /// - Parameters:
+    ///   - operation: An operation of the list, or one built by hand.
+    ///   - authentication: The factors to sign with.
     /// - Throws: `MobileTokenError`. Before anything is signed: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`. By
     ///   the server: `authenticationFailed`, `operationAlreadyFinished` and its like, `authorizeExpired`.
     public func authorize(

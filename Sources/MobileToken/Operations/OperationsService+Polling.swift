@@ -12,6 +12,7 @@ extension OperationsService {
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: Whether the first fetch waits for one interval.
+    ///   - options: What else the polling does, such as pausing while nobody is subscribed.
     /// - Throws: `MobileTokenError` when polling makes no sense any more, because the activation was removed here.
     public func poll(
         every interval: Duration = .seconds(7),
