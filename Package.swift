@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Each target may import only targets above it in this list.
+// Each target may import only what it declares, and depend only on targets above it: `Scripts/check-imports` looks.
 let package = Package(
     name: "swift-mobile-token",
     products: [
@@ -31,7 +31,7 @@ let package = Package(
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "BoundedNumbers"]
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "BoundedNumbers"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
@@ -48,7 +48,11 @@ let package = Package(
         ),
 
         // Programs.
-        .executableTarget(name: "mobile-token", dependencies: ["MobileToken", "MobileTokenEmulator"]),
+        .executableTarget(
+            name: "mobile-token",
+            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuthProtocol"]
+        ),
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -59,10 +63,11 @@ let package = Package(
             path: "Benchmarks",
             exclude: ["CAllocations"]
         ),
-        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
 
         // What the tests of several targets share.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // A real browser, for the tests that use the emulator's page.
+        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
@@ -73,7 +78,7 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "PowerAuth", "MobileToken"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken"],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
@@ -92,7 +97,7 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "TestSupport", "BoundedNumbers",
+                "HTTPTransport", "TestSupport", "BoundedNumbers",
             ]
         ),
         .testTarget(
@@ -102,8 +107,6 @@ let package = Package(
                 "HTTPTransport", "HeadlessBrowser", "TestSupport",
             ]
         ),
-        // A real browser, for the tests that use the emulator's page.
-        .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",

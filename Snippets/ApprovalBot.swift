@@ -48,6 +48,5 @@ try await withThrowingTaskGroup(of: Void.self) { group in
             }
         }
     }
-    try await group.next()  // whichever ends first ends the other: polling ends with its error
-    group.cancelAll()
+    for try await _ in group {}  // ends with the error of polling, or of a wrong password
 }

@@ -3,7 +3,7 @@
 
 #include <curl/curl.h>
 
-// The event loop around libcurl. Swift's Glibc module leaves these headers out.
+// For the thread around libcurl, and for the server of the benchmarks. Swift's Glibc module leaves these headers out.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -43,10 +43,6 @@ static inline CURLcode CCurl_easy_set_open_socket_function(CURL *easy, curl_open
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
-static inline CURLcode CCurl_easy_set_close_socket_function(CURL *easy, curl_closesocket_callback function) {
-    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
-}
-
 static inline CURLcode CCurl_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }
@@ -57,18 +53,6 @@ static inline CURLcode CCurl_easy_get_pointer(CURL *easy, CURLINFO info, void **
 
 static inline CURLMcode CCurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
-}
-
-static inline CURLMcode CCurl_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
-    return curl_multi_setopt(multi, option, value);
-}
-
-static inline CURLMcode CCurl_multi_set_socket_function(CURLM *multi, curl_socket_callback function) {
-    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, function);
-}
-
-static inline CURLMcode CCurl_multi_set_timer_function(CURLM *multi, curl_multi_timer_callback function) {
-    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
 // What the calling thread is called in `top` and in a debugger; at most 15 characters.

@@ -72,6 +72,7 @@ extension Emulator {
         /// Creates an operation from a template.
         ///
         /// - Parameters:
+        ///   - template: The template's name.
         ///   - userID: Who is to decide; `nil` leaves it to whoever claims it.
         ///   - parameters: Values for the template's placeholders; those left out have examples.
         ///   - lifetime: Until when it can be decided; `nil` leaves it to the template.
@@ -112,7 +113,9 @@ extension Emulator {
 
         /// The content of the QR code that approves an operation without a network, and the nonce to verify its code with.
         ///
-        /// - Parameter registrationID: Whose device it is for; `nil` makes one that any device can read.
+        /// - Parameters:
+        ///   - operationID: The operation's identifier.
+        ///   - registrationID: Whose device it is for; `nil` makes one that any device can read.
         public func offlineQRCode(
             operationID: String,
             registrationID: String?

@@ -1,5 +1,6 @@
 internal import PowerAuth
 internal import PowerAuthCrypto
+internal import PowerAuthProtocol
 
 // What a store holds, and how it changes.
 extension ActivationStoreConformance {

@@ -2,7 +2,7 @@ public import PowerAuth
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
-/// What every ``ActivationStore`` must do, as checks to run against a store of your own.
+/// What every `ActivationStore` must do, as checks to run against a store of your own.
 ///
 /// One test a requirement, in Swift Testing:
 ///

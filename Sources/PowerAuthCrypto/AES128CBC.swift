@@ -71,98 +71,67 @@ package enum AES128CBC {
         var count = 0
         let padded = try SecretBytes(count: ciphertext.count + Self.blockByteCount) { (output) throws(CryptoError) in
             count = try ciphertext.withBytes { (ciphertext) throws(CryptoError) in
-                try Self.apply(encrypting: false, ciphertext, key: key, iv: iv, padding: padding, into: output)
+                try Self.apply(encrypting: false, ciphertext, into: output, key: key, iv: iv, padding: padding)
             }
         }
         return padded.withUnsafeBytes { SecretBytes(copying: $0.prefix(count)) }
     }
 
-    /// Encrypts whole blocks from one piece of memory to another, with a zero vector. Allocates nothing.
+    /// Encrypts from one piece of memory to another, which has room for a block more when there is padding. Allocates
+    /// nothing.
     ///
-    /// - Throws: `invalidLength` when the key is not 16 bytes, or the text is not whole blocks.
-    package static func encryptBlocks(
+    /// - Returns: The number of bytes written.
+    /// - Throws: `invalidLength` when key or vector are not 16 bytes, or the plaintext is not whole blocks without padding.
+    package static func encrypt(
         _ plaintext: UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer,
         key: SecretBytes,
-        into output: UnsafeMutableRawBufferPointer
-    ) throws(CryptoError) {
-        precondition(output.count >= plaintext.count)
-        _ = try Self.applyToBlocks(encrypting: true, plaintext, key: key, iv: Self.zeroIV, into: output)
+        iv: [UInt8] = Self.zeroIV,
+        padding: Padding
+    ) throws(CryptoError) -> Int {
+        try Self.apply(encrypting: true, plaintext, into: output, key: key, iv: iv, padding: padding)
     }
 
     private static func apply(
         encrypting: Bool,
         _ input: UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer,
         key: SecretBytes,
         iv: [UInt8],
-        padding: Padding,
-        into output: UnsafeMutableRawBufferPointer
+        padding: Padding
     ) throws(CryptoError) -> Int {
-        switch padding {
-        case .none: try Self.applyToBlocks(encrypting: encrypting, input, key: key, iv: iv, into: output)
-        case .pkcs7: try Self.applyPadded(encrypting: encrypting, input, key: key, iv: iv, into: output)
-        }
-    }
-
-    private static func applyPadded(
-        encrypting: Bool,
-        _ input: UnsafeRawBufferPointer,
-        key: SecretBytes,
-        iv: [UInt8],
-        into output: UnsafeMutableRawBufferPointer
-    ) throws(CryptoError) -> Int {
+        let isPadded = padding == .pkcs7
+        let isWholeBlocks = input.count.isMultiple(of: Self.blockByteCount)
         guard key.count == Self.blockByteCount, iv.count == Self.blockByteCount,
-            encrypting || input.count.isMultiple(of: Self.blockByteCount) && !input.isEmpty,
+            isPadded ? encrypting || isWholeBlocks && !input.isEmpty : isWholeBlocks,
             input.count <= Int(Int32.max) - Self.blockByteCount
         else { throw CryptoError(.invalidLength) }
-        let context = ThreadContexts.current.cipher
-        defer { EVP_CIPHER_CTX_reset(context) }  // wipes the key, and the last block
-        Self.start(context, Algorithm.aes128CBC, key: key, iv: iv, encrypting: encrypting)
+        precondition(output.count >= input.count + (isPadded && encrypting ? Self.blockByteCount : 0))
+
+        let contexts = ThreadContexts.current
+        let context = isPadded ? contexts.cipher : contexts.blockCipher
+        defer {
+            if isPadded {
+                EVP_CIPHER_CTX_reset(context)  // wipes the key, and the last block
+            } else {
+                // Another key in its place wipes the key. Whole blocks pass straight through: nothing else is to be wiped.
+                require(EVP_CipherInit_ex2(context, nil, Self.zeroIV, Self.zeroIV, 1, nil), "EVP_CipherInit_ex2")
+            }
+        }
+        let started = key.withUnsafeBytes { key in
+            let key = key.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return EVP_CipherInit_ex2(context, isPadded ? Algorithm.aes128CBC : nil, key, iv, encrypting ? 1 : 0, nil)
+        }
+        require(started, "EVP_CipherInit_ex2")
         let source = input.address.assumingMemoryBound(to: UInt8.self)
         let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        var count: Int32 = 0
-        var lastCount: Int32 = 0
+        var (count, lastCount): (Int32, Int32) = (0, 0)
         require(EVP_CipherUpdate(context, target, &count, source, Int32(input.count)), "EVP_CipherUpdate")
         guard EVP_CipherFinal_ex(context, target?.advanced(by: Int(count)), &lastCount) == 1 else {
+            output.wipe()  // half a decrypted text
             throw CryptoError.last(.invalidPadding)
         }
         return Int(count + lastCount)
-    }
-
-    private static func applyToBlocks(
-        encrypting: Bool,
-        _ input: UnsafeRawBufferPointer,
-        key: SecretBytes,
-        iv: [UInt8],
-        into output: UnsafeMutableRawBufferPointer
-    ) throws(CryptoError) -> Int {
-        guard key.count == Self.blockByteCount, iv.count == Self.blockByteCount,
-            input.count.isMultiple(of: Self.blockByteCount), input.count <= Int(Int32.max)
-        else { throw CryptoError(.invalidLength) }
-        let context = ThreadContexts.current.blockCipher
-        // Another key in its place wipes the key. Whole blocks pass straight through, so there is nothing else to wipe.
-        defer { require(EVP_CipherInit_ex2(context, nil, Self.zeroIV, Self.zeroIV, 1, nil), "EVP_CipherInit_ex2") }
-        Self.start(context, nil, key: key, iv: iv, encrypting: encrypting)
-        let source = input.address.assumingMemoryBound(to: UInt8.self)
-        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        var count: Int32 = 0
-        require(EVP_CipherUpdate(context, target, &count, source, Int32(input.count)), "EVP_CipherUpdate")
-        precondition(Int(count) == input.count, "libcrypto kept a whole block back")
-        return Int(count)
-    }
-
-    /// - Parameter algorithm: `nil` for the one that the context is set up for.
-    private static func start(
-        _ context: OpaquePointer,
-        _ algorithm: OpaquePointer?,
-        key: SecretBytes,
-        iv: [UInt8],
-        encrypting: Bool
-    ) {
-        let status = key.withUnsafeBytes { key in
-            let key = key.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            return EVP_CipherInit_ex2(context, algorithm, key, iv, encrypting ? 1 : 0, nil)
-        }
-        require(status, "EVP_CipherInit_ex2")
     }
 
     private static func applied(
@@ -172,25 +141,13 @@ package enum AES128CBC {
         iv: [UInt8],
         padding: Padding
     ) throws(CryptoError) -> [UInt8] {
-        var outcome: Result<Int, CryptoError> = .success(0)
-        let bytes = [UInt8](unsafeUninitializedCapacity: input.count + Self.blockByteCount) { buffer, count in
-            let output = UnsafeMutableRawBufferPointer(buffer)
-            do throws(CryptoError) {
-                count = try Self.apply(
-                    encrypting: encrypting,
-                    input,
-                    key: key,
-                    iv: iv,
-                    padding: padding,
-                    into: output
-                )
-            } catch {
-                output.wipe()  // half a decrypted text
-                outcome = .failure(error)
-            }
+        var output = [UInt8](repeating: 0, count: input.count + Self.blockByteCount)
+        let count = try output.withUnsafeMutableBufferPointer { (output) throws(CryptoError) in
+            let output = UnsafeMutableRawBufferPointer(output)
+            return try Self.apply(encrypting: encrypting, input, into: output, key: key, iv: iv, padding: padding)
         }
-        _ = try outcome.get()
-        return bytes
+        output.removeLast(output.count - count)
+        return output
     }
 }
 
@@ -199,9 +156,6 @@ extension [UInt8] {
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let outcome = self.withUnsafeBytes { bytes -> Swift.Result<Result, Failure> in
-            do throws(Failure) { return .success(try body(bytes)) } catch { return .failure(error) }
-        }
-        return try outcome.get()
+        try self.withUnsafeBufferPointer { (bytes) throws(Failure) in try body(UnsafeRawBufferPointer(bytes)) }
     }
 }

@@ -13,8 +13,7 @@ struct ApprovalBot: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.operations.poll(every: .seconds(7)) }
             group.addTask { try await self.decide() }
-            try await group.next()  // whichever ends first ends the other
-            group.cancelAll()
+            for try await _ in group {}  // ends with the error of polling, or of a wrong password
         }
     }
 

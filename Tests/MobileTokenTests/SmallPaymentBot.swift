@@ -39,7 +39,6 @@ func runSmallPaymentBot(_ operations: OperationsService, password: String) async
                 }
             }
         }
-        try await group.next()  // whichever ends first ends the other: polling ends with its error
-        group.cancelAll()
+        for try await _ in group {}  // ends with the error of polling, or of a wrong password
     }
 }

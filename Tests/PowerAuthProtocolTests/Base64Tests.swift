@@ -23,11 +23,20 @@ import Testing
     /// One text for given bytes: otherwise two texts that are signed differently would mean the same.
     @Test(arguments: [
         "A", "AA", "AAA", "AA=", "AAA==", "A===", "====", "=", "AAAA=", "AAAA====", "AA==AAAA", "AA=A", "AB==", "AAB=",
-        "AA==\n", " AAAA", "AA AA", "AAAÁ", "AA-_", "AAAA\0", "ＡＡＡＡ",
+        "AA==\n", "AAA\n", "AAAA\n\n\n\n", "    AAAA", "\tAA=", "AA =", "AAAA    ", " AAAA", "AA AA", "AAAÁ", "AA-_",
+        "AAAA\0", "ＡＡＡＡ",
     ])
     func otherSpellingsAreRefused(text: String) {
         #expect(Base64.decode(text) == nil)
         #expect(Base64.decodeSecret(text) == nil)
+    }
+
+    @Test func spareBitsAreZero() {
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, digit) in digits.enumerated() {
+            #expect(Base64.decode("A\(digit)==")?.count == (value.isMultiple(of: 16) ? 1 : nil), "A\(digit)==")
+            #expect(Base64.decode("AA\(digit)=")?.count == (value.isMultiple(of: 4) ? 2 : nil), "AA\(digit)=")
+        }
     }
 
     @Test(arguments: ["A", "AA==", "AB", "AAB", "AA+/", "AA A", "AAAAA", "AA\n"])

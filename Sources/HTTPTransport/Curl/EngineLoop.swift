@@ -6,19 +6,15 @@ import CCurl
     import Musl
 #endif
 
-/// The side of the engine that lives on its thread: libcurl's multi handle, driven by epoll.
+/// The side of the engine that lives on its thread: libcurl's multi handle, driven by `curl_multi_poll`.
 final class EngineLoop {
     private let engine: Engine
     private let multi: UnsafeMutableRawPointer
-    private let epoll: Int32
 
     private var queue: TransferQueue<Transfer>
     private var active: [ObjectIdentifier: EasyHandle] = [:]
     /// Handles that wait for their next transfer; never more than were in use at once.
     private var spare: [EasyHandle] = []
-    private var sockets = SocketTable()
-    /// When libcurl wants to be called, if nothing happens before.
-    private var timer: ContinuousClock.Instant?
     /// When to look for transfers whose time ran out while they waited for their turn.
     private var queueCheck: ContinuousClock.Instant?
     /// Resumed together, after libcurl's work is done, so that its sockets do not wait for the callers.
@@ -28,26 +24,22 @@ final class EngineLoop {
         guard let multi = curl_multi_init() else {
             throw HTTPTransportError(.connectionFailed, detail: "out of memory")
         }
-        let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard epoll >= 0 else {
-            curl_multi_cleanup(multi)
-            throw HTTPTransportError(.connectionFailed, detail: "out of file descriptors")
-        }
         self.engine = engine
         self.multi = multi
-        self.epoll = epoll
         self.queue = TransferQueue(
             limitPerHost: engine.configuration.maximumRequestsPerHost,
             limitInTotal: engine.configuration.maximumConnections
         )
-        self.configureMulti()
-        self.change(.add(EPOLLIN.rawValue), on: engine.wakeup)
+        let limit = engine.configuration.maximumConnections
+        CCurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit)
+        CCurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limit)
+        CCurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     }
 
     deinit {
         self.spare.removeAll()
-        curl_multi_cleanup(self.multi)  // closes the kept connections
-        close(self.epoll)
+        // Closes the kept connections. Here, not where callers are: a last word over TLS may raise SIGPIPE.
+        curl_multi_cleanup(self.multi)
     }
 
     /// Works until the engine is stopped; then every transfer has ended with an error.
@@ -55,9 +47,8 @@ final class EngineLoop {
         while case .perform(let commands) = self.engine.collect() {
             for command in commands { self.perform(command) }
             self.advance()
-            // After commands, callers may have left more meanwhile: look once more before sleeping.
-            self.waitForEvents(mayBlock: commands.isEmpty)
-            self.advance()
+            // After commands, callers may have left more meanwhile: look once more instead of sleeping.
+            if commands.isEmpty { self.waitForEvents() }
         }
         self.failEverything(HTTPTransportError(.shutdown))
     }
@@ -81,10 +72,8 @@ extension EngineLoop {
     /// Does whatever can be done without waiting.
     private func advance() {
         self.startTransfers()
-        if let timer = self.timer, timer <= .now {
-            self.timer = nil
-            self.drive(CURL_SOCKET_TIMEOUT, 0)
-        }
+        var running: Int32 = 0
+        curl_multi_perform(self.multi, &running)
         self.finishTransfers()
         self.startTransfers()
         self.expireWaiting()
@@ -126,7 +115,11 @@ extension EngineLoop {
 
     private func makeHandle() throws(HTTPTransportError) -> EasyHandle {
         let handle = try EasyHandle(configuration: self.engine.configuration)
-        handle.installSocketCallbacks(context: Unmanaged.passUnretained(self).toOpaque())
+        CCurl_easy_set_open_socket_function(handle.curl) { _, _, address in
+            guard let address = address?.pointee else { return CURL_SOCKET_BAD }
+            // A connection must not leak into programs that this process starts: the server would never see it close.
+            return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+        }
         return handle
     }
 
@@ -196,128 +189,26 @@ extension HTTPTransportError {
     fileprivate static let timeoutWhileWaiting = Self(.timeout, detail: "no connection became free in time")
 }
 
-// MARK: - Sockets
+// MARK: - Waiting
 
 extension EngineLoop {
-    private func configureMulti() {
-        let this = Unmanaged.passUnretained(self).toOpaque()
-        let limit = self.engine.configuration.maximumConnections
-        CCurl_multi_set_long(self.multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit)
-        CCurl_multi_set_long(self.multi, CURLMOPT_MAXCONNECTS, limit)
-        CCurl_multi_set_long(self.multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        CCurl_multi_set_pointer(self.multi, CURLMOPT_SOCKETDATA, this)
-        CCurl_multi_set_pointer(self.multi, CURLMOPT_TIMERDATA, this)
-        CCurl_multi_set_socket_function(self.multi) { _, socket, what, context, _ in
-            guard let context else { return -1 }
-            Unmanaged<EngineLoop>.fromOpaque(context).takeUnretainedValue().watch(socket, what)
-            return 0
+    /// Sleeps until a connection is ready, libcurl has planned something, or a caller wakes the thread.
+    private func waitForEvents() {
+        // Not `curl_multi_wakeup`: a caller may still be about to wake the thread when that is gone, and the multi handle
+        // with it. The eventfd belongs to the engine, which callers hold.
+        var wakeup = curl_waitfd(fd: self.engine.wakeup, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+        if curl_multi_poll(self.multi, &wakeup, 1, self.sleepMilliseconds, nil) != CURLM_OK {
+            usleep(1000)  // out of memory: it returned at once, and would again
         }
-        CCurl_multi_set_timer_function(self.multi) { _, milliseconds, context in
-            guard let context else { return -1 }
-            let loop = Unmanaged<EngineLoop>.fromOpaque(context).takeUnretainedValue()
-            loop.timer = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
-            return 0
-        }
+        guard wakeup.revents != 0 else { return }
+        var count: eventfd_t = 0
+        eventfd_read(self.engine.wakeup, &count)
     }
 
-    private func watch(_ socket: Int32, _ what: Int32) {
-        let events: UInt32 =
-            switch what {
-            case CURL_POLL_IN: EPOLLIN.rawValue
-            case CURL_POLL_OUT: EPOLLOUT.rawValue
-            case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
-            default: 0
-            }
-        self.change(self.sockets.want(events, on: socket), on: socket)
-    }
-
-    private func change(_ change: SocketTable.Change, on socket: Int32) {
-        func control(_ operation: Int32, _ events: UInt32) -> Int32 {
-            var event = epoll_event(events: events, data: epoll_data_t(fd: socket))
-            return epoll_ctl(self.epoll, operation, socket, &event)
-        }
-        switch change {
-        case .none: break
-        case .add(let events): _ = control(EPOLL_CTL_ADD, events)
-        case .modify(let events): _ = control(EPOLL_CTL_MOD, events)
-        case .delete: _ = control(EPOLL_CTL_DEL, 0)
-        }
-    }
-
-    private func waitForEvents(mayBlock: Bool) {
-        let capacity = 128
-        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: capacity) { events in
-            let count = epoll_wait(
-                self.epoll,
-                events.baseAddress,
-                Int32(capacity),
-                mayBlock ? self.sleepMilliseconds : 0
-            )
-            for event in events.prefix(Int(max(0, count))) { self.handle(event) }
-        }
-    }
-
-    /// -1 for as long as it takes.
+    /// As long as it takes, unless transfers wait for their turn; libcurl looks after those under way.
     private var sleepMilliseconds: Int32 {
-        guard let next = [self.timer, self.queueCheck].compactMap({ $0 }).min() else { return -1 }
-        let duration = ContinuousClock.Instant.now.duration(to: next)
+        guard let queueCheck = self.queueCheck else { return .max }
+        let duration = ContinuousClock.Instant.now.duration(to: queueCheck)
         return duration <= .zero ? 0 : Int32(clamping: duration.roundedUpMilliseconds)
-    }
-
-    private func handle(_ event: epoll_event) {
-        let socket = event.data.fd
-        guard socket != self.engine.wakeup else {
-            var count: eventfd_t = 0
-            eventfd_read(socket, &count)
-            return
-        }
-        guard self.sockets.ready(socket) == .tellCurl else {
-            // An idle connection was closed by the server. libcurl finds out before it reuses it, but only while no
-            // error is pending on the socket: a reset would look alive to it.
-            var (error, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
-            getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length)
-            return self.change(.delete, on: socket)
-        }
-        var mask: Int32 = 0
-        if event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue) != 0 { mask |= CURL_CSELECT_IN }
-        if event.events & EPOLLOUT.rawValue != 0 { mask |= CURL_CSELECT_OUT }
-        if event.events & EPOLLERR.rawValue != 0 { mask |= CURL_CSELECT_ERR }
-        self.drive(socket, mask)
-    }
-
-    private func drive(_ socket: curl_socket_t, _ events: Int32) {
-        var running: Int32 = 0
-        curl_multi_socket_action(self.multi, socket, events, &running)
-    }
-
-    fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        let address = address.pointee
-        // A connection must not leak into programs that this process starts: the server would never see it close.
-        let descriptor = socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-        if descriptor >= 0 { self.sockets.opened(descriptor) }
-        return descriptor
-    }
-
-    fileprivate func closeSocket(_ socket: Int32) -> Int32 {
-        self.sockets.closed(socket)
-        return close(socket)
-    }
-}
-
-extension EasyHandle {
-    /// Lets the loop hear of every socket that is opened or closed for this handle.
-    ///
-    /// `context` is the loop, unretained: connections live no longer than the multi handle, which the loop owns.
-    fileprivate func installSocketCallbacks(context: UnsafeMutableRawPointer) {
-        CCurl_easy_set_pointer(self.curl, CURLOPT_OPENSOCKETDATA, context)
-        CCurl_easy_set_pointer(self.curl, CURLOPT_CLOSESOCKETDATA, context)
-        CCurl_easy_set_open_socket_function(self.curl) { context, _, address in
-            guard let context, let address else { return CURL_SOCKET_BAD }
-            return Unmanaged<EngineLoop>.fromOpaque(context).takeUnretainedValue().open(address)
-        }
-        CCurl_easy_set_close_socket_function(self.curl) { context, socket in
-            guard let context else { return close(socket) }
-            return Unmanaged<EngineLoop>.fromOpaque(context).takeUnretainedValue().closeSocket(socket)
-        }
     }
 }

@@ -163,7 +163,10 @@ public final class MobileTokenClient: Sendable {
 
     /// Activates with any credentials, extras and custom attributes, and tells all that the server answered.
     ///
-    /// - Parameter biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
+    /// - Parameters:
+    ///   - request: The credentials, and what the server is told with them.
+    ///   - password: Protects the knowledge factor: at least four bytes.
+    ///   - biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
     public func activate(
         _ request: ActivationRequest,
         password: SecretBytes,

@@ -40,7 +40,9 @@ public actor ExpirationWatcher {
 
     /// Creates a watcher that goes by an activation's knowledge of the server's time.
     ///
-    /// - Parameter clock: What to wait on; the system's by default.
+    /// - Parameters:
+    ///   - activation: The activation whose server's time counts.
+    ///   - clock: What to wait on; the system's by default.
     public init(activation: Activation, clock: any Clock<Duration> = ContinuousClock()) {
         self.init(clock: clock) { activation.serverDate }
     }

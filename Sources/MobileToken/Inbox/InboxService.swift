@@ -34,6 +34,7 @@ public struct InboxService: Sendable {
     /// - Parameters:
     ///   - page: Counted from 0.
     ///   - size: 1 to 100.
+    ///   - onlyUnread: Whether to leave out messages that were read.
     public func list(page: Int, size: Int = InboxService.largestPage, onlyUnread: Bool = false) async throws
         -> InboxPage
     {

@@ -9,7 +9,9 @@ extension OperationsService {
     /// Whether the operation has expired is judged in the server's time, which is asked for when it is not known yet. When it
     /// cannot be had, that is left to the server.
     ///
-    /// - Parameter operation: An operation of the list, or one built by hand.
+    /// - Parameters:
+    ///   - operation: An operation of the list, or one built by hand.
+    ///   - authentication: The factors to sign with.
     /// - Throws: `MobileTokenError`. Before anything is signed: `notAuthorizable`, `factorsNotAllowed`, `authorizeExpired`. By
     ///   the server: `authenticationFailed`, `operationAlreadyFinished` and its like, `authorizeExpired`.
     public func authorize(

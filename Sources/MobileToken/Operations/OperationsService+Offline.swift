@@ -28,6 +28,7 @@ extension OperationsService {
     /// Checks first that the server signed the operation. Moves the activation's counter like any signature.
     ///
     /// - Parameters:
+    ///   - operation: The operation as it was scanned; whether the server signed it is checked here.
     ///   - uriId: What the server expects to be signed as the request's identifier.
     ///   - authentication: Two factors; the biometry key only when the operation allows it.
     /// - Returns: Two groups of eight digits, such as `12345678-12345678`.

@@ -12,6 +12,7 @@ extension OperationsService {
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: Whether the first fetch waits for one interval.
+    ///   - options: What else the polling does, such as pausing while nobody is subscribed.
     /// - Throws: `MobileTokenError` when no later poll can fare better: `unknownActivation` (removed here), `activationRemoved`
     ///   (on the server), `deadlock` or `stateRolledBack`. Every caller that polls gets it, ``isPolling`` is `false` by then,
     ///   and ``changes()`` and ``events()`` end with ``endReason`` set to it.

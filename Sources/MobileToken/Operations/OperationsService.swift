@@ -22,8 +22,7 @@ public import PowerAuth
 ///             }
 ///         }
 ///     }
-///     try await group.next()  // whichever ends first ends the other: polling ends with its error
-///     group.cancelAll()
+///     for try await _ in group {}  // ends with the error of polling, or of a wrong password
 /// }
 /// ```
 ///

@@ -16,8 +16,6 @@ package struct PollSchedule: Sendable {
     package static let maximumBackoff = Duration.seconds(30)
     /// The longest `Retry-After` that is believed.
     package static let maximumRetryAfter = Duration.seconds(15 * 60)
-    /// The longest interval: longer ones cannot be told from it, and clocks overflow.
-    package static let maximumInterval = Duration.seconds(365 * 86_400)
 
     /// When the first poll happens.
     package enum Start: Sendable {
@@ -63,7 +61,7 @@ package struct PollSchedule: Sendable {
     private var pauses: PauseReasons
 
     /// - Parameters:
-    ///   - interval: Raised to ``minimumInterval`` where it is shorter, cut to ``maximumInterval`` where it is longer.
+    ///   - interval: Raised to ``minimumInterval`` where it is shorter, cut at a century where it is longer.
     ///   - random: A number in 0..<1, which spreads the start.
     package init(
         every interval: Duration,
@@ -72,7 +70,7 @@ package struct PollSchedule: Sendable {
         at now: Duration,
         random: Double
     ) {
-        self.interval = min(max(interval, Self.minimumInterval), Self.maximumInterval)
+        self.interval = max(interval.bounded, Self.minimumInterval)
         self.pauses = pauses
         switch start {
         case .atOnce: self.due = now

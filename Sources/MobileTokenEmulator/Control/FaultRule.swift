@@ -100,7 +100,10 @@ public struct FaultRule: Sendable, Codable, Hashable {
     /// What happens to them.
     public var effect: Effect
 
-    /// - Parameter match: Which requests are struck; all of them by default.
+    /// - Parameters:
+    ///   - name: What the journal calls the rule.
+    ///   - match: Which requests are struck; all of them by default.
+    ///   - effect: What happens to them.
     public init(name: String? = nil, match: Match = Match(), effect: Effect) {
         self.name = name
         self.match = match

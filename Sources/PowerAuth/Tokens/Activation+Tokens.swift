@@ -6,7 +6,7 @@ internal import PowerAuthProtocol
 extension Activation {
     /// The names of the tokens that the store holds for this activation, sorted.
     public func tokenNames() async throws -> [String] {
-        try await self.storedRecord().tokens.keys.map(\.string).sorted()
+        try await self.storedRecord().tokens.keys.sorted().map(\.string)
     }
 
     /// Makes sure that a token of this name exists, creating it at the server when it does not.

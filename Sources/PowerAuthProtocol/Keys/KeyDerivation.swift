@@ -9,7 +9,7 @@ package enum KeyDerivation {
         let block = [UInt8](repeating: 0, count: 8) + index.bigEndianBytes
         return try SecretBytes(count: block.count) { (derived) throws(CryptoError) in
             try block.withBytes { (block) throws(CryptoError) in
-                try AES128CBC.encryptBlocks(block, key: key, into: derived)
+                _ = try AES128CBC.encrypt(block, into: derived, key: key, padding: .none)
             }
         }
     }

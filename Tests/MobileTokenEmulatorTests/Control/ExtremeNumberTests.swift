@@ -114,10 +114,13 @@ import Testing
     }
 
     @Test(arguments: [.seconds(Int64.max), Duration(attoseconds: .max), .seconds(Int64.min)])
-    func anyLifetimeIsKeptOrRefused(lifetime: Duration) async throws {
+    func anImpossibleLifetimeIsRefused(lifetime: Duration) async throws {
         try await withEmulator { emulator async throws in
-            _ = try? await emulator.cloud.createOperation("login", userID: "alice", lifetime: lifetime)
-            #expect(await emulator.operations().count == (lifetime > .zero ? 1 : 0))
+            let error = await #expect(throws: EmulatorError.self) {
+                try await emulator.cloud.createOperation("login", userID: "alice", lifetime: lifetime)
+            }
+            #expect(error?.code == .refused)
+            #expect(await emulator.operations().isEmpty)
             await emulator.clock.advance(by: lifetime)
             await emulator.clock.advance(by: .zero - .seconds(Int64.max))
             #expect(try await emulator.send("POST", "/pa/v3/status").status == 200)

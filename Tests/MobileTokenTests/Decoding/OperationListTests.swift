@@ -242,7 +242,7 @@ import Testing
     func anAmountBeyondAllBoundsCostsOnlyItsAttribute(amount: String) throws {
         let attribute = #"{"type":"AMOUNT","id":"1","label":"L","amount":\#(amount),"currency":"EUR"}"#
         let operation = ServerJSON.operation(attributes: try JSONValue(parsing: attribute))
-        let list = try OperationList(parsing: ServerJSON.list([operation, ServerJSON.operation]))
+        let list = try OperationList(parsing: ServerJSON.list([operation, ServerJSON.operation.with("id", "2")]))
         #expect(list.operations.count == 2)
         #expect(list.issues.map(\.path) == ["responseObject[0].formData.attributes[0].amount"])
     }

@@ -183,7 +183,7 @@ import Testing
     @Test func pagesLongerThanAskedForEndAtTheLimit() async throws {
         let channel = ScriptedChannel { request in
             let page = Int(request.json?["requestObject"]?["page"]?.int64 ?? -1)
-            return SampleAnswer.object(.array((0..<5_000).map { Self.message(page * 5_000 + $0) }))
+            return SampleAnswer.object(.array((0..<300).map { Self.message(page * 300 + $0) }))
         }
         var count = 0
         for try await _ in InboxService(channel: channel).messages() { count += 1 }

@@ -242,10 +242,10 @@ private final class PriorityChannel: AuthenticatedChannel {
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> [UInt8] {
+    ) async throws -> ResponseBody {
         for await _ in self.door { break }
         self.priority.value = Task.currentPriority
-        return SampleAnswer.list("a")
+        return ResponseBody(SampleAnswer.list("a"))
     }
 
     func offlineSignature(

@@ -39,19 +39,26 @@ struct SealingKeyMemoryTests {
             buffer.deallocate()
         }
         let own = UInt(bitPattern: buffer.baseAddress)..<UInt(bitPattern: buffer.baseAddress) + UInt(buffer.count)
-        for region in try Self.writableRegions() {
+        // The search must not find what it has just copied.
+        for region in try Self.writableRegions().flatMap({ Self.parts(of: $0, without: own) }) {
             var address = region.lowerBound
             while address < region.upperBound {
                 let count = min(Self.chunk, Int(region.upperBound - address))
-                defer { address += UInt(max(1, count - masked.count + 1)) }
-                // The search must not find what it has just copied.
-                guard !own.overlaps(address..<address + UInt(count)) else { continue }
                 let read = pread(memory, buffer.baseAddress, count, off_t(address))
                 if read > 0, Self.find(masked, in: UnsafeRawBufferPointer(rebasing: buffer[..<read])) { return true }
                 if count < Self.chunk { break }
+                address += UInt(max(1, count - masked.count + 1))
             }
         }
         return false
+    }
+
+    private static func parts(of region: Range<UInt>, without hole: Range<UInt>) -> [Range<UInt>] {
+        guard region.overlaps(hole) else { return [region] }
+        return [
+            region.lowerBound..<max(region.lowerBound, hole.lowerBound),
+            min(region.upperBound, hole.upperBound)..<region.upperBound,
+        ]
     }
 
     private static func find(_ masked: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {

@@ -20,7 +20,10 @@ public struct ProximityCheck: Sendable, Hashable, Codable {
 
     /// Creates a check.
     ///
-    /// - Parameter received: In the server's time, such as `OperationsService.currentServerDate`.
+    /// - Parameters:
+    ///   - totp: The one-time code.
+    ///   - source: How the code came to the user.
+    ///   - received: In the server's time, such as `OperationsService.currentServerDate`.
     public init(totp: String, source: Source, received: Date) {
         self.totp = totp
         self.source = source

@@ -1,3 +1,5 @@
+import PowerAuthProtocol
+
 /// An activation in the form in which it is kept: named values, the secret ones among them sealed.
 ///
 /// A store writes ``fields`` wherever it likes and gives them back as they were. It need not know what they mean, and

@@ -1,4 +1,5 @@
 internal import PowerAuthCrypto
+internal import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
 ///
