@@ -18,47 +18,54 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
-        // Numbers and durations from outside, which must not trap.
-        .target(name: "BoundedNumbers"),
+        // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
+        .target(name: "Basics"),
+        .target(name: "ExactJSON", dependencies: ["Basics"]),
 
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
-        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "BoundedNumbers"]),
-        .target(name: "HTTPTransport", dependencies: ["CCurl", "BoundedNumbers"]),
+        .target(name: "PowerAuthProtocol", dependencies: ["PowerAuthCrypto", "Basics", "ExactJSON"]),
+        .target(name: "HTTPClientTransport", dependencies: ["CCurl", "Basics"]),
         .target(
             name: "PowerAuth",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "CSQLite", "BoundedNumbers"]
+            dependencies: [
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CSQLite", "Basics", "ExactJSON",
+            ]
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "BoundedNumbers"]
+            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "BoundedNumbers",
+                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
+                "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
-            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto"]
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+            ]
         ),
 
         // Programs.
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["MobileToken", "MobileTokenEmulator", "PowerAuthProtocol"]
+            dependencies: [
+                "MobileToken", "MobileTokenEmulator", "PowerAuthProtocol", "ExactJSON", "Basics",
+            ]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport",
-                "MobileTokenEmulator",
-                "COpenSSL", "CCurl", "CAllocations",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "MobileTokenEmulator", "COpenSSL", "CCurl", "CAllocations", "Basics",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
@@ -71,54 +78,60 @@ let package = Package(
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
-            dependencies: ["PowerAuth", "MobileTokenTesting", "HTTPTransport"],
+            dependencies: [
+                "PowerAuth", "MobileTokenTesting", "HTTPClientTransport",
+            ],
             path: "Tests/StoreExerciser"
         ),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON"],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "BoundedNumbers"]
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
+        .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPTransport", "MobileTokenTesting", "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "BoundedNumbers",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
+                "CSQLite",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Basics",
+                "ExactJSON",
             ]
         ),
         .testTarget(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPTransport", "TestSupport", "BoundedNumbers",
+                "HTTPClientTransport", "TestSupport", "Basics",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPTransport", "HeadlessBrowser", "TestSupport",
+                "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
+                "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "PowerAuth",
+                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "ExactJSON",
             ]
         ),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "MobileTokenEmulator", "MobileTokenTesting", "HTTPTransport", "HeadlessBrowser", "TestSupport",
+                "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
             ]
         ),
     ],
@@ -132,7 +145,8 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPTransport",
+                "HTTPClientTransport",
+                "ExactJSON",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]

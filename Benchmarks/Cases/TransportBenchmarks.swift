@@ -1,6 +1,6 @@
 import Foundation
 import FoundationNetworking
-import HTTPTransport
+import HTTPClientTransport
 
 /// The wire: 32 requests in flight to a server in another process.
 let transportBenchmarks: [Benchmark] = [

@@ -1,5 +1,5 @@
 internal import Foundation
-public import PowerAuthProtocol
+internal import PowerAuthProtocol
 
 extension Emulator {
     /// What a bank's backend does at the `/v2` API, as Swift calls: registrations, operations, offline codes, messages.

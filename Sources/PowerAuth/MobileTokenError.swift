@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// The one error that this SDK throws, besides `CancellationError`.

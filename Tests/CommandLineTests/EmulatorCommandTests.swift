@@ -1,6 +1,6 @@
 import TestSupport
 import Foundation
-import HTTPTransport
+import HTTPClientTransport
 import MobileTokenEmulator
 import Testing
 

@@ -4,7 +4,7 @@ import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-@testable import HTTPTransport
+@testable import HTTPClientTransport
 
 let protocolTargets = [
     FuzzTarget("activation-code") { input in

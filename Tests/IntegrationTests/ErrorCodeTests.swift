@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting

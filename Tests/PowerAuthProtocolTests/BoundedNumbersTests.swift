@@ -1,4 +1,4 @@
-import BoundedNumbers
+import Basics
 import Testing
 
 @Suite struct BoundedNumbersTests {

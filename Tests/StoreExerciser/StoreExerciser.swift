@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import HTTPTransport
+import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuth
 

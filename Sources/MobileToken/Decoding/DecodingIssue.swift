@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// A part of the server's JSON that could not be read, and what stood there.

@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// Keeps count of where a decoder is and of what it could not read.

@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 internal import PowerAuth
 internal import PowerAuthProtocol
 

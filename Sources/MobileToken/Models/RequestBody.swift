@@ -1,3 +1,4 @@
+internal import ExactJSON
 package import Foundation
 internal import PowerAuthProtocol
 

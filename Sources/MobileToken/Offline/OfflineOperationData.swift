@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 public import Foundation
 internal import PowerAuthProtocol
 

@@ -1,4 +1,6 @@
-public import PowerAuthProtocol
+internal import Basics
+internal import ExactJSON
+internal import PowerAuthProtocol
 
 /// A push message of the Mobile Token server.
 ///

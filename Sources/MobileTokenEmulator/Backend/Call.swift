@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// One request on its way through the backend, with what the journal will say of it.

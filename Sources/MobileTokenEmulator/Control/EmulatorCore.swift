@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import Foundation
 internal import Synchronization
 

@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import CMicroHTTPD
 internal import Dispatch
 internal import Glibc

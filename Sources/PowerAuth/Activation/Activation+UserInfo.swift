@@ -1,5 +1,6 @@
+public import ExactJSON
 internal import Foundation
-public import PowerAuthProtocol
+internal import PowerAuthProtocol
 
 extension Activation {
     /// What the server tells about the activation's user, such as claims from an identity provider.

@@ -1,5 +1,6 @@
+internal import Basics
 public import Foundation
-internal import HTTPTransport
+internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 internal import Synchronization

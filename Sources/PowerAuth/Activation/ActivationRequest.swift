@@ -1,4 +1,5 @@
-public import PowerAuthProtocol
+public import ExactJSON
+internal import PowerAuthProtocol
 
 /// What an activation is asked for with.
 public struct ActivationRequest: Sendable {

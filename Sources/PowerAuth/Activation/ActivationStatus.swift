@@ -1,3 +1,4 @@
+public import ExactJSON
 public import PowerAuthProtocol
 
 /// An activation as the server sees it, and how the counters of both sides compare.

@@ -1,5 +1,5 @@
 public import Foundation
-internal import HTTPTransport
+internal import HTTPClientTransport
 internal import Synchronization
 
 /// One application at one server: makes activations, and finds those that the store holds.

@@ -1,5 +1,5 @@
 public import Foundation
-public import HTTPTransport
+public import HTTPClientTransport
 public import PowerAuthProtocol
 
 /// Where the server is, what identifies the application, and what the client is built from.

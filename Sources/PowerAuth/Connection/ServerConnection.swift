@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPTransport
+internal import HTTPClientTransport
 internal import PowerAuthProtocol
 
 /// What all activations of one client share: the way to the server, its time, the application's keys, and the order of

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPTransport
+internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 internal import Synchronization

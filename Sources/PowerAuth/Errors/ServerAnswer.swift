@@ -1,5 +1,7 @@
+internal import Basics
+internal import ExactJSON
 package import Foundation
-package import HTTPTransport
+package import HTTPClientTransport
 internal import PowerAuthProtocol
 
 /// Decides whether an answer is a success, and names the failure when it is not.

@@ -1,4 +1,4 @@
-internal import HTTPTransport
+internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 

@@ -1,3 +1,4 @@
+package import Basics
 public import Foundation
 package import PowerAuthCrypto
 package import PowerAuthProtocol

@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 package import Foundation
 internal import Synchronization
 

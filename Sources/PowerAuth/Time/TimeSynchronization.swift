@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import Foundation
 
 /// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.

@@ -1,4 +1,5 @@
-internal import HTTPTransport
+internal import Basics
+internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 

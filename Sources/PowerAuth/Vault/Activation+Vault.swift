@@ -1,3 +1,4 @@
+internal import Basics
 public import PowerAuthCrypto
 internal import PowerAuthProtocol
 

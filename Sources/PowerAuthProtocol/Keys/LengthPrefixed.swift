@@ -1,3 +1,5 @@
+import Basics
+
 extension [UInt8] {
     /// Appends bytes after their number, which takes four bytes, most significant first.
     mutating func appendWithLength(_ bytes: some Collection<UInt8>) {

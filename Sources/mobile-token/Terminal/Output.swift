@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 internal import Foundation
 internal import Glibc
 internal import PowerAuthProtocol

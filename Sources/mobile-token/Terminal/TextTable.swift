@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// Rows in aligned columns.

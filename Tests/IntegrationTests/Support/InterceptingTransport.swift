@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClientTransport
 import TestSupport
 
 /// A real transport with somebody in the way, who may look, change, wait or lose.

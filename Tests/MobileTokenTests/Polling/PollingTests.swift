@@ -1,4 +1,4 @@
-import BoundedNumbers
+import Basics
 import MobileToken
 import MobileTokenTesting
 import PowerAuth

@@ -1,3 +1,4 @@
+import ExactJSON
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing

@@ -1,3 +1,5 @@
+import Basics
+import ExactJSON
 import PowerAuthProtocol
 import Testing
 

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization

@@ -1,4 +1,5 @@
-import HTTPTransport
+import ExactJSON
+import HTTPClientTransport
 import PowerAuthProtocol
 import Synchronization
 import Testing

@@ -1,4 +1,6 @@
-import HTTPTransport
+import Basics
+import ExactJSON
+import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing

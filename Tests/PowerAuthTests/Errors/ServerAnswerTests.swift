@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPClientTransport
 import Testing
 
 @testable import PowerAuth

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClientTransport
 @testable import PowerAuth
 import PowerAuthProtocol
 import Testing

@@ -1,3 +1,4 @@
+import Basics
 import MobileTokenTesting
 import PowerAuthCrypto
 import Testing

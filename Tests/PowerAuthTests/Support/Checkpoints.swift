@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPClientTransport
 import PowerAuth
 import Synchronization
 

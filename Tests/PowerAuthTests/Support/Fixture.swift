@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPClientTransport
 @testable import PowerAuth
 import PowerAuthProtocol
 

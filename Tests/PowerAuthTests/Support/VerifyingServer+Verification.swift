@@ -1,5 +1,6 @@
+import ExactJSON
 import Foundation
-import HTTPTransport
+import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
 

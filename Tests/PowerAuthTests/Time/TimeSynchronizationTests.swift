@@ -1,4 +1,4 @@
-import BoundedNumbers
+import Basics
 import Foundation
 import MobileTokenTesting
 import Testing

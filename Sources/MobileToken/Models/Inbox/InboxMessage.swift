@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 public import Foundation
 package import PowerAuth
 internal import PowerAuthProtocol

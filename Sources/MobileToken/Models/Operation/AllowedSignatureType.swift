@@ -1,3 +1,4 @@
+internal import ExactJSON
 public import PowerAuth
 internal import PowerAuthProtocol
 

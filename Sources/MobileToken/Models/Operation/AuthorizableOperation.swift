@@ -1,5 +1,5 @@
 public import PowerAuth
-public import PowerAuthProtocol
+internal import PowerAuthProtocol
 
 /// What can be authorized or rejected: an operation from the server, or one built by hand.
 public protocol AuthorizableOperation: Sendable {

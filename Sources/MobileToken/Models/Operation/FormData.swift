@@ -1,3 +1,4 @@
+internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// What a person is shown before deciding.

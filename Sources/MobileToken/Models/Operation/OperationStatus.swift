@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// Where an operation is in its life.

@@ -1,3 +1,4 @@
+internal import ExactJSON
 public import Foundation
 internal import PowerAuthProtocol
 

@@ -1,6 +1,8 @@
+internal import Basics
+internal import ExactJSON
 public import Foundation
 public import PowerAuth
-public import PowerAuthProtocol
+internal import PowerAuthProtocol
 
 /// An operation that waits for a decision, or had one, as the server described it.
 ///

@@ -1,4 +1,5 @@
-public import PowerAuthProtocol
+internal import ExactJSON
+internal import PowerAuthProtocol
 
 /// How the server wants an operation presented.
 public struct OperationUI: Sendable, Hashable {

@@ -1,4 +1,6 @@
-public import PowerAuthProtocol
+internal import Basics
+internal import ExactJSON
+internal import PowerAuthProtocol
 
 /// A screen to show after an operation was approved.
 public struct PostApprovalScreen: Sendable, Hashable {

@@ -1,4 +1,5 @@
-public import PowerAuthProtocol
+internal import Basics
+internal import PowerAuthProtocol
 
 /// A part of a pre-approval screen.
 public struct PreApprovalElement: Sendable, Hashable {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// A screen to pass before an operation can be approved.

@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 

@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// A message in a user's inbox.

@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import Foundation
 
 /// A point in time: milliseconds since 1970, as the protocol counts them.

@@ -1,4 +1,4 @@
-internal import BoundedNumbers
+internal import Basics
 internal import PowerAuthProtocol
 
 /// An operation on the server: what a user is asked, and how far the answer is.

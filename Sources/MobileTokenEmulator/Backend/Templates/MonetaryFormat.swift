@@ -1,3 +1,4 @@
+internal import Basics
 internal import PowerAuthProtocol
 
 /// How amounts are written in a language, as the real servers do it: the digits stay those of the operation.

@@ -1,3 +1,5 @@
+internal import Basics
+internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// What stands in the lines of an offline QR code. Strings are taken apart by scalars: to a `String`, CR and LF together are

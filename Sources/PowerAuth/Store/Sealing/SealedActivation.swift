@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthProtocol
 
 /// An activation in the form in which it is kept: named values, the secret ones among them sealed.

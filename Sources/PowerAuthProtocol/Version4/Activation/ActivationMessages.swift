@@ -1,3 +1,4 @@
+package import ExactJSON
 package import PowerAuthCrypto
 
 extension Version4 {

@@ -1,3 +1,4 @@
+internal import ExactJSON
 package import PowerAuthCrypto
 
 /// A JSON web signature in general serialization: one payload, signed with every algorithm of a suite.

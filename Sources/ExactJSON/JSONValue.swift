@@ -1,0 +1,199 @@
+internal import Basics
+public import Foundation
+
+/// Any JSON value, with nothing rounded, reordered or merged.
+///
+/// Foundation's coders turn numbers into binary ones or cut them to a type's digits, and forget the order of members and
+/// that a name was given twice. An amount that a person approves must be shown with the digits that were sent, and what
+/// this SDK does not know must reach the application as it came, so JSON has a type and a parser of its own here.
+public enum JSONValue: Sendable, Hashable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number with its digits.
+    case number(JSONNumber)
+    /// A text.
+    case string(String)
+    /// Values in order.
+    case array([JSONValue])
+    /// Named values in order.
+    case object(JSONObject)
+}
+
+// MARK: - Equality
+
+extension JSONValue {
+    /// Returns whether both say the same: strings are compared byte by byte, numbers digit by digit.
+    public static func == (one: Self, other: Self) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)): one == other
+        case (.string(let one), .string(let other)): one.isExactly(other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
+
+    /// Hashes the kind and the content.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let number): hasher.combine(number)
+        case .string(let string): hasher.combine(ExactString(string))
+        case .array(let elements): hasher.combine(elements)
+        case .object(let object): hasher.combine(object)
+        }
+    }
+}
+
+// MARK: - Parsing and writing
+
+extension JSONValue {
+    /// Reads one JSON value from UTF-8 bytes (RFC 8259, strictly): any bytes give a value or an error.
+    public init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        try self.init(JSONDocument(parsing: bytes, limits: limits).root)
+    }
+
+    /// Reads one JSON value from a text.
+    public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8), limits: limits)
+    }
+
+    /// The value as compact JSON: members in their order, numbers as given.
+    public func serialized() -> [UInt8] {
+        var bytes: [UInt8] = []
+        self.append(to: &bytes)
+        return bytes
+    }
+
+    private func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes += "null".utf8
+        case .bool(let value): bytes += (value ? "true" : "false").utf8
+        case .number(let number): bytes += number.literal.utf8
+        case .string(let string): JSONString.append(string, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in object.members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSONString.append(member.key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// The whole tree below a view. Fails only for a string that is no text.
+    package init(_ view: JSONView) throws(JSONError) {
+        if let string = view.string {
+            self = .string(string)
+        } else if let number = view.number {
+            self = .number(number)
+        } else if let bool = view.bool {
+            self = .bool(bool)
+        } else if view.isArray {
+            var elements: [JSONValue] = []
+            for element in view.elements { elements.append(try JSONValue(element)) }
+            self = .array(elements)
+        } else if view.isObject {
+            var members: [JSONObject.Member] = []
+            for (name, value) in view.members {
+                guard let key = name.string else { throw JSONError(.unpairedSurrogate, at: name.range.lowerBound) }
+                members.append(JSONObject.Member(key: key, value: try JSONValue(value)))
+            }
+            self = .object(JSONObject(members))
+        } else if view.isNull {
+            self = .null
+        } else {
+            throw JSONError(.unpairedSurrogate, at: view.range.lowerBound)
+        }
+    }
+}
+
+// MARK: - Looking inside
+
+extension JSONValue {
+    /// Whether this is `null`.
+    public var isNull: Bool { self == .null }
+
+    /// The Boolean, if this is one.
+    public var bool: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    /// The number, if this is one.
+    public var number: JSONNumber? {
+        guard case .number(let value) = self else { return nil }
+        return value
+    }
+
+    /// The number's exact value, if this is a number that a `Decimal` can hold.
+    public var decimal: Decimal? { self.number?.decimal }
+
+    /// The whole number, if this is one that fits.
+    public var int64: Int64? { self.number?.int64 }
+
+    /// The text, if this is one.
+    public var string: String? {
+        guard case .string(let value) = self else { return nil }
+        return value
+    }
+
+    /// The elements, if this is an array.
+    public var array: [JSONValue]? {
+        guard case .array(let value) = self else { return nil }
+        return value
+    }
+
+    /// The members, if this is an object.
+    public var object: JSONObject? {
+        guard case .object(let value) = self else { return nil }
+        return value
+    }
+
+    /// The value of a member; nil when there is none, or this is no object.
+    public subscript(_ key: String) -> JSONValue? { self.object?[key] }
+
+    /// The element at an index; nil when there is none, or this is no array.
+    public subscript(_ index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+}
+
+// MARK: - Literals
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
+    /// A Boolean.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// A whole number.
+    public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+    /// A number; write `JSONNumber(literal:)` where every digit counts.
+    public init(floatLiteral value: Double) { self = JSONNumber(value).map { .number($0) } ?? .null }
+    /// A text.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// An object with its members in the order written.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(elements.map { JSONObject.Member(key: $0.0, value: $0.1) }))
+    }
+}

@@ -1,0 +1,33 @@
+internal import Basics
+import Synchronization
+
+/// One call of `send`: its request, and whoever waits for the answer.
+final class Transfer: Sendable {
+    /// Unchecked, since ``TransferState`` hands each one out exactly once.
+    typealias Continuation = UnsafeContinuation<HTTPResponse, any Error>
+
+    let request: HTTPRequest
+    let origin: String
+    let deadline: ContinuousClock.Instant
+
+    private let state = Mutex(TransferState<Continuation>())
+
+    init(_ request: HTTPRequest, defaultTimeout: Duration) throws(HTTPTransportError) {
+        self.origin = try request.origin()
+        try request.validateHeaders()
+        let timeout = request.timeout ?? defaultTimeout
+        guard timeout > .zero else { throw HTTPTransportError(.timeout, detail: "no time was given") }
+        self.request = request
+        self.deadline = .now + timeout.bounded
+    }
+
+    var isFinished: Bool { self.state.withLock { $0.isFinished } }
+
+    func start(_ continuation: Continuation) -> TransferState<Continuation>.StartAction {
+        self.state.withLock { $0.start(continuation) }
+    }
+
+    func cancel() -> Continuation? { self.state.withLock { $0.cancel() } }
+
+    func finish() -> Continuation? { self.state.withLock { $0.finish() } }
+}

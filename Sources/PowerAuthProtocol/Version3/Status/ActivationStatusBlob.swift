@@ -1,0 +1,135 @@
+package import PowerAuthCrypto
+
+/// What the server tells of an activation, encrypted so that only the activation's holder can read it.
+///
+/// 32 bytes: `DE C0 DE D1` (`D1` to `DF` for the version of the format), state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
+/// allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC without padding under `KEY_TRANSPORT`;
+/// the vector is `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+package struct ActivationStatusBlob: Sendable, Equatable {
+    /// Why a blob was refused.
+    package enum Failure: Error, Equatable, Sendable {
+        /// It is not 32 bytes, or challenge or nonce are not 16.
+        case invalidLength
+        /// It does not decrypt to a blob: another key, challenge or nonce, or changed. Servers also send random bytes for
+        /// activations that they do not know.
+        case notABlob
+        /// It names a state that does not exist.
+        case unknownState
+        /// No server tries no counter at all, or more than 64: whoever says so wants the client's counter moved far.
+        case impossibleLookAhead
+    }
+
+    package static let byteCount = 32
+    package static let challengeByteCount = 16
+
+    package var state: ActivationState
+    package var currentVersion: UInt8
+    package var upgradeVersion: UInt8
+    /// Five bytes without a meaning; servers fill them with random ones.
+    package var reserved: [UInt8]
+    /// The server's counter modulo 256.
+    package var counterByte: UInt8
+    package var failedAttempts: UInt8
+    package var maxFailedAttempts: UInt8
+    /// How many counters the server tries, from its own on.
+    package var lookAhead: UInt8
+    /// The hash of the server's counter: see ``HashCounter/hash(transportKey:)``.
+    package var counterHash: [UInt8]
+
+    package init(
+        state: ActivationState,
+        currentVersion: UInt8 = 3,
+        upgradeVersion: UInt8 = 3,
+        reserved: [UInt8] = [0, 0, 0, 0, 0],
+        counterByte: UInt8,
+        failedAttempts: UInt8,
+        maxFailedAttempts: UInt8,
+        lookAhead: UInt8,
+        counterHash: [UInt8]
+    ) {
+        self.state = state
+        self.currentVersion = currentVersion
+        self.upgradeVersion = upgradeVersion
+        self.reserved = reserved
+        self.counterByte = counterByte
+        self.failedAttempts = failedAttempts
+        self.maxFailedAttempts = maxFailedAttempts
+        self.lookAhead = lookAhead
+        self.counterHash = counterHash
+    }
+
+    /// Reads a decrypted blob.
+    package init(bytes: [UInt8]) throws(Failure) {
+        guard bytes.count == Self.byteCount else { throw .invalidLength }
+        guard bytes.starts(with: Self.magic.dropLast()), Self.formats.contains(bytes[3]) else { throw .notABlob }
+        guard let state = ActivationState(rawValue: bytes[4]) else { throw .unknownState }
+        guard Self.lookAheads.contains(bytes[15]) else { throw .impossibleLookAhead }
+        self.init(
+            state: state,
+            currentVersion: bytes[5],
+            upgradeVersion: bytes[6],
+            reserved: [UInt8](bytes[7..<12]),
+            counterByte: bytes[12],
+            failedAttempts: bytes[13],
+            maxFailedAttempts: bytes[14],
+            lookAhead: bytes[15],
+            counterHash: [UInt8](bytes[16...])
+        )
+    }
+
+    /// Decrypts and reads a blob.
+    ///
+    /// - Parameters:
+    ///   - challenge: The 16 bytes that the client sent.
+    ///   - nonce: The 16 bytes that the server answered with.
+    package init(
+        decrypting encrypted: [UInt8],
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(Failure) {
+        guard encrypted.count == Self.byteCount, challenge.count == Self.challengeByteCount,
+            nonce.count == Self.challengeByteCount, transportKey.count == 16
+        else { throw .invalidLength }
+        let bytes: [UInt8]
+        do throws(CryptoError) {
+            let vector = try Self.initializationVector(transportKey: transportKey, challenge: challenge, nonce: nonce)
+            bytes = try AES128CBC.decrypt(encrypted, key: transportKey, iv: vector, padding: .none)
+        } catch {
+            throw .invalidLength
+        }
+        try self.init(bytes: bytes)
+    }
+
+    /// The 32 bytes, not yet encrypted.
+    package var bytes: [UInt8] {
+        Self.magic + [self.state.rawValue, self.currentVersion, self.upgradeVersion] + self.reserved
+            + [self.counterByte, self.failedAttempts, self.maxFailedAttempts, self.lookAhead] + self.counterHash
+    }
+
+    /// The blob as the server sends it.
+    package func encrypted(
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        let vector = try Self.initializationVector(transportKey: transportKey, challenge: challenge, nonce: nonce)
+        return try AES128CBC.encrypt(self.bytes, key: transportKey, iv: vector, padding: .none)
+    }
+
+    /// `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+    package static func initializationVector(
+        transportKey: SecretBytes,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        let key = try KeyDerivation.derive(transportKey, index: 3000)
+        return KeyDerivation.deriveInternal(key, index: challenge + nonce).disclosed
+    }
+
+    private static let magic: [UInt8] = [0xDE, 0xC0, 0xDE, 0xD1]
+    /// The last byte of the magic ones numbers the format; later formats keep what stands here.
+    private static let formats: ClosedRange<UInt8> = 0xD1...0xDF
+    /// The look-ahead that a server may have.
+    package static let lookAheads: ClosedRange<UInt8> = 1...64
+}

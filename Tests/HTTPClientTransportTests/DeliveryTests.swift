@@ -1,0 +1,75 @@
+import HTTPClientTransport
+import Testing
+
+/// A signed request must not reach the server twice; a kept connection that has died must not cost a request.
+@Suite(.timeLimit(.minutes(4))) struct DeliveryTests {
+    /// A server whose first connection answers once, then takes a second request and lets the connection die; every
+    /// later connection answers well.
+    private func dyingServer(_ die: @escaping @Sendable (ScriptedConnection) -> Void) throws -> ScriptedServer {
+        try ScriptedServer { connection in
+            guard connection.index == 0 else { return connection.answerAll() }
+            connection.readRequest()
+            connection.answer()
+            connection.readRequest()
+            die(connection)
+        }
+    }
+
+    @Test(arguments: [true, false], [HTTPRequest.Method.post, .get, .put, .delete])
+    func aRequestThatMayHaveArrivedIsNotSentAgain(isReset: Bool, method: HTTPRequest.Method) async throws {
+        let server = try self.dyingServer { isReset ? $0.reset() : $0.close() }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        _ = try await transport.send(HTTPRequest(url: server.url, body: Array("first".utf8)))
+        await #expect {
+            try await transport.send(HTTPRequest(method, url: server.url, body: Array("signed".utf8)))
+        } throws: {
+            ($0 as? HTTPTransportError)?.code == .connectionLost
+        }
+        _ = try await transport.send(HTTPRequest(url: server.url, body: Array("third".utf8)))
+        await transport.shutdown()
+        #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["first", "signed", "third"])
+    }
+
+    @Test func aRequestWithoutBodyIsNotSentAgainEither() async throws {
+        let server = try self.dyingServer { $0.close() }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        _ = try await transport.send(HTTPRequest(.get, url: server.url))
+        await #expect(throws: HTTPTransportError.self) { try await transport.send(HTTPRequest(.post, url: server.url)) }
+        await transport.shutdown()
+        #expect(server.requests.count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func aRepeatableRequestIsSentAgain(isReset: Bool) async throws {
+        let server = try self.dyingServer { isReset ? $0.reset() : $0.close() }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        _ = try await transport.send(HTTPRequest(url: server.url))
+        let request = HTTPRequest(url: server.url, body: Array("poll".utf8), isRepeatable: true)
+        #expect(try await transport.send(request).status == 200)
+        await transport.shutdown()
+        #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["", "poll", "poll"])
+    }
+
+    @Test(arguments: [true, false])
+    func aConnectionThatDiedWhileIdleCostsNothing(isReset: Bool) async throws {
+        let server = try ScriptedServer { connection in
+            connection.readRequest()
+            connection.answer()
+            isReset ? connection.reset() : connection.close()
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        for number in 0..<20 {
+            #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).status == 200)
+            await server.waitFor(.closed(connection: number))
+            // The server has let go, but the news may still be on its way through a busy kernel.
+            try await KernelSockets.waitUntilNothingIsConnected(to: server.port)
+        }
+        await transport.shutdown()
+        #expect(server.requests.count == 20)
+        #expect(server.acceptedCount == 20)
+    }
+}
