@@ -65,7 +65,10 @@ enum KernelSockets {
         let remote = String(format: "0100007F:%04X ", Int(port)) + state.rawValue + " "
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/net/tcp"))
         let table = try file.readToEnd() ?? Data()
-        return String(decoding: table, as: UTF8.self).split(separator: "\n").count { $0.contains(remote) }
+        let lines = String(decoding: table, as: UTF8.self).split(separator: "\n").filter { $0.contains(remote) }
+        // A busy kernel shows a connection again when its table moves while it is read: they are told apart by their own
+        // address, in front of the remote one.
+        return Set(lines.map { $0.split(separator: " ").dropFirst().first }).count
     }
 
     /// Returns once the client's side of every connection to the port has learned that it is over.
