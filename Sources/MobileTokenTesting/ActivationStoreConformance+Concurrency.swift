@@ -22,6 +22,33 @@ extension ActivationStoreConformance {
         try self.require(history?.moves == 200, "the stored count is not that of the changes")
     }
 
+    func checkConcurrentFailures(in store: any ActivationStore) async throws {
+        struct Refusal: Error {}
+        let ids = (0..<12).map { "a\($0)" }
+        for id in ids { try await store.insert(Self.sparseRecord(id)) }
+        let refused = try await withThrowingTaskGroup(of: Int.self) { group in
+            for (number, id) in ids.enumerated() {
+                group.addTask {
+                    do {
+                        try await store.update(id) { record in
+                            record.takeMove()
+                            if number.isMultiple(of: 3) { throw Refusal() }
+                        }
+                        return 0
+                    } catch is Refusal {
+                        return 1
+                    }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        try self.require(refused == 4, "a change failed because of another one, or an error was swallowed")
+        for (number, id) in ids.enumerated() {
+            let moves = try await store.record(of: id)?.history.moves
+            try self.require(moves == (number.isMultiple(of: 3) ? 0 : 1), "a change was lost, or kept though it threw")
+        }
+    }
+
     func checkExclusion(through handles: [any ActivationStore]) async throws {
         try await handles.first?.insert(Self.record("a"))
         let holders = HolderCount()
@@ -29,79 +56,88 @@ extension ActivationStoreConformance {
             for task in 0..<20 {
                 let store = handles[task % handles.count]
                 group.addTask {
-                    let lease = try await store.acquireSigningLease(of: "a")
-                    let isAlone = holders.change(by: 1) == 1
-                    for _ in 0..<20 { await Task.yield() }
-                    try await store.update("a") { $0.takeMove() }
-                    holders.change(by: -1)
-                    await lease.release()
-                    return isAlone
+                    try await store.withSigningTurn(of: "a") { turn in
+                        let isAlone = holders.change(by: 1) == 1
+                        for _ in 0..<20 { await Task.yield() }
+                        try await turn.update { $0.takeMove() }
+                        holders.change(by: -1)
+                        return isAlone
+                    }
                 }
             }
-            for try await isAlone in group { try self.require(isAlone, "two had the lease at once") }
+            for try await isAlone in group { try self.require(isAlone, "two had the turn at once") }
         }
+    }
+
+    func checkChangesWithinTurn(in store: any ActivationStore) async throws {
+        struct Refusal: Error {}
+        try await store.insert(Self.record("a"))
+        var expected = Self.record("a")
+        expected.takeMove()
+        let record = try await store.withSigningTurn(of: "a") { turn in
+            try self.require(turn.activationID == "a", "the turn is of another activation")
+            try self.require(try await turn.record == Self.record("a"), "the turn has another record")
+            try await turn.update { $0.takeMove() }
+            do {
+                try await turn.update { record in
+                    record.takeMove()
+                    throw Refusal()
+                }
+            } catch is Refusal {}
+            return try await turn.record
+        }
+        try self.require(record == expected, "the turn does not see its own change, or sees one that threw")
+        try self.require(try await store.record(of: "a") == expected, "a change within a turn was not kept")
     }
 
     func checkStarvation(in store: any ActivationStore) async throws {
         try await store.insert(Self.record("a"))
         let served = HolderCount()
-        let waiting = Task {
-            let lease = try await store.acquireSigningLease(of: "a")
-            served.change(by: 1)
-            await lease.release()
-        }
+        let waiting = Task { try await store.withSigningTurn(of: "a") { _ in _ = served.change(by: 1) } }
         var rounds = 0
         while served.change(by: 0) == 0, rounds < 100_000 {
-            let lease = try await store.acquireSigningLease(of: "a")
-            await Task.yield()
-            await lease.release()
+            try await store.withSigningTurn(of: "a") { _ in await Task.yield() }
             rounds += 1
         }
         waiting.cancel()  // only matters when it was not served
         _ = await waiting.result
-        try self.require(served.change(by: 0) == 1, "one who waits is passed over for ever")
+        try self.require(served.change(by: 0) == 1, "one who waits is passed over forever")
     }
 
     func checkCancellation(of store: any ActivationStore) async throws {
         try await store.insert(Self.record("a"))
-        let lease = try await store.acquireSigningLease(of: "a")
-        let waiters = (0..<10).map { _ in Task { try await store.acquireSigningLease(of: "a") } }
-        for waiter in waiters { waiter.cancel() }
-        for waiter in waiters {
-            switch await waiter.result {
-            case .success: try self.require(false, "a cancelled task got a lease that another one held")
-            case .failure(let error): try self.require(error is CancellationError, "expected CancellationError")
+        try await store.withSigningTurn(of: "a") { _ in
+            let waiters = (0..<10).map { _ in Task { try await store.withSigningTurn(of: "a") { _ in } } }
+            for waiter in waiters { waiter.cancel() }
+            for waiter in waiters {
+                switch await waiter.result {
+                case .success: try self.require(false, "a canceled task got a turn that another one had")
+                case .failure(let error): try self.require(error is CancellationError, "expected CancellationError")
+                }
             }
         }
-        await lease.release()
-        await (try store.acquireSigningLease(of: "a")).release()
+        try await store.withSigningTurn(of: "a") { _ in }
     }
 
     func checkIndependence(of store: any ActivationStore) async throws {
         for id in ["a", "b"] { try await store.insert(Self.record(id)) }
-        let one = try await store.acquireSigningLease(of: "a")
-        let other = try await store.acquireSigningLease(of: "b")
-        await one.release()
-        await other.release()
+        try await store.withSigningTurn(of: "a") { _ in
+            try await store.withSigningTurn(of: "b") { _ in }
+        }
     }
 
-    func checkRelease(of store: any ActivationStore) async throws {
+    func checkThrowingTurn(of store: any ActivationStore) async throws {
+        struct Refusal: Error {}
         try await store.insert(Self.record("a"))
-        let first = try await store.acquireSigningLease(of: "a")
-        await first.release()
-        let second = try await store.acquireSigningLease(of: "a")
-        await first.release()  // must not release the second one
-        let third = Task { try await store.acquireSigningLease(of: "a") }
-        third.cancel()
-        if case .success = await third.result { try self.require(false, "a second release freed another lease") }
-        await second.release()
-
-        _ = try await store.acquireSigningLease(of: "a")
-        await (try store.acquireSigningLease(of: "a")).release()
+        do {
+            try await store.withSigningTurn(of: "a") { _ in throw Refusal() }
+            try self.require(false, "the body's error was swallowed")
+        } catch is Refusal {}
+        try await store.withSigningTurn(of: "a") { _ in }
     }
 
-    func checkLeaseOfUnknown(in store: any ActivationStore) async throws {
-        try await self.requireError(.activationNotStored) { _ = try await store.acquireSigningLease(of: "a") }
+    func checkTurnOfUnknown(in store: any ActivationStore) async throws {
+        try await self.requireError(.activationNotStored) { try await store.withSigningTurn(of: "a") { _ in } }
     }
 }
 

@@ -35,24 +35,28 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case startsAnewAfterRemoval
     /// Changes made at the same time follow each other: none is lost.
     case losesNoConcurrentChange
-    /// One holder at a time has the signing lease of an activation.
-    case leasesToOneHolder
-    /// Who waits for a lease gets it, however eagerly another one takes it again and again.
-    case leasesToEveryWaiter
-    /// Who is cancelled while waiting for a lease gets `CancellationError`, and holds up nobody.
-    case forgetsCancelledWaiters
-    /// Leases of different activations do not wait for each other.
-    case leasesActivationsApart
-    /// Releasing twice is once, and a lease that nobody owns any more is released.
-    case releasesOnce
-    /// There is no lease of an activation that is not there.
-    case refusesLeasesOfTheUnknown
+    /// Changes made at the same time fail one by one: those that throw take no other with them.
+    case dropsOnlyChangesThatThrow
+    /// One holder at a time has the signing turn of an activation.
+    case givesOneTurnAtATime
+    /// A turn reads and changes its activation.
+    case changesWithinTurns
+    /// A task that waits for a turn gets it, however eagerly another one takes it again and again.
+    case givesTurnsToEveryWaiter
+    /// A waiter that is canceled gets `CancellationError`, and holds up nobody.
+    case forgetsCanceledWaiters
+    /// Turns of different activations do not wait for each other.
+    case keepsTurnsOfActivationsApart
+    /// A turn ends when its body throws, and passes the error on.
+    case endsTurnsThatThrow
+    /// There is no turn of an activation that is not there.
+    case refusesTurnsOfTheUnknown
     /// What one handle wrote, another one on the same store reads. Checked for stores that can be opened twice.
     case sharesBetweenHandles
     /// Two handles on one store move one counter: no value twice, none skipped. Checked as the one before.
     case losesNoChangeBetweenHandles
-    /// A lease held through one handle keeps out the other. Checked as the one before.
-    case leasesAcrossHandles
+    /// A turn taken through one handle keeps out the other. Checked as the one before.
+    case givesTurnsAcrossHandles
 
     /// Makes an empty store.
     public typealias MakeStore = @Sendable () async throws -> any ActivationStore
@@ -100,19 +104,21 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .forgetsTheRemoved: try await self.checkRemoval(from: store)
         case .startsAnewAfterRemoval: try await self.checkInsertionAfterRemoval(in: store)
         case .losesNoConcurrentChange: try await self.checkConcurrentChanges(through: [store])
-        case .leasesToOneHolder: try await self.checkExclusion(through: [store])
-        case .leasesToEveryWaiter: try await self.checkStarvation(in: store)
-        case .forgetsCancelledWaiters: try await self.checkCancellation(of: store)
-        case .leasesActivationsApart: try await self.checkIndependence(of: store)
-        case .releasesOnce: try await self.checkRelease(of: store)
-        case .refusesLeasesOfTheUnknown: try await self.checkLeaseOfUnknown(in: store)
+        case .givesOneTurnAtATime: try await self.checkExclusion(through: [store])
+        case .dropsOnlyChangesThatThrow: try await self.checkConcurrentFailures(in: store)
+        case .changesWithinTurns: try await self.checkChangesWithinTurn(in: store)
+        case .givesTurnsToEveryWaiter: try await self.checkStarvation(in: store)
+        case .forgetsCanceledWaiters: try await self.checkCancellation(of: store)
+        case .keepsTurnsOfActivationsApart: try await self.checkIndependence(of: store)
+        case .endsTurnsThatThrow: try await self.checkThrowingTurn(of: store)
+        case .refusesTurnsOfTheUnknown: try await self.checkTurnOfUnknown(in: store)
         case .sharesBetweenHandles:
             guard let openAgain else { return }
             try await self.checkSharing(between: store, and: openAgain(store))
         case .losesNoChangeBetweenHandles:
             guard let openAgain else { return }
             try await self.checkConcurrentChanges(through: [store, openAgain(store)])
-        case .leasesAcrossHandles:
+        case .givesTurnsAcrossHandles:
             guard let openAgain else { return }
             try await self.checkExclusion(through: [store, openAgain(store)])
         }

@@ -338,5 +338,8 @@ private struct BrokenStore: ActivationStore {
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result { throw Gone() }
     func remove(_ activationID: String) async throws { throw Gone() }
-    func acquireSigningLease(of activationID: String) async throws -> any SigningLease { throw Gone() }
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result { throw Gone() }
 }

@@ -186,7 +186,7 @@ private struct Device {
         var expected = self.record
         while expected.history.moves < record.history.moves {
             expected.counter = expected.counter.next()
-            if expected.history.moves == record.history.confirmedMoves { expected.confirmCounter() }
+            if expected.history.moves == record.history.confirmedMoves { expected.ledger.confirm() }
         }
         expected.isUnsettled = record.isUnsettled
         #expect(record == expected, "something else than the counter has changed")

@@ -68,10 +68,10 @@ struct StoreExerciser {
             try await store.insert(ActivationStoreConformance.record(self.activationID))
             try await store.update(self.activationID) { $0.takeMove() }
         case "hold":
-            let lease = try await store.acquireSigningLease(of: self.activationID)
-            Self.say("held")
-            while true { pause() }
-            await lease.release()
+            try await store.withSigningTurn(of: self.activationID) { _ in
+                Self.say("held")
+                while true { pause() }
+            }
         case "take":
             try await self.takeCounters(from: store)
             // Without tidying up, as a process that crashed.

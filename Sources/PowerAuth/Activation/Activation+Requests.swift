@@ -1,3 +1,5 @@
+public import ExactJSON
+internal import Foundation
 internal import HTTPClientTransport
 internal import PowerAuthProtocol
 
@@ -23,4 +25,37 @@ extension Activation {
             return try await self.send(request) { $0 }
         }
     }
+}
+
+extension Activation {
+    /// What the server tells about the activation's user, such as claims from an identity provider.
+    public func userInfo() async throws -> JSONValue {
+        try self.checkNotRemoved()
+        let path = "/pa/v3/user/info"
+        let answer = try await self.encryptionKeys.send(path) { key in
+            try self.encryptionKeys.encrypt(Array("{}".utf8), for: .genericActivation, with: key)
+        }
+        return try answer.read { bytes in try MobileTokenError.reading(path) { try JSONValue(parsing: bytes) } }
+    }
+
+    /// Confirms a recovery code that was handed out on paper, so that it can be used.
+    ///
+    /// - Returns: Whether it was confirmed already.
+    @discardableResult
+    public func confirmRecoveryCode(_ code: String, with authentication: Authentication) async throws -> Bool {
+        let path = "/pa/v3/recovery/confirm"
+        let plaintext = try Wire.encode(RecoveryConfirmation(recoveryCode: code))
+        let request = SignedRequest(
+            path: path,
+            uriID: "/pa/recovery/confirm",
+            keys: try await self.signingKeys(for: authentication),
+            body: { try await self.encryptionKeys.encrypt(plaintext, for: .recoveryConfirm) }
+        )
+        return try await self.send(request) { answer in
+            try Wire.decode(RecoveryConfirmed.self, from: answer, of: path).alreadyConfirmed
+        }
+    }
+
+    private struct RecoveryConfirmation: Encodable { let recoveryCode: String }
+    private struct RecoveryConfirmed: Decodable { let alreadyConfirmed: Bool }
 }

@@ -12,40 +12,47 @@ extension Activation {
     /// ``CounterComparison``.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
-        let status = try await self.fetchStatus()
-        if !status.counter.canSign { self.settledCounter = nil }
+        let status = try await self.fetchStatus().status
+        if !status.counter.canSign { self.counterKnowledge.forget() }
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
-        return try await self.takingTurn { audience in
+        return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
-            let status = try await self.fetchStatus()
+            let status = try await self.fetchStatus().status
             guard status.counter.result == .signatureRecommended else { return status }
-            try audience.checkIsWaiting()
-            return try await self.letServerCatchUp() ?? status
+            try caller.checkIsWaiting()
+            return try await self.letServerCatchUp(in: turn)?.status ?? status
         }
+    }
+
+    /// A status, and the counter as the comparison with it left it.
+    struct ComparedStatus: Sendable {
+        let status: ActivationStatus
+        let counter: HashCounter
     }
 
     /// One status request. Moves the counter forward when the server is ahead, which is safe at any time: the store
     /// compares with the counter as it then stands, and forward is the only direction.
-    nonisolated func fetchStatus() async throws -> ActivationStatus {
+    nonisolated func fetchStatus() async throws -> ComparedStatus {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
         let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
         let (blob, customObject) = try await self.server.ask(path, request, returning: StatusResponse.self) { answer in
             (try self.readBlob(answer, of: path, challenge: challenge), answer.customObject)
         }
-        let comparison = try await self.compareCounter(with: blob)
+        let (comparison, counter) = try await self.compareCounter(with: blob)
         self.server.observer?.counterCompared(
             activationID: self.activationID,
             distance: comparison.distance,
             window: comparison.window
         )
-        return ActivationStatus(
+        let status = ActivationStatus(
             state: blob.state,
             failedAttempts: Int(blob.failedAttempts),
             maximumFailedAttempts: Int(blob.maxFailedAttempts),
             counter: comparison,
             customObject: customObject
         )
+        return ComparedStatus(status: status, counter: counter)
     }
 
     private nonisolated func readBlob(
@@ -67,14 +74,20 @@ extension Activation {
         }
     }
 
-    private nonisolated func compareCounter(with blob: ActivationStatusBlob) async throws -> CounterComparison {
-        let stored = try await self.storedRecord()
-        var record = stored
-        let comparison = try MobileTokenError.computing { try record.synchronize(with: blob) }
-        guard record != stored else { return comparison }
+    private nonisolated func compareCounter(
+        with blob: ActivationStatusBlob
+    ) async throws -> (comparison: CounterComparison, counter: HashCounter) {
+        let transportKey = self.identity.transportKey
+        let stored = try await self.storedRecord().ledger
+        var ledger = stored
+        let comparison = try MobileTokenError.computing { try ledger.compare(with: blob, transportKey: transportKey) }
+        guard ledger != stored else { return (comparison, ledger.counter) }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
         return try await self.updateRecord { record in
-            try MobileTokenError.computing { try record.synchronize(with: blob) }
+            let comparison = try MobileTokenError.computing {
+                try record.ledger.compare(with: blob, transportKey: transportKey)
+            }
+            return (comparison, record.ledger.counter)
         }
     }
 

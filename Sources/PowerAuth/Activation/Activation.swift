@@ -25,16 +25,8 @@ public actor Activation: AuthenticatedChannel {
 
     /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
-    /// The counter as the last exchange left it, when its end is known: the server followed, or its status told that the
-    /// counters are close enough.
-    ///
-    /// Kept in memory only: the store says "unsettled" from the moment a counter value is taken, and clearing that after
-    /// each answer would cost a second durable write for every signature. After a restart one status request settles it.
-    var settledCounter: HashCounter?
-    /// The counter where it was last known to equal the server's.
-    var confirmedCounter: HashCounter?
-    /// The counter as the latest signature left it.
-    var takenCounter: HashCounter?
+    /// What this process knows about the counter; the rest is in the store.
+    var counterKnowledge = CounterKnowledge()
     /// Tokens as last read or created, so that polling does not read the store.
     var tokenCache: [ExactString: ActivationRecord.Token] = [:]
     var tokenFlights: [ExactString: SingleFlight<ActivationRecord.Token>] = [:]
@@ -114,6 +106,30 @@ public actor Activation: AuthenticatedChannel {
         try await MobileTokenError.store { try await self.server.store.update(self.activationID, change) }
     }
 
+    /// Removes the activation at the server, and then here.
+    ///
+    /// - Parameter authentication: Two factors; the server refuses possession alone.
+    public func remove(with authentication: Authentication) async throws {
+        let request = SignedRequest(
+            path: "/pa/v3/activation/remove",
+            uriID: "/pa/activation/remove",
+            keys: try await self.signingKeys(for: authentication),
+            body: { RequestBody(bytes: Array("{}".utf8)) }
+        )
+        try await self.send(request) { _ in try await self.removeLocally() }
+    }
+
+    /// Forgets the activation here, with its factors and tokens. The server keeps it.
+    ///
+    /// Requests that are on the wire end as they would have; later ones throw
+    /// ``MobileTokenError/Code/unknownActivation``.
+    public func removeLocally() async throws {
+        try await MobileTokenError.store { try await self.server.store.remove(self.activationID) }
+        self.removed.store(true, ordering: .releasing)
+        self.tokenCache = [:]
+        self.counterKnowledge.forget()
+    }
+
     /// Forgets a temporary key that the server does not know any more, in whichever scope it is.
     nonisolated func forgetEncryptionKey(_ id: String) {
         self.encryptionKeys.drop(id)
@@ -122,8 +138,6 @@ public actor Activation: AuthenticatedChannel {
 
     /// Whether the activation is still in the store, as far as this process knows.
     nonisolated var isPresent: Bool { !self.removed.load(ordering: .acquiring) }
-
-    nonisolated func markRemoved() { self.removed.store(true, ordering: .releasing) }
 
     nonisolated func checkNotRemoved() throws(MobileTokenError) {
         guard self.isPresent else { throw .unknownActivation }

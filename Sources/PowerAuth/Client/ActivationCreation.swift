@@ -28,7 +28,7 @@ struct ActivationCreation: Sendable {
         let customAttributes: JSONValue?
     }
 
-    func perform(for audience: Errand.Audience) async throws -> Created {
+    func perform(for caller: UncancellableTask.Caller) async throws -> Created {
         let deviceKey = try MobileTokenError.computing { try self.server.randomness.privateKey() }
         let inner = try Wire.encode(
             InnerRequest(
@@ -43,7 +43,7 @@ struct ActivationCreation: Sendable {
         // Filled by the attempt whose answer counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
         let answer = try await self.encryptionKeys.send(Self.path) { key in
-            try audience.checkIsWaiting()
+            try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
             let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))

@@ -54,10 +54,10 @@ extension PowerAuthClient {
         try await MobileTokenError.store { try await self.server.store.prove() }
         try await self.encryptionKeys.prepare()
         try self.activationsUnderWay.begin()
-        return try await Errand.run { audience in
+        return try await UncancellableTask.run { caller in
             defer { self.activationsUnderWay.end() }
             let creation = ActivationCreation(request, server: self.server, encryptionKeys: self.encryptionKeys)
-            let created = try await creation.perform(for: audience)
+            let created = try await creation.perform(for: caller)
             let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
             return ActivationResult(
                 activation: activation,

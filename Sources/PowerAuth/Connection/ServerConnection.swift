@@ -2,13 +2,11 @@ internal import Foundation
 internal import HTTPClientTransport
 internal import PowerAuthProtocol
 
-/// What all activations of one client share: the way to the server, its time, the application's keys, and the order of
-/// their signatures.
+/// What all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {
     let configuration: PowerAuthConfiguration
     let time: ServerTime
     let clocks: LocalClocks
-    let gate = SigningGate()
 
     init(_ configuration: PowerAuthConfiguration) {
         self.configuration = configuration

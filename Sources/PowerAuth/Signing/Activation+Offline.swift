@@ -26,10 +26,10 @@ extension Activation {
             throw MobileTokenError(.invalidRequest, "An offline signature has 4 to 8 digits in each part")
         }
         let keys = try await self.signingKeys(for: authentication)
-        return try await self.takingTurn { _ in
+        return try await self.withSigningTurn { turn, _ in
             try self.checkNotRemoved()
             // There may be no network, so nothing is settled first; the next online signature will.
-            guard let counter = try await self.takeCounter(settled: .whatever, confirmed: nil)?.value else {
+            guard let counter = try await self.takeCounter(in: turn, settled: .notRequired)?.value else {
                 throw MobileTokenError.unknownActivation
             }
             return RequestSignature(

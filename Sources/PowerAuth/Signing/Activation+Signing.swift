@@ -2,85 +2,67 @@ internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
-/// A request that takes a signature.
-struct SignedRequest: Sendable {
-    let path: String
-    let uriID: String
-    let keys: SigningKeys
-    var headers: HTTPHeaders = [:]
-    /// Makes the body anew for every attempt: an encrypted one may be used once.
-    let body: @Sendable () async throws -> RequestBody
-}
-
-/// A body as it is sent, and how to read the answer to it.
-struct RequestBody: Sendable {
-    let bytes: [UInt8]
-    /// The identifier of the temporary key it is encrypted for.
-    var temporaryKeyID: String?
-    /// Tells the server how to open it; left out when the request is signed, for the signature's header says as much.
-    var encryptionHeader: String?
-    /// Decrypts the answer; the identity for bodies in the clear.
-    var open: @Sendable ([UInt8]) throws -> [UInt8] = { $0 }
-}
-
 extension Activation {
-    /// Signs and sends a request when its turn comes, and hands the answer to `receive` before the turn ends.
+    /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
     ///
-    /// - Throws: `CancellationError` at once when the task is cancelled. Before anything was signed the request is then
+    /// - Throws: `CancellationError` at once when the task is canceled. Before anything was signed the request is then
     ///   dropped; later it is finished in the background, `receive` included.
-    nonisolated func send<Answer: Sendable>(
+    nonisolated func send<Value: Sendable>(
         _ request: SignedRequest,
-        receive: @escaping @Sendable (ResponseBody) async throws -> Answer
-    ) async throws -> Answer {
-        try await self.takingTurn { audience in
-            try await receive(try await self.exchange(request, for: audience))
+        receive: @escaping @Sendable (ResponseBody) async throws -> Value
+    ) async throws -> Value {
+        try await self.withSigningTurn { turn, caller in
+            try await receive(try await self.exchange(request, in: turn, for: caller))
         }
     }
 
-    /// Runs `work` when it is this caller's turn, among the tasks of this process and then among processes.
-    nonisolated func takingTurn<Answer: Sendable>(
-        _ work: @escaping @Sendable (Errand.Audience) async throws -> Answer
-    ) async throws -> Answer {
-        try await self.server.gate.enter(self.activationID)
-        let lease: any SigningLease
-        do {
-            lease = try await MobileTokenError.store {
-                try await self.server.store.acquireSigningLease(of: self.activationID)
+    /// Runs `work` when this activation's signing turn is the caller's; see ``ActivationStore/withSigningTurn(of:_:)``.
+    ///
+    /// Waiting ends when the caller is canceled. Once begun, `work` goes on to its end whether or not the caller is still
+    /// there, and keeps the turn until then.
+    nonisolated func withSigningTurn<Value: Sendable>(
+        _ work: @escaping @Sendable (SigningTurn, UncancellableTask.Caller) async throws -> Value
+    ) async throws -> Value {
+        try await UncancellableTask.runOnceBegun { caller in
+            // A result within the turn, so that only the store's own errors are translated.
+            let result: Result<Value, any Error> = try await MobileTokenError.store {
+                try await self.server.store.withSigningTurn(of: self.activationID) { turn in
+                    try caller.begin()
+                    do {
+                        return .success(try await work(turn, caller))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
             }
-        } catch {
-            self.server.gate.leave(self.activationID)
-            throw error
-        }
-        // From here on the errand owns the turn: it gives it back whether or not the caller is still there.
-        return try await Errand.run { audience in
-            let result: Result<Answer, any Error>
-            do {
-                try audience.checkIsWaiting()
-                result = .success(try await work(audience))
-            } catch {
-                result = .failure(error)
-            }
-            await lease.release()
-            self.server.gate.leave(self.activationID)
             return try result.get()
         }
     }
 
     /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
-    private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> ResponseBody {
+    private func exchange(
+        _ request: SignedRequest,
+        in turn: SigningTurn,
+        for caller: UncancellableTask.Caller
+    ) async throws -> ResponseBody {
         var maySynchronize = true
         var mayRenewKey = true
         while true {
             // The activation may have been removed while this request waited, here or at one of the awaits below.
             try self.checkNotRemoved()
             let body = try await request.body()
-            // Nothing has happened yet: the last moment at which a cancelled request leaves no trace.
-            try audience.checkIsWaiting()
+            // Nothing has happened yet: the last moment at which a canceled request leaves no trace.
+            try caller.checkIsWaiting()
             do {
-                return try await self.attempt(request, body)
+                return try await self.attempt(
+                    request,
+                    body,
+                    in: turn,
+                    settled: .ifSettled(at: self.counterKnowledge.settled)
+                )
             } catch is Unsettled {
                 // Comes back only when somebody else moves the counter between the status and the next attempt.
-                try await self.settle(for: audience)
+                try await self.settle(in: turn, for: caller)
             } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
@@ -88,7 +70,7 @@ extension Activation {
                 self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
-                try await self.explain(error, of: request.keys.type)
+                try await self.recover(from: error, of: request.keys.type, in: turn)
                 self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
             }
         }
@@ -96,62 +78,42 @@ extension Activation {
 
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
     ///
-    /// - Throws: ``Unsettled``, before anything happened, when the fate of an earlier signature is not known.
+    /// - Throws: ``Unsettled``, before anything happened, when the ledger is unsettled against the requirement.
     func attempt(
         _ request: SignedRequest,
         _ body: RequestBody,
-        evenUnsettled: Bool = false
+        in turn: SigningTurn,
+        settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ResponseBody {
-        let taken = try await self.takeCounter(
-            settled: evenUnsettled ? .whatever : .onlyAt(self.settledCounter),
-            confirmed: self.confirmedCounter
-        )
-        guard let (counter, next) = taken else { throw Unsettled() }
-        self.takenCounter = next
+        let confirmed = self.counterKnowledge.confirmed
+        guard let taken = try await self.takeCounter(in: turn, settled: requirement, confirmed: confirmed) else {
+            throw Unsettled()
+        }
+        self.counterKnowledge.signed(with: taken)
         var headers = request.headers
-        headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: counter)
-        let answer = try await self.server.post(request.path, headers: headers, body: body.bytes)
-        let opened = try answer.map { bytes in try MobileTokenError.reading(request.path) { try body.open(bytes) } }
-        // A page of some proxy proves nothing. Until a JSON answer came, the next signature asks for the status first.
-        if answer.bytes.first(where: { !Self.blanks.contains($0) }) == UInt8(ascii: "{") {
-            self.settledCounter = next
-            self.confirmedCounter = next
+        headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
+        let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
+        let opened = try response.map { bytes in try MobileTokenError.reading(request.path) { try body.open(bytes) } }
+        // A page of some proxy proves nothing. Until a JSON response came, the next signature asks for the status first.
+        if response.bytes.first(where: { !Self.whitespace.contains($0) }) == UInt8(ascii: "{") {
+            self.counterKnowledge.accepted(taken)
         }
         return opened
     }
 
-    private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+    private static let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
     /// The fate of an earlier signature is not known: ask for the status before the next one.
     private struct Unsettled: Error {}
 
-    /// Whether a counter value may be taken while the fate of an earlier signature is not known.
-    enum SettledRequirement: Sendable {
-        case whatever
-        /// Only when the counter still stands where the last exchange left it, with a known end.
-        case onlyAt(HashCounter?)
-    }
-
-    /// Moves the counter in the store, durably, and returns the value to sign with and the one after it.
-    ///
-    /// The record is unsettled from now on: should this process die, the next one asks for the status first.
-    ///
-    /// - Returns: `nil`, and no value is taken, when the record is unsettled against the requirement.
-    /// - Throws: `stateRolledBack` when the store knows that the values from here on may have been used.
+    /// Moves the counter in the store, durably, and returns the value to sign with; see ``CounterLedger/take(_:confirmed:)``.
     nonisolated func takeCounter(
-        settled: SettledRequirement,
-        confirmed: HashCounter?
-    ) async throws -> (value: HashCounter, next: HashCounter)? {
-        try await self.updateRecord { record in
-            guard !record.isRolledBack else {
-                throw MobileTokenError(.stateRolledBack, "The store was restored from a backup that is too old")
-            }
-            let value = record.counter
-            if record.isUnsettled, case .onlyAt(let settled) = settled, value != settled { return nil }
-            if value == confirmed { record.confirmCounter() }
-            record.counter = value.next()
-            record.isUnsettled = true
-            return (value, record.counter)
+        in turn: SigningTurn,
+        settled requirement: CounterLedger.SettledRequirement,
+        confirmed: HashCounter? = nil
+    ) async throws -> CounterLedger.Taken? {
+        try await MobileTokenError.store {
+            try await turn.update { record in try record.ledger.take(requirement, confirmed: confirmed) }
         }
     }
 

@@ -1,6 +1,3 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-
 /// How far the counters of client and server are apart, and what follows from that.
 ///
 /// The server tries its own counter and those after it, as many as its window N in all (20 unless told otherwise):
@@ -47,34 +44,5 @@ public struct CounterComparison: Sendable, Hashable {
         case .inSync, .movedForward, .signatureRecommended: true
         case .deadlock, .rolledBack: false
         }
-    }
-}
-
-extension ActivationRecord {
-    /// Compares the counter with what the server told, and does at once what can be done without a signature.
-    ///
-    /// When nothing can be repaired, the record is unsettled from then on, so that every signature asks again rather than
-    /// being made in vain.
-    mutating func synchronize(with status: ActivationStatusBlob) throws(CryptoError) -> CounterComparison {
-        let rule = try CounterSynchronization(client: self.counter, status: status, transportKey: self.transportKey)
-        let result: CounterComparison.Result
-        switch rule.outcome {
-        case .inSync:
-            result = .inSync
-        case .signatureRecommended:
-            result = .signatureRecommended
-        case .deadlock:
-            // A byte that contradicts the hash proves nothing about the past.
-            let isRolledBack =
-                !rule.isContradictory
-                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
-            result = isRolledBack ? .rolledBack : .deadlock
-            self.isUnsettled = true
-        case .movedForward(let steps, let counter):
-            result = .movedForward(steps)
-            self.counter = counter
-            self.confirmCounter()
-        }
-        return CounterComparison(result: result, distance: rule.distance, window: rule.window)
     }
 }

@@ -2,10 +2,9 @@ internal import Synchronization
 
 /// Lets one task of this process at a time sign with each activation, in order of arrival.
 ///
-/// A client passes each signature through one, for an actor alone would not do: it is re-entrant, so a second signature
-/// could start while the first one's request is on the wire. A turn therefore covers move, sign, send and receive. A store
-/// has another for its leases, which keeps the clients apart that share it. A wider gate, for other work, lets so many in at
-/// once.
+/// A store passes each signing turn through one, for an actor alone would not do: it is re-entrant, so a second signature
+/// could start while the first one's request is on the wire. A turn therefore covers move, sign, send and receive. A wider
+/// gate, for other work, admits several tasks at once.
 final class SigningGate: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 

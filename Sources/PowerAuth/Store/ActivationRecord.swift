@@ -32,18 +32,8 @@ public struct ActivationRecord: Sendable, Equatable {
     /// The device's private key under the vault key.
     package let encryptedDevicePrivateKey: SecretBytes
 
-    /// The next counter value to sign with. Moved, durably, before anything is signed.
-    package var counter: HashCounter {
-        didSet { self.history.moves += UInt64(self.counter.byte &- oldValue.byte) }
-    }
-    /// How far the counter has come. Follows ``counter`` by itself.
-    package private(set) var history: CounterHistory
-    /// Whether the server's counter must be asked for before the next signature: a signed request went out whose answer
-    /// never came, or the store noticed that it holds an older state than it once did.
-    package var isUnsettled: Bool
-    /// Whether the store knows that this state is so much older than one that has signed that it cannot be made up for.
-    /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
-    package private(set) var isRolledBack = false
+    /// The counter that signs, and what is known about it.
+    package var ledger: CounterLedger
 
     /// Tokens by name.
     package var tokens: [ExactString: Token]
@@ -80,33 +70,8 @@ public struct ActivationRecord: Sendable, Equatable {
         self.knowledgeSalt = knowledgeSalt
         self.encryptedBiometryKey = encryptedBiometryKey
         self.encryptedDevicePrivateKey = encryptedDevicePrivateKey
-        self.counter = counter
-        self.history = history
-        self.isUnsettled = isUnsettled
+        self.ledger = CounterLedger(counter: counter, history: history, isUnsettled: isUnsettled)
         self.tokens = tokens
-    }
-
-    /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or
-    /// its status says so. Not for a refused signature, which moves only our side.
-    package mutating func confirmCounter() {
-        self.history.confirmedMoves = self.history.moves
-    }
-
-    /// The most counter values that ``catchUp(to:)`` passes over: some tenths of a second's work.
-    package static let longestCatchUp: UInt64 = 100_000
-
-    /// Moves the counter of a state that was put back to where it had come before, so that no value is used again.
-    ///
-    /// - Parameter mark: A count of moves that was once committed. Every value before it may have signed something, offline
-    ///   too, where no server could tell.
-    package mutating func catchUp(to mark: UInt64) {
-        guard self.history.moves < mark else { return }
-        self.isUnsettled = true
-        guard mark - self.history.moves <= Self.longestCatchUp else {
-            self.isRolledBack = true
-            return
-        }
-        while self.history.moves < mark { self.counter = self.counter.next() }
     }
 
     /// A token as the server handed it out.
@@ -118,6 +83,20 @@ public struct ActivationRecord: Sendable, Equatable {
             self.id = id
             self.secret = secret
         }
+    }
+}
+
+extension ActivationRecord {
+    package var counter: HashCounter {
+        get { self.ledger.counter }
+        set { self.ledger.counter = newValue }
+    }
+
+    package var history: CounterHistory { self.ledger.history }
+
+    package var isUnsettled: Bool {
+        get { self.ledger.isUnsettled }
+        set { self.ledger.isUnsettled = newValue }
     }
 }
 

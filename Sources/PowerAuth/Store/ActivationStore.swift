@@ -1,4 +1,4 @@
-/// Keeps activations, so that no counter value is ever used twice and nothing is lost in a crash.
+/// A store of activations, in which no counter value is ever used twice and nothing is lost in a crash.
 ///
 /// Every method is durable when it returns: what it wrote survives `kill -9` and power loss.
 ///
@@ -38,13 +38,26 @@ public protocol ActivationStore: Sendable {
     /// Forgets an activation with its tokens and factors. Does nothing when there is none.
     func remove(_ activationID: String) async throws
 
-    /// Waits for the right to sign with an activation, which one holder at a time has, across processes.
+    /// Waits for the right to sign with an activation, and runs `body` with it.
     ///
-    /// Holders follow each other in order of arrival within one process. Released by ``SigningLease/release()``, or when
-    /// the lease's last owner goes; a process that dies loses what it held.
+    /// One turn of an activation runs at a time, across processes. Turns follow each other in order of arrival within one
+    /// process, and no process is passed over forever. A turn ends when `body` returns or throws; a process that dies loses
+    /// its turn. Other calls pass beside turns, and `body` may make any of them but this one.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled while it waits, or when there is no such activation.
-    func acquireSigningLease(of activationID: String) async throws -> any SigningLease
+    /// ```swift
+    /// let taken = try await store.withSigningTurn(of: "a") { turn in
+    ///     let signature = try await turn.update { record in … }  // durable before anything is sent
+    ///     …
+    /// }
+    /// ```
+    ///
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws, `CancellationError` when the task is canceled while it waits, and `activationNotStored`
+    ///   when there is no such activation.
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result
 }
 
 extension ActivationStore {
@@ -52,10 +65,4 @@ extension ActivationStore {
     public func prove() async throws {
         _ = try await self.activationIDs()
     }
-}
-
-/// The right to sign with one activation.
-public protocol SigningLease: Sendable {
-    /// Gives the right back. Calling it again does nothing.
-    func release() async
 }

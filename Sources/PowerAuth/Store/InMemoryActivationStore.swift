@@ -8,7 +8,8 @@ public final class InMemoryActivationStore: ActivationStore {
     }
 
     private let state = Mutex(State())
-    private let gate = SigningGate()
+    /// The order of signatures.
+    let gate = SigningGate()
 
     /// Creates an empty store.
     public init() {}
@@ -54,30 +55,14 @@ public final class InMemoryActivationStore: ActivationStore {
         }
     }
 
-    /// Waits for the right to sign with an activation.
-    public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
+    /// Runs `body` when it is its turn to sign; see ``ActivationStore/withSigningTurn(of:_:)``.
+    public func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
         guard self.state.withLock({ $0.records[activationID] != nil }) else { throw MobileTokenError.notStored() }
         try await self.gate.enter(activationID)
-        return Lease(activationID: activationID, gate: self.gate)
-    }
-
-    private final class Lease: SigningLease {
-        private let activationID: String
-        private let gate: SigningGate
-        private let isHeld = Atomic(true)
-
-        init(activationID: String, gate: SigningGate) {
-            self.activationID = activationID
-            self.gate = gate
-        }
-
-        deinit { self.giveUp() }
-
-        func release() async { self.giveUp() }
-
-        private func giveUp() {
-            guard self.isHeld.exchange(false, ordering: .relaxed) else { return }
-            self.gate.leave(self.activationID)
-        }
+        defer { self.gate.leave(activationID) }
+        return try await body(SigningTurn(of: activationID, in: self))
     }
 }

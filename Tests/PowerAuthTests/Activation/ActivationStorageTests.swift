@@ -151,7 +151,10 @@ private struct StoreWithoutRoom: ActivationStore {
 
     func remove(_ activationID: String) async throws { try await self.base.remove(activationID) }
 
-    func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
-        try await self.base.acquireSigningLease(of: activationID)
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        try await self.base.withSigningTurn(of: activationID, body)
     }
 }

@@ -90,12 +90,12 @@ private final class Door: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct ErrandTests {
+@Suite(.timeLimit(.minutes(5))) struct UncancellableTaskTests {
     @Test func theWorkGoesOnWhenItsCallerIsCancelled() async throws {
         let door = Door()
         let finished = Shared(false)
         let caller = Task {
-            try await Errand.run { _ in
+            try await UncancellableTask.run { _ in
                 try await door.pass()
                 finished.value = true
             }
@@ -112,11 +112,11 @@ private final class Door: Sendable {
         let door = Door()
         let refused = Shared(false)
         let caller = Task {
-            try await Errand.run { audience in
-                try audience.checkIsWaiting()
+            try await UncancellableTask.run { caller in
+                try caller.checkIsWaiting()
                 try await door.pass()
                 do {
-                    try audience.checkIsWaiting()
+                    try caller.checkIsWaiting()
                 } catch {
                     refused.value = true
                 }
@@ -131,7 +131,7 @@ private final class Door: Sendable {
 
     @Test func resultsAndFailuresComeBack() async throws {
         struct Failure: Error {}
-        #expect(try await Errand.run { _ in 5 } == 5)
-        await #expect(throws: Failure.self) { try await Errand.run { _ in throw Failure() } }
+        #expect(try await UncancellableTask.run { _ in 5 } == 5)
+        await #expect(throws: Failure.self) { try await UncancellableTask.run { _ in throw Failure() } }
     }
 }

@@ -17,6 +17,12 @@ final class RecordingVFS: Sendable {
         case note(UInt64)
     }
 
+    /// What fails from now on, with SQLite's code for it.
+    enum Fault: Sendable {
+        case writing(Int32)
+        case synchronizing(Int32)
+    }
+
     /// The name to open databases with. One VFS is registered for the life of the process.
     static let name = "recording"
 
@@ -25,6 +31,7 @@ final class RecordingVFS: Sendable {
         /// By the address of a file: its path and the methods it had.
         var files: [UInt: File] = [:]
         var events: [String: [Event]] = [:]
+        var faults: [String: Fault] = [:]
     }
 
     private struct File {
@@ -73,6 +80,15 @@ final class RecordingVFS: Sendable {
         Self.state.withLock { $0.events[prefix]?.append(.note(value)) }
     }
 
+    /// Lets the files whose path begins so fail, or work again.
+    static func setFault(_ fault: Fault?, for prefix: String) {
+        Self.state.withLock { $0.faults[prefix] = fault }
+    }
+
+    private static func fault(of path: String) -> Fault? {
+        Self.state.withLock { $0.faults.first { path.hasPrefix($0.key) }?.value }
+    }
+
     private static func append(_ event: Event, path: String) {
         Self.state.withLock { state in
             for prefix in state.events.keys where path.hasPrefix(prefix) { state.events[prefix]?.append(event) }
@@ -96,6 +112,7 @@ final class RecordingVFS: Sendable {
             guard let file, let bytes, let known = RecordingVFS.file(file), let methods = known.methods else {
                 return SQLITE_IOERR
             }
+            if case .writing(let status) = RecordingVFS.fault(of: known.path) { return status }
             let copy = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
             RecordingVFS.append(.write(path: known.path, offset: Int(offset), bytes: copy), path: known.path)
             return methods.xWrite(file, bytes, count, offset)
@@ -111,6 +128,7 @@ final class RecordingVFS: Sendable {
             guard let file, let known = RecordingVFS.file(file), let methods = known.methods else {
                 return SQLITE_IOERR
             }
+            if case .synchronizing(let status) = RecordingVFS.fault(of: known.path) { return status }
             let status = methods.xSync(file, flags)
             RecordingVFS.append(.synchronize(path: known.path), path: known.path)
             return status

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PowerAuth
 
-/// A database that was put back from a backup while the lease file stayed: the mark in it tells which counter values were
-/// used, offline too, where no server can.
+/// A database that was put back from a backup while the lease file stayed: the high-water mark in it tells which counter
+/// values were used, offline too, where no server can.
 @Suite(.timeLimit(.minutes(4)))
 struct RestoredStoreTests {
     private let folder: TemporaryFolder
@@ -82,8 +82,8 @@ struct RestoredStoreTests {
         let store = SQLiteActivationStore(path: self.path)
         let counter = try #require(try await store.record(of: self.activationID)?.counter)
         await store.close()
-        let mark = ActivationRecord.longestCatchUp + 1
-        try LeaseFile(path: self.path + "-lease").setMark(mark, of: 1, activationID: self.activationID)
+        let mark = CounterLedger.longestCatchUp + 1
+        try LeaseFile(path: self.path + "-lease").setHighWaterMark(mark, of: 1, activationID: self.activationID)
         let offline = await #expect(throws: MobileTokenError.self) { try await self.signOffline(1) }
         #expect(offline?.code == .stateRolledBack)
         try await self.withActivation { activation in
@@ -96,15 +96,15 @@ struct RestoredStoreTests {
     }
 
     @Test func theFarthestMarkThatCanBeMadeUpForIs() async throws {
-        let mark = ActivationRecord.longestCatchUp
-        try LeaseFile(path: self.path + "-lease").setMark(mark, of: 1, activationID: self.activationID)
+        let mark = CounterLedger.longestCatchUp
+        try LeaseFile(path: self.path + "-lease").setHighWaterMark(mark, of: 1, activationID: self.activationID)
         let store = SQLiteActivationStore(path: self.path)
         #expect(try await store.record(of: self.activationID)?.history.moves == mark)
     }
 
     /// Another database may be put in place of this one, whose activations have the same slots.
     @Test func theMarkOfAnotherActivationSaysNothing() async throws {
-        try LeaseFile(path: self.path + "-lease").setMark(1_000, of: 1, activationID: "another")
+        try LeaseFile(path: self.path + "-lease").setHighWaterMark(1_000, of: 1, activationID: "another")
         let store = SQLiteActivationStore(path: self.path)
         let record = try #require(try await store.record(of: self.activationID))
         #expect(record.history.moves == 0)

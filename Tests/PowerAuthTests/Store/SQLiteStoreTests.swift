@@ -31,19 +31,19 @@ struct SQLiteStoreTests {
     /// Without an order between them the one that asks at the right moment would be next.
     @Test func manyStoresGetTheLeaseInTheOrderTheyCame() async throws {
         let order = Order()
-        let first = try await self.one.acquireSigningLease(of: "a")
+        let first = try await self.one.acquireLease(of: "a")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...8 {
                 let store = SQLiteActivationStore(path: self.path)
                 try await store.open()
                 group.addTask {
-                    let lease = try await store.acquireSigningLease(of: "a")
+                    let lease = try await store.acquireLease(of: "a")
                     order.append("\(number)")
-                    await lease.release()
+                    lease.release()
                 }
                 try await self.waitForWaiters(Int64(number))
             }
-            await first.release()
+            first.release()
             try await group.waitForAll()
         }
         #expect(order.all == (1...8).map { "\($0)" })
@@ -51,11 +51,11 @@ struct SQLiteStoreTests {
     }
 
     @Test func whoGivesUpOrGoesDoesNotHoldUpThoseBehind() async throws {
-        let lease = try await self.one.acquireSigningLease(of: "a")
+        let lease = try await self.one.acquireLease(of: "a")
         let file = try LeaseFile(path: self.path + "-lease")
         var leaving: LeaseFile? = try LeaseFile(path: self.path + "-lease")
         #expect(try leaving?.tryTakeTicket(of: 1) == 0)
-        let canceled = Task { [other] in try await other.acquireSigningLease(of: "a") }
+        let canceled = Task { [other] in try await other.acquireLease(of: "a") }
         try await self.waitForWaiters(2)
         #expect(try file.tryTakeTicket(of: 1) == 2)
         #expect(try file.isTicketOut(before: 2, of: 1))
@@ -65,43 +65,43 @@ struct SQLiteStoreTests {
         leaving = nil  // as when a process dies
         #expect(try !file.isTicketOut(before: 2, of: 1))
         file.returnTicket(2, of: 1)
-        await lease.release()
+        lease.release()
     }
 
     @Test func aWaitingStoreComesBeforeTheOneThatHasJustSigned() async throws {
         let order = Order()
-        let first = try await self.one.acquireSigningLease(of: "a")
+        let first = try await self.one.acquireLease(of: "a")
         let waiting = Task { [other] in
-            let lease = try await other.acquireSigningLease(of: "a")
+            let lease = try await other.acquireLease(of: "a")
             order.append("other")
-            await lease.release()
+            lease.release()
         }
         try await self.waitForWaiters()
-        await first.release()
+        first.release()
         // The other store is asleep until its next attempt, so this one would get the lease if it did not have to queue.
-        let again = try await self.one.acquireSigningLease(of: "a")
+        let again = try await self.one.acquireLease(of: "a")
         order.append("one")
-        await again.release()
+        again.release()
         try await waiting.value
         #expect(order.all == ["other", "one"])
     }
 
-    @Test func whoWaitsForAnotherStoreCanBeCancelled() async throws {
-        let lease = try await self.one.acquireSigningLease(of: "a")
-        let waiting = Task { [other] in try await other.acquireSigningLease(of: "a") }
+    @Test func whoWaitsForAnotherStoreCanBeCanceled() async throws {
+        let lease = try await self.one.acquireLease(of: "a")
+        let waiting = Task { [other] in try await other.acquireLease(of: "a") }
         try await self.waitForWaiters()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        await lease.release()
-        await (try self.other.acquireSigningLease(of: "a")).release()
+        lease.release()
+        try await self.other.withSigningTurn(of: "a") { _ in }
     }
 
     @Test func aLeaseOutlivesItsClosedStore() async throws {
-        let lease = try await self.one.acquireSigningLease(of: "a")
+        let lease = try await self.one.acquireLease(of: "a")
         await self.one.close()
         let file = try LeaseFile(path: self.path + "-lease")
         #expect(try !file.tryLock(.holder, of: 1))
-        await lease.release()
+        lease.release()
         #expect(try file.tryLock(.holder, of: 1))
     }
 

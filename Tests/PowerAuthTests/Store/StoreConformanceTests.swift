@@ -68,7 +68,12 @@ private actor SealedDictionaryStore: ActivationStore {
         try await self.gates.remove(activationID)
     }
 
-    func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
-        try await self.gates.acquireSigningLease(of: activationID)
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        try await self.gates.withSigningTurn(of: activationID) { _ in
+            try await body(SigningTurn(of: activationID, in: self))
+        }
     }
 }

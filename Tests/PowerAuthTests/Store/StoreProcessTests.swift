@@ -15,14 +15,14 @@ struct StoreProcessTests {
         self.path = self.folder.file("store.sqlite")
     }
 
-    @Test func aKilledHolderLosesTheLeaseAtOnce() async throws {
+    @Test func aKilledHolderLosesTheTurnAtOnce() async throws {
         let store = SQLiteActivationStore(path: self.path)
         try await store.insert(ActivationStoreConformance.record("a"))
         let holder = try Exerciser.start(["action=hold", "store=\(self.path)"])
         #expect(await holder.nextLine() == "held")
         holder.send(signal: SIGKILL)
         #expect(await holder.outcome().wasKilled)
-        await (try store.acquireSigningLease(of: "a")).release()
+        try await store.withSigningTurn(of: "a") { _ in }
     }
 
     @Test(arguments: ["000", "022", "777"])

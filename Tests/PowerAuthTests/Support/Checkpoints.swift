@@ -103,7 +103,15 @@ struct CheckpointStore: ActivationStore {
         try await self.passing { try await self.base.remove(activationID) }
     }
 
-    func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
-        try await self.passing { try await self.base.acquireSigningLease(of: activationID) }
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        try await self.passing {
+            try await self.base.withSigningTurn(of: activationID) { _ in
+                await self.checkpoints.pass()
+                return try await body(SigningTurn(of: activationID, in: self))
+            }
+        }
     }
 }

@@ -43,11 +43,20 @@ extension Activation {
         )
     }
 
+    private nonisolated var gate: SigningGate? {
+        switch self.server.store {
+        case let store as InMemoryActivationStore: store.gate
+        case let store as SQLiteActivationStore: store.gate
+        case let store as CheckpointStore: (store.base as? InMemoryActivationStore)?.gate
+        default: nil
+        }
+    }
+
     /// Whether a signature has its turn.
-    nonisolated var isSigning: Bool { self.server.gate.isBusy(for: self.activationID) }
+    nonisolated var isSigning: Bool { self.gate?.isBusy(for: self.activationID) ?? false }
 
     /// How many signatures wait for theirs.
-    nonisolated var waitingSignatureCount: Int { self.server.gate.waitingCount(for: self.activationID) }
+    nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(for: self.activationID) ?? 0 }
 
     func poll() async throws {
         _ = try await self.post(

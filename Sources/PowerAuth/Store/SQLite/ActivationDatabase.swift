@@ -22,7 +22,7 @@ final class ActivationDatabase {
         self.connection = connection
     }
 
-    /// What the store's key is recognised by; `nil` while nothing was sealed.
+    /// What the store's key is recognized by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
         let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) {
             $0.blob(0)
@@ -37,10 +37,16 @@ final class ActivationDatabase {
         try self.connection.write(body)
     }
 
-    /// Runs `body` on one unchanging view of the store.
-    func read<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.read(body)
+    /// Runs `body` within a change, as a part that is undone alone when it throws.
+    func nested<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.connection.nested(body)
     }
+
+    /// Whether a change is under way. A failure may have ended it.
+    var isInTransaction: Bool { self.connection.isInTransaction }
+
+    /// How many statements were run.
+    var statementCount: Int { self.connection.statementCount }
 
     func setKeyCheck(_ check: [UInt8]) throws {
         try self.set(Self.keyCheck, to: check)
@@ -64,19 +70,47 @@ final class ActivationDatabase {
             "SELECT slot FROM activation WHERE activation_id = ?",
             .text(activationID)
         ) { $0.integer(0) }
-        // Places in the lease file are computed from it.
-        guard slot.map({ LeaseFile.slots.contains($0) }) ?? true else { throw MobileTokenError.damaged("slot") }
+        if let slot { try Self.check(slot) }
         return slot
     }
 
-    func activation(_ activationID: String, in slot: Int64) throws -> SealedActivation {
+    /// An activation as one statement finds it.
+    struct Stored {
+        let slot: Int64
+        let sealed: SealedActivation
+        /// What the store's key is recognized by.
+        let keyCheck: [UInt8]
+    }
+
+    /// The activation as it is stored, or `nil`.
+    func activation(_ activationID: String) throws -> Stored? {
+        var slot: Int64?
+        var keyCheck: [UInt8] = []
         let fields = try self.connection.rows(
-            "SELECT name, is_sealed, value FROM field WHERE slot = ? ORDER BY name",
-            [.integer(slot)]
+            """
+            SELECT slot, name, is_sealed, field.value, (SELECT value FROM setting WHERE name = '\(Self.keyCheck)')
+            FROM activation LEFT JOIN field USING (slot) WHERE activation_id = ? ORDER BY name
+            """,
+            [.text(activationID)]
         ) { row in
-            SealedActivation.Field(name: row.text(0), isSealed: row.integer(1) != 0, bytes: row.blob(2))
+            if slot == nil {
+                slot = row.integer(0)
+                keyCheck = row.blob(4)
+            }
+            return SealedActivation.Field(name: row.text(1), isSealed: row.integer(2) != 0, bytes: row.blob(3))
         }
-        return SealedActivation(activationID: activationID, fields: fields)
+        guard let slot else { return nil }
+        try Self.check(slot)
+        return Stored(
+            slot: slot,
+            sealed: SealedActivation(activationID: activationID, fields: fields),
+            keyCheck: keyCheck
+        )
+    }
+
+    /// Places in the lease file are computed from it.
+    private static func check(_ slot: Int64) throws {
+        guard LeaseFile.slots.contains(slot) else { throw MobileTokenError.damaged("slot") }
     }
 
     /// Adds an activation and returns its slot.

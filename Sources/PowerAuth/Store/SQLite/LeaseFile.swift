@@ -13,10 +13,10 @@ internal import Synchronization
 /// Who waits has a ticket, which is a lock too, far beyond the end of the file: a number greater than those of all who wait
 /// already. The least is next. The kernel takes back the ticket of a process that dies, so nobody waits for the dead.
 ///
-/// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a mark: the
-/// greatest count of moves that was ever committed. It is written after each commit without being synchronised, so a
-/// power failure may lose it, but neither a killed process nor a database whose log was cut short or that was put back
-/// from a backup does; a database behind its mark is an old state. A mark is bound to its activation: a database of other
+/// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a high-water mark: the
+/// greatest count of moves that was ever committed. It is written after each commit without being synchronized, so a power
+/// failure may lose it, but neither a killed process nor a database whose log was cut short or that was put back from a
+/// backup does; a database behind its mark is an old state. A mark is bound to its activation: a database of other
 /// activations, put in place of this one, has no marks.
 final class LeaseFile: Sendable {
     private static let slotByteCount: Int64 = 16
@@ -129,7 +129,7 @@ final class LeaseFile: Sendable {
     }
 
     /// The greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
-    func mark(of slot: Int64, activationID: String) -> UInt64 {
+    func highWaterMark(of slot: Int64, activationID: String) -> UInt64 {
         var words: (moves: UInt64, check: UInt64) = (0, 0)
         let count = withUnsafeMutableBytes(of: &words) {
             pread(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
@@ -141,8 +141,10 @@ final class LeaseFile: Sendable {
         return words.moves
     }
 
-    /// Sets the mark of an activation. Best effort: without it a rollback is noticed later, by the server's status.
-    func setMark(_ moves: UInt64, of slot: Int64, activationID: String) {
+    /// Sets the high-water mark of an activation.
+    ///
+    /// Best effort: without it a rollback is noticed later, by the server's status.
+    func setHighWaterMark(_ moves: UInt64, of slot: Int64, activationID: String) {
         let words = (moves, Self.check(of: moves, activationID))
         _ = withUnsafeBytes(of: words) {
             pwrite(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))

@@ -1,21 +1,11 @@
-internal import Synchronization
-
 /// The right to sign with one activation, against other tasks of this process and against other processes.
-final class ProcessLease: SigningLease {
+///
+/// Whoever acquires one releases it, once.
+struct ProcessLease: Sendable {
     private let activationID: String
     private let slot: Int64
     private let gate: SigningGate
     private let file: LeaseFile
-    private let isHeld = Atomic(true)
-
-    private init(activationID: String, slot: Int64, gate: SigningGate, file: LeaseFile) {
-        self.activationID = activationID
-        self.slot = slot
-        self.gate = gate
-        self.file = file
-    }
-
-    deinit { self.giveUp() }
 
     /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others, and then in
     /// the order in which processes came.
@@ -50,10 +40,8 @@ final class ProcessLease: SigningLease {
         }
     }
 
-    func release() async { self.giveUp() }
-
-    private func giveUp() {
-        guard self.isHeld.exchange(false, ordering: .relaxed) else { return }
+    /// Gives the right to whoever is next.
+    func release() {
         self.file.unlock(.holder, of: self.slot)
         self.gate.leave(self.activationID)
     }

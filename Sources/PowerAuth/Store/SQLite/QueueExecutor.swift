@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Synchronization
 
 /// Runs an actor on a queue of its own, where it may block.
 ///
@@ -7,6 +8,7 @@ internal import Dispatch
 /// thread per store would.
 final class QueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
+    private let waitingJobs = Atomic(0)
 
     init(label: String) {
         self.queue = DispatchQueue(label: label)
@@ -14,6 +16,18 @@ final class QueueExecutor: SerialExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        self.queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        self.waitingJobs.add(1, ordering: .relaxed)
+        self.queue.async {
+            self.waitingJobs.subtract(1, ordering: .relaxed)
+            job.runSynchronously(on: self.asUnownedSerialExecutor())
+        }
+    }
+
+    /// How many jobs wait for the queue; the one that runs is not counted.
+    var waitingJobCount: Int { self.waitingJobs.load(ordering: .relaxed) }
+
+    /// Runs `body` after the jobs that are queued now.
+    func afterQueuedJobs(_ body: @escaping @Sendable () -> Void) {
+        self.queue.async(execute: body)
     }
 }

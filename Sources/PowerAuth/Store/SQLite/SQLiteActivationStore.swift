@@ -6,9 +6,9 @@ internal import Glibc
 /// sees it before it signs. The file, and the folder it is in, must be their owner's alone (modes 0600 and 0700); the
 /// store makes them so, and refuses what it finds otherwise.
 ///
-/// Secrets are sealed with a key from a ``SealingKeyProvider``: who copies the database reads names, public keys and
-/// times, and nothing to sign with. The default key lies beside the database, in `<path>.key`; who copies the folder has
-/// both. Keep the key elsewhere when that matters.
+/// Secrets are sealed with a key from a ``SealingKeyProvider``: anyone who copies the database reads names, public keys
+/// and times, and nothing to sign with. The default key lies beside the database, in `<path>.key`; anyone who copies the
+/// folder has both. Keep the key elsewhere when that matters.
 ///
 /// ## What is in memory
 ///
@@ -24,7 +24,7 @@ internal import Glibc
 /// server shows the loss; the counter is moved forward when the server's window allows, and the error is `stateRolledBack`
 /// otherwise.
 public actor SQLiteActivationStore: ActivationStore {
-    /// What tests turn.
+    /// Options that only tests set.
     package struct Options: Sendable {
         /// The name of a registered SQLite VFS.
         package var vfs: String?
@@ -59,8 +59,11 @@ public actor SQLiteActivationStore: ActivationStore {
     private let sealingKey: any SealingKeyProvider
     private let options: Options
     private let executor: QueueExecutor
-    private let gate = SigningGate()
+    /// The order of this process's signatures.
+    nonisolated let gate = SigningGate()
     private var state = State.new
+    private var pendingChanges: [any AnyPendingChange] = []
+    private var decryptionCount = 0
 
     /// Names a store; nothing is opened before it is needed, or ``open()`` is called.
     ///
@@ -103,44 +106,49 @@ public actor SQLiteActivationStore: ActivationStore {
     /// Opens the store, and writes and takes back what takes as much room as an activation, both durably.
     public func prove() async throws {
         let open = try await self.opened()
-        try self.naming {
+        try self.mappingErrors {
             try self.checkKey(of: open)
             try open.database.rehearseInsertion()
         }
     }
 
-    /// Closes the files. Calls that follow throw `storeClosed`; leases stay valid until they are released.
+    /// Closes the files. Calls that follow throw `storeClosed`; turns that have begun keep the right to sign until they end.
     public func close() {
+        if !self.pendingChanges.isEmpty { self.commitPendingChanges() }
         self.state = .closed
     }
 
     /// The identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         let open = try await self.opened()
-        return try self.naming { try open.database.activationIDs() }
+        return try self.mappingErrors { try open.database.activationIDs() }
     }
 
     /// One activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         let open = try await self.opened()
-        return try self.naming {
-            guard let slot = try open.database.slot(of: activationID) else { return nil }
-            // The mark first: the other way round, another process could move both in between.
-            let mark = open.lease.mark(of: slot, activationID: activationID)
-            return try open.database.read {
-                try self.checkKey(of: open)
-                guard try open.database.slot(of: activationID) == slot else { return nil }
-                var record = try open.sealing.open(open.database.activation(activationID, in: slot))
-                record.catchUp(to: mark)
-                return record
+        return try self.mappingErrors {
+            var highWaterMark: (slot: Int64, moves: UInt64)?
+            while let (slot, sealed) = try self.stored(activationID, in: open) {
+                var record = try self.decrypting { try open.sealing.open(sealed) }
+                if let highWaterMark, highWaterMark.slot == slot {
+                    record.ledger.catchUp(to: highWaterMark.moves)
+                    return record
+                }
+                let moves = open.lease.highWaterMark(of: slot, activationID: activationID)
+                guard moves > record.history.moves else { return record }
+                // Another process may have moved both since the record was read. Only one that is read after the mark can be
+                // behind it.
+                highWaterMark = (slot, moves)
             }
+            return nil
         }
     }
 
     /// Adds an activation, or throws `activationAlreadyStored`.
     public func insert(_ record: ActivationRecord) async throws {
         let open = try await self.opened()
-        try self.naming {
+        try self.mappingErrors {
             let slot = try open.database.write {
                 try self.checkKey(of: open)
                 guard try open.database.slot(of: record.activationID) == nil else {
@@ -148,58 +156,61 @@ public actor SQLiteActivationStore: ActivationStore {
                 }
                 return try open.database.insert(open.sealing.seal(record))
             }
-            open.lease.setMark(record.history.moves, of: slot, activationID: record.activationID)
+            open.lease.setHighWaterMark(record.history.moves, of: slot, activationID: record.activationID)
         }
     }
 
     /// Reads, changes and writes one activation in a single transaction, which is on the disk when the call returns.
     ///
-    /// `change` runs on the thread of the store, so it should be short; other processes wait for it.
+    /// `change` runs on the thread of the store, so it should be short; other processes wait for it. Changes that are asked
+    /// for at the same time share one durable commit; one that throws is undone alone.
     @discardableResult
     public func update<Result: Sendable>(
         _ activationID: String,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
-        let open = try await self.opened()
-        return try self.naming {
-            let (result, slot, mark) = try open.database.write {
-                try self.checkKey(of: open)
-                guard let slot = try open.database.slot(of: activationID) else { throw MobileTokenError.notStored() }
-                let mark = open.lease.mark(of: slot, activationID: activationID)
-                var newMark = mark
-                let sealed = try open.database.activation(activationID, in: slot)
-                let (changes, result) = try open.sealing.change(sealed) { record in
-                    record.catchUp(to: mark)
-                    let result = try change(&record)
-                    newMark = max(mark, record.history.moves)
-                    return result
+        _ = try await self.opened()
+        return try await withoutActuallyEscaping(change) { change in
+            let pending = PendingChange(of: activationID, change)
+            self.pendingChanges.append(pending)
+            // Whoever is queued behind this call joins the commit.
+            if self.executor.waitingJobCount > 0 {
+                await withCheckedContinuation { continuation in self.executor.afterQueuedJobs { continuation.resume() }
                 }
-                try open.database.apply(changes, in: slot)
-                return (result, slot, newMark == mark ? nil : newMark)
             }
-            if let mark { open.lease.setMark(mark, of: slot, activationID: activationID) }
-            return result
+            if pending.outcome == nil { self.commitPendingChanges() }
+            return try pending.result()
         }
     }
 
     /// Forgets an activation with its tokens and factors; their bytes are overwritten in the file.
     public func remove(_ activationID: String) async throws {
         let open = try await self.opened()
-        try self.naming {
+        try self.mappingErrors {
             try open.database.write {
                 try self.checkKey(of: open)
                 guard let slot = try open.database.slot(of: activationID) else { return }
                 try open.database.remove(slot: slot)
-                open.lease.setMark(0, of: slot, activationID: activationID)
+                open.lease.setHighWaterMark(0, of: slot, activationID: activationID)
             }
             open.database.emptyLog()
         }
     }
 
-    /// Waits for the right to sign with an activation, which one task of one process at a time has.
-    public func acquireSigningLease(of activationID: String) async throws -> any SigningLease {
+    /// Runs `body` when it is its turn to sign, which one task of one process at a time has; see
+    /// ``ActivationStore/withSigningTurn(of:_:)``.
+    public nonisolated func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        let lease = try await self.acquireLease(of: activationID)
+        defer { lease.release() }
+        return try await body(SigningTurn(of: activationID, in: self))
+    }
+
+    func acquireLease(of activationID: String) async throws -> ProcessLease {
         let open = try await self.opened()
-        let slot = try self.naming { try open.database.slot(of: activationID) }
+        let slot = try self.mappingErrors { try open.database.slot(of: activationID) }
         guard let slot else { throw MobileTokenError.notStored() }
         return try await ProcessLease.acquire(
             activationID: activationID,
@@ -217,14 +228,13 @@ public actor SQLiteActivationStore: ActivationStore {
         let sealing = try Sealing(key: try await provider.sealingKey(isForNewStore: true))
         let keyCheck = try sealing.makeKeyCheck()
         let open = try await self.opened()
-        try self.naming {
+        try self.mappingErrors {
             try open.database.write {
                 try self.checkKey(of: open)
                 for activationID in try open.database.activationIDs() {
-                    guard let slot = try open.database.slot(of: activationID) else { continue }
-                    let sealed = try open.database.activation(activationID, in: slot)
-                    let resealed = try open.sealing.reseal(sealed, with: sealing)
-                    try open.database.apply(.init(written: resealed.fields, removed: []), in: slot)
+                    guard let stored = try open.database.activation(activationID) else { continue }
+                    let resealed = try open.sealing.reseal(stored.sealed, with: sealing)
+                    try open.database.apply(.init(written: resealed.fields, removed: []), in: stored.slot)
                 }
                 try open.database.setKeyCheck(keyCheck)
             }
@@ -238,20 +248,20 @@ public actor SQLiteActivationStore: ActivationStore {
     private func opened() async throws -> Open {
         switch self.state {
         case .open(let open): return open
-        case .closed: throw MobileTokenError(.storeClosed, "The store at \(self.path) was closed")
+        case .closed: throw self.closed()
         case .new: break
         }
-        let database = try self.naming {
+        let database = try self.mappingErrors {
             try self.files.prepare()
             let database = try ActivationDatabase(path: self.path, options: self.options)
             try self.files.check()
             return database
         }
-        let stored = try self.naming { try database.keyCheck() }
+        let stored = try self.mappingErrors { try database.keyCheck() }
         let sealing = try Sealing(key: try await self.sealingKey.sealingKey(isForNewStore: stored == nil))
         // Another call may have opened the store, or closed it, while this one waited for the key.
         guard case .new = self.state else { return try await self.opened() }
-        let open = try self.naming {
+        let open = try self.mappingErrors {
             Open(
                 database: database,
                 lease: try LeaseFile(path: self.files.lease),
@@ -274,6 +284,24 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// An activation in the form in which it is kept, read under the key that the store was opened with.
+    private func stored(
+        _ activationID: String,
+        in open: Open
+    ) throws -> (slot: Int64, sealed: SealedActivation)? {
+        guard let stored = try open.database.activation(activationID) else {
+            try self.checkKey(of: open)
+            return nil
+        }
+        if stored.keyCheck != open.keyCheck { try self.checkKey(of: open) }
+        return (stored.slot, stored.sealed)
+    }
+
+    private func decrypting<Result>(_ body: () throws -> Result) rethrows -> Result {
+        self.decryptionCount += 1
+        return try body()
+    }
+
     /// Refuses to go on with a key that another process has replaced.
     private func checkKey(of open: Open) throws {
         guard try open.database.keyCheck() == open.keyCheck else { throw self.wrongKey() }
@@ -283,10 +311,86 @@ public actor SQLiteActivationStore: ActivationStore {
         MobileTokenError(.storeWrongSealingKey, "The secrets at \(self.path) were sealed with another key")
     }
 
-    /// Gives SQLite's failures the names that users know.
-    private func naming<Result>(_ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch let failure as SQLiteFailure {
-            throw MobileTokenError(failure, path: self.path)
+    /// Runs `body`, and gives SQLite's failures the codes that users know.
+    private func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw self.mapped(error) }
+    }
+
+    private func mapped(_ error: any Error) -> any Error {
+        (error as? SQLiteFailure).map { MobileTokenError($0, path: self.path) } ?? error
+    }
+
+    private func closed() -> MobileTokenError {
+        MobileTokenError(.storeClosed, "The store at \(self.path) was closed")
+    }
+}
+
+// MARK: - Shared commits
+
+extension SQLiteActivationStore {
+    /// Makes all pending changes in one transaction, and notes the outcome of each.
+    private func commitPendingChanges() {
+        let changes = self.pendingChanges
+        self.pendingChanges = []
+        do {
+            guard case .open(let open) = self.state else { throw self.closed() }
+            let marks = try open.database.write {
+                try changes.compactMap { change in
+                    changes.count == 1
+                        ? try self.apply(change, in: open)
+                        : try self.applyOrUndo(change, in: open)
+                }
+            }
+            for mark in marks {
+                open.lease.setHighWaterMark(mark.moves, of: mark.slot, activationID: mark.activationID)
+            }
+            for change in changes where change.outcome == nil { change.outcome = .success(()) }
+        } catch {
+            let error = self.mapped(error)
+            for change in changes where change.outcome == nil { change.outcome = .failure(error) }
         }
     }
+
+    /// How far a change has moved a counter, to be noted once the change is durable.
+    private struct NewMark {
+        let activationID: String
+        let slot: Int64
+        let moves: UInt64
+    }
+
+    /// Makes one of several changes. When it fails, it is undone without touching the others.
+    ///
+    /// - Throws: When the whole transaction is lost.
+    private func applyOrUndo(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
+        do {
+            return try open.database.nested { try self.apply(change, in: open) }
+        } catch  where open.database.isInTransaction {
+            change.outcome = .failure(self.mapped(error))
+            return nil
+        }
+    }
+
+    private func apply(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
+        let activationID = change.activationID
+        guard let (slot, sealed) = try self.stored(activationID, in: open) else { throw MobileTokenError.notStored() }
+        let mark = open.lease.highWaterMark(of: slot, activationID: activationID)
+        let (changes, moves) = try self.decrypting {
+            try open.sealing.change(sealed) { record in
+                record.ledger.catchUp(to: mark)
+                try change.apply(to: &record)
+                return record.history.moves
+            }
+        }
+        try open.database.apply(changes, in: slot)
+        return moves > mark ? NewMark(activationID: activationID, slot: slot, moves: moves) : nil
+    }
+
+    /// How much was done so far, for tests.
+    var work: (statements: Int, decryptions: Int) {
+        guard case .open(let open) = self.state else { return (0, 0) }
+        return (open.database.statementCount, self.decryptionCount)
+    }
+
+    /// How many calls wait for the store's thread, for tests.
+    nonisolated var waitingCallCount: Int { self.executor.waitingJobCount }
 }

@@ -7,6 +7,8 @@ internal import Glibc
 final class SQLiteConnection {
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
+    /// How many statements were run.
+    private(set) var statementCount = 0
 
     /// A value to put into a statement.
     enum Value {
@@ -77,6 +79,7 @@ final class SQLiteConnection {
         read: (borrowing Row) -> Element
     ) throws(SQLiteFailure) -> [Element] {
         let statement = try self.prepared(sql)
+        self.statementCount += 1
         // Also lets go of the read lock. Repeats the error that `step` has reported already.
         defer { sqlite3_reset(statement) }
         for (index, value) in values.enumerated() {
@@ -97,26 +100,35 @@ final class SQLiteConnection {
     ///
     /// When `body` throws, or the commit fails, nothing was written.
     func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.transaction("BEGIN IMMEDIATE", body)
-    }
-
-    /// Runs `body` on one unchanging view of the database.
-    func read<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.transaction("BEGIN", body)
-    }
-
-    private func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
-        try self.run(begin)
+        try self.run("BEGIN IMMEDIATE")
         do {
             let result = try body()
             try self.run("COMMIT")
             return result
         } catch {
-            // SQLite has rolled back by itself after some failures; there is nothing left to do then.
-            if sqlite3_get_autocommit(self.handle) == 0 { try? self.run("ROLLBACK") }
+            if self.isInTransaction { try? self.run("ROLLBACK") }
             throw error
         }
     }
+
+    /// Runs `body` as a part of a transaction that is undone alone when it throws.
+    func nested<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.run("SAVEPOINT part")
+        do {
+            let result = try body()
+            try self.run("RELEASE part")
+            return result
+        } catch {
+            if self.isInTransaction {
+                try self.run("ROLLBACK TO part")
+                try self.run("RELEASE part")
+            }
+            throw error
+        }
+    }
+
+    /// Whether a transaction is under way. SQLite ends one by itself after some failures.
+    var isInTransaction: Bool { sqlite3_get_autocommit(self.handle) == 0 }
 
     private func prepared(_ sql: String) throws(SQLiteFailure) -> OpaquePointer {
         if let statement = self.statements[sql] { return statement }

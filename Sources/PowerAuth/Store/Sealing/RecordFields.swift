@@ -46,7 +46,7 @@ struct RecordFields {
         self.secret[Name.knowledgeKey] = record.encryptedKnowledgeKey
         self.secret[Name.biometryKey] = record.encryptedBiometryKey
         self.secret[Name.devicePrivateKey] = record.encryptedDevicePrivateKey
-        self.secret[Name.counter] = Self.bytes(of: record)
+        self.secret[Name.counter] = Self.bytes(of: record.ledger)
         for (name, token) in record.tokens {
             self.secret[ExactString(Name.tokenPrefix + name.string)] = Self.bytes(of: token)
         }
@@ -61,7 +61,7 @@ struct RecordFields {
         guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
             throw MobileTokenError.damaged(Name.createdAt.string)
         }
-        let counter = try self.counterState()
+        let ledger = try self.ledger()
         return ActivationRecord(
             activationID: activationID,
             name: self.open[Name.name] == nil ? nil : try self.text(Name.name),
@@ -76,9 +76,9 @@ struct RecordFields {
             knowledgeSalt: try self.bytes(Name.knowledgeSalt),
             encryptedBiometryKey: self.secret[Name.biometryKey],
             encryptedDevicePrivateKey: try self.secretBytes(Name.devicePrivateKey),
-            counter: counter.counter,
-            history: counter.history,
-            isUnsettled: counter.isUnsettled,
+            counter: ledger.counter,
+            history: ledger.history,
+            isUnsettled: ledger.isUnsettled,
             tokens: try self.tokens()
         )
     }
@@ -114,30 +114,30 @@ struct RecordFields {
 extension RecordFields {
     private static let counterHeaderByteCount = 18
 
-    private static func bytes(of record: ActivationRecord) -> SecretBytes {
-        record.counter.data.withUnsafeBytes { data in
+    private static func bytes(of ledger: CounterLedger) -> SecretBytes {
+        ledger.counter.data.withUnsafeBytes { data in
             SecretBytes(count: self.counterHeaderByteCount + data.count) { target in
-                var header: [UInt8] = [record.isUnsettled ? 1 : 0]
-                header += record.history.moves.bigEndianBytes
-                header += record.history.confirmedMoves.bigEndianBytes
-                header.append(record.counter.byte)
+                var header: [UInt8] = [ledger.isUnsettled ? 1 : 0]
+                header += ledger.history.moves.bigEndianBytes
+                header += ledger.history.confirmedMoves.bigEndianBytes
+                header.append(ledger.counter.byte)
                 target.copyBytes(from: header)
                 UnsafeMutableRawBufferPointer(rebasing: target[header.count...]).copyMemory(from: data)
             }
         }
     }
 
-    private func counterState() throws -> (counter: HashCounter, history: CounterHistory, isUnsettled: Bool) {
+    private func ledger() throws -> CounterLedger {
         try self.secretBytes(Name.counter).withUnsafeBytes { bytes in
             guard bytes.count > Self.counterHeaderByteCount,
                 let moves = UInt64(bigEndianBytes: bytes[1..<9]),
                 let confirmedMoves = UInt64(bigEndianBytes: bytes[9..<17])
             else { throw MobileTokenError.damaged(Name.counter.string) }
             let data = SecretBytes(copying: bytes[Self.counterHeaderByteCount...])
-            return (
-                HashCounter(data: data, byte: bytes[17]),
-                CounterHistory(moves: moves, confirmedMoves: confirmedMoves),
-                bytes[0] != 0
+            return CounterLedger(
+                counter: HashCounter(data: data, byte: bytes[17]),
+                history: CounterHistory(moves: moves, confirmedMoves: confirmedMoves),
+                isUnsettled: bytes[0] != 0
             )
         }
     }

@@ -38,7 +38,7 @@ struct CounterHistoryTests {
         #expect(record.history == CounterHistory())
         for _ in 0..<300 { _ = record.takeMove() }
         #expect(record.history == CounterHistory(moves: 300, confirmedMoves: 0))
-        record.confirmCounter()
+        record.ledger.confirm()
         #expect(record.history.unconfirmedMoves == 0)
         record.counter = HashCounter(data: record.counter.data, byte: record.counter.byte &+ 19)
         #expect(record.history == CounterHistory(moves: 319, confirmedMoves: 300))

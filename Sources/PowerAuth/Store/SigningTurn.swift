@@ -1,0 +1,37 @@
+/// The right to sign with one activation, for the length of ``ActivationStore/withSigningTurn(of:_:)``.
+public struct SigningTurn: Sendable {
+    /// The activation whose turn it is.
+    public let activationID: String
+    private let store: any ActivationStore
+
+    /// Creates a turn, for a store of your own to hand out.
+    ///
+    /// - Parameter store: The store that ``record`` and ``update(_:)`` go to: usually the one that hands the turn out, or a
+    ///   view of it that writes only as long as the turn lasts.
+    public init(of activationID: String, in store: any ActivationStore) {
+        self.activationID = activationID
+        self.store = store
+    }
+
+    /// The activation as it stands now.
+    ///
+    /// - Throws: `activationNotStored` when it was removed meanwhile.
+    public var record: ActivationRecord {
+        get async throws {
+            guard let record = try await self.store.record(of: self.activationID) else {
+                throw MobileTokenError.notStored()
+            }
+            return record
+        }
+    }
+
+    /// Changes the activation, durably; see ``ActivationStore/update(_:_:)``.
+    ///
+    /// What signs takes its counter value here, and is sent afterwards.
+    @discardableResult
+    public func update<Result: Sendable>(
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.store.update(self.activationID, change)
+    }
+}
