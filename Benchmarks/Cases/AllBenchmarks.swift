@@ -2,4 +2,5 @@
 ///
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
-    protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + transportBenchmarks
+    protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + storeBenchmarks
+    + transportBenchmarks

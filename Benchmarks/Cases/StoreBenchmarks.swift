@@ -1,0 +1,47 @@
+import Foundation
+import PowerAuth
+import PowerAuthProtocol
+
+/// What moving counters durably costs, for one activation at a time and for many at once.
+let storeBenchmarks: [Benchmark] = [
+    Benchmark(
+        "store.update.parallel",
+        "32 activations at once move their counters durably, sharing commits",
+        unit: .perSecond,
+        goals: [.atLeast(2, timesBaseline: "one at a time")]
+    ) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
+        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let source = try await StoredActivations(count: 32)
+        for id in source.ids {
+            try await store.insert(try unwrap(try await source.store.record(of: id)))
+        }
+        let ids = source.ids
+        let atOnce = Subject(
+            "32 at once",
+            repeating: { count in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (number, id) in ids.enumerated() {
+                        let share = count / ids.count + (number < count % ids.count ? 1 : 0)
+                        group.addTask {
+                            for _ in 0..<share { try await store.update(id) { $0.counter = $0.counter.next() } }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        )
+        let oneAtATime = Subject(
+            "one at a time",
+            repeating: { count in
+                for number in 0..<count {
+                    try await store.update(ids[number % ids.count]) { $0.counter = $0.counter.next() }
+                }
+            }
+        )
+        return Scenario(atOnce, baselines: [oneAtATime]) {
+            await store.close()
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+]
