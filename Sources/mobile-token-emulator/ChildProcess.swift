@@ -1,3 +1,4 @@
+internal import CommandLineSupport
 internal import Foundation
 
 /// A command that runs beside the development server, on the same terminal.

@@ -1,35 +1,44 @@
 /// The help of the program and of each command, made from what the commands declare.
 enum HelpPage {
-    static func program(_ commands: [Command], common: [Command.Option]) -> String {
+    static func program(_ program: CommandLineProgram) -> String {
         """
-        mobile-token: approve and reject operations with a PowerAuth activation, or run a development server.
+        \(CommandLineProgram.name): \(program.summary)
 
-        Usage: mobile-token COMMAND [OPTIONS]
+        Usage: \(CommandLineProgram.name) COMMAND [OPTIONS]
 
         Commands:
-        \(self.table(commands.map { ($0.name, $0.summary) }))
+        \(self.table(program.commands.map { ($0.name, $0.summary) }))
 
         Options common to all commands:
-        \(self.table(common.map(self.row)))
+        \(self.table(program.commonOptions.map(self.row)))
 
         Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
-        5 trouble on this machine (the store, the output), 130 interrupted. 'mobile-token COMMAND --help' tells more about a command.
+        5 trouble on this machine (the store, the output), 130 interrupted. '\(CommandLineProgram.name) COMMAND --help' \
+        tells more about a command.
         """
     }
 
-    static func command(_ command: Command, common: [Command.Option]) -> String {
+    static func command(_ command: Command, of program: CommandLineProgram) -> String {
         let operands = command.operands.map { operand in
             let name = operand.takesRest ? "\(operand.name)..." : operand.name
             return operand.isOptional ? "[\(name)]" : name
         }
-        var page = "Usage: " + (["mobile-token", command.name] + operands + ["[OPTIONS]"]).joined(separator: " ")
+        var page = "Usage: " + ([self.fullName(command)] + operands + ["[OPTIONS]"]).joined(separator: " ")
         page += "\n\n\(command.summary)"
         if !command.discussion.isEmpty { page += "\n\n\(command.discussion)" }
+        // What a program does without a command has the only page that can name the others.
+        let others = command.path.isEmpty ? program.commands.filter { !$0.path.isEmpty } : []
+        if !others.isEmpty { page += "\n\nCommands:\n" + self.table(others.map { ($0.name, $0.summary) }) }
         if !command.operands.isEmpty {
             page += "\n\nArguments:\n" + self.table(command.operands.map { ($0.name, $0.help) })
         }
         if !command.options.isEmpty { page += "\n\nOptions:\n" + self.table(command.options.map(self.row)) }
-        return page + "\n\nCommon options:\n" + self.table(common.map(self.row))
+        return page + "\n\nCommon options:\n" + self.table(program.commonOptions.map(self.row))
+    }
+
+    /// The words that call a command, the program's name included.
+    static func fullName(_ command: Command?) -> String {
+        ([CommandLineProgram.name] + (command?.path ?? [])).joined(separator: " ")
     }
 
     private static func row(_ option: Command.Option) -> (String, String) {

@@ -1,7 +1,8 @@
+internal import CommandLineSupport
 internal import Foundation
 internal import MobileToken
 internal import MobileTokenEmulator
-internal import PowerAuthProtocol
+internal import ExactJSON
 
 /// The main job from beginning to end, against a development server of its own, over real sockets.
 ///

@@ -1,19 +1,19 @@
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
+package import Synchronization
 
 /// Turns SIGINT and SIGTERM into the cancellation of the running command.
 ///
 /// A command that does not end within a second, such as one that waits for input, is ended by force, unless it is in the midst
 /// of something that must not be cut short.
-final class TerminationSignals: Sendable {
+package final class TerminationSignals: Sendable {
     // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     /// Whether the command must come to its end by itself: the server has used up an activation code, say.
-    static let mustFinish = Atomic(false)
+    package static let mustFinish = Atomic(false)
 
-    init(_ onSignal: @escaping @Sendable () -> Void) {
+    init(onSignal: @escaping @Sendable () -> Void, beforeForcedExit: @escaping @Sendable () -> Void) {
         // A parent may have started this process with signals blocked, and they would never arrive.
         var numbers = sigset_t()
         sigemptyset(&numbers)
@@ -26,7 +26,7 @@ final class TerminationSignals: Sendable {
                 onSignal()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
                     guard !Self.mustFinish.load(ordering: .acquiring) else { return }
-                    PasswordSource.showAgain()
+                    beforeForcedExit()
                     exit(ExitCode.interrupted.rawValue)
                 }
             }

@@ -1,17 +1,17 @@
-internal import Foundation
-internal import MobileToken
-internal import PowerAuthProtocol
+package import Foundation
+package import MobileToken
+package import ExactJSON
 
 // What `--json` shows of the SDK's values: flat names, dates as ISO 8601, nothing secret.
 
 extension JSONValue {
-    static func date(_ date: Date) -> Self { .string(date.formatted(.iso8601)) }
+    package static func date(_ date: Date) -> Self { .string(date.formatted(.iso8601)) }
 
-    static func optional(_ text: String?) -> Self { text.map { .string($0) } ?? .null }
+    package static func optional(_ text: String?) -> Self { text.map { .string($0) } ?? .null }
 }
 
 extension UserOperation {
-    var document: JSONValue {
+    package var document: JSONValue {
         [
             "id": .string(self.id),
             "name": .string(self.name),
@@ -29,7 +29,7 @@ extension UserOperation {
     }
 
     /// The whole operation, for a person who has to decide.
-    var page: String {
+    package var page: String {
         var lines = [
             TextTable.printable(self.formData.title),
             TextTable.printable(self.formData.message),
@@ -47,7 +47,7 @@ extension UserOperation {
 }
 
 extension [UserOperation] {
-    var table: String {
+    package var table: String {
         guard !self.isEmpty else { return "No operations." }
         var table = TextTable(header: "ID", "STATUS", "EXPIRES", "TITLE")
         for operation in self {
@@ -63,7 +63,7 @@ extension [UserOperation] {
 }
 
 extension OperationListChange {
-    var document: JSONValue {
+    package var document: JSONValue {
         [
             "source": .string(self.source.description),
             "operations": .array(self.operations.map(\.document)),
@@ -76,7 +76,7 @@ extension OperationListChange {
     }
 
     /// A line for each thing that happened.
-    var lines: [String] {
+    package var lines: [String] {
         func line(_ mark: String, _ operation: UserOperation, _ note: String = "") -> String {
             "\(mark) \(TextTable.printable(operation.id))  \(TextTable.printable(operation.formData.title))\(note)"
         }
@@ -87,7 +87,7 @@ extension OperationListChange {
 
 extension OperationAttribute {
     /// The attribute in one line.
-    var text: String {
+    package var text: String {
         switch self.content {
         case .amount(let money): money.text
         case .amountConversion(let source, let target, _): "\(source.text) = \(target.text)"
@@ -106,7 +106,7 @@ extension OperationAttribute.Money {
 }
 
 extension InboxMessage {
-    var document: JSONValue {
+    package var document: JSONValue {
         [
             "id": .string(self.id),
             "subject": .string(self.subject),
@@ -118,13 +118,13 @@ extension InboxMessage {
         ]
     }
 
-    var page: String {
+    package var page: String {
         [self.subject, self.body ?? self.summary ?? ""].map(TextTable.printable).joined(separator: "\n\n")
     }
 }
 
 extension [InboxMessage] {
-    var table: String {
+    package var table: String {
         guard !self.isEmpty else { return "No messages." }
         var table = TextTable(header: "ID", "READ", "CREATED", "SUBJECT")
         for message in self {

@@ -1,11 +1,11 @@
 internal import Foundation
 
 /// A command with the words it was called with, taken apart.
-struct Invocation: Sendable {
-    let command: Command
+package struct Invocation: Sendable {
+    package let command: Command
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
-    private(set) var operands: [String] = []
+    package private(set) var operands: [String] = []
 
     /// Takes apart the words after the command's own.
     ///
@@ -64,16 +64,16 @@ struct Invocation: Sendable {
     }
 
     /// Whether a flag was given.
-    func has(_ flag: String) -> Bool { self.flags.contains(flag) }
+    package func has(_ flag: String) -> Bool { self.flags.contains(flag) }
 
     /// The value of an option, if it was given.
-    subscript(_ option: String) -> String? { self.values[option] }
+    package subscript(_ option: String) -> String? { self.values[option] }
 
     /// The operand at a position, if it was given.
-    func operand(_ index: Int) -> String? { self.operands.indices.contains(index) ? self.operands[index] : nil }
+    package func operand(_ index: Int) -> String? { self.operands.indices.contains(index) ? self.operands[index] : nil }
 
     /// An operand that the command declares as needed.
-    func required(_ index: Int) throws -> String {
+    package func required(_ index: Int) throws -> String {
         guard let operand = self.operand(index) else {
             throw UsageError(message: "a word is missing", command: self.command)
         }
@@ -81,7 +81,7 @@ struct Invocation: Sendable {
     }
 
     /// The value of an option as a whole number within a range.
-    func integer(_ option: String, in range: ClosedRange<Int>) throws -> Int? {
+    package func integer(_ option: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = self[option] else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw UsageError(
@@ -93,7 +93,7 @@ struct Invocation: Sendable {
     }
 
     /// The value of an option as seconds.
-    func seconds(_ option: String) throws -> Duration? {
+    package func seconds(_ option: String) throws -> Duration? {
         guard let text = self[option] else { return nil }
         guard let seconds = Double(text), seconds.isFinite, seconds > 0, seconds <= 86_400 else {
             throw UsageError(message: "--\(option) takes seconds, more than 0", command: self.command)

@@ -1,7 +1,8 @@
+internal import CommandLineSupport
 internal import Foundation
 internal import MobileToken
 internal import MobileTokenEmulator
-internal import PowerAuthProtocol
+internal import ExactJSON
 
 /// The development server as a command.
 enum EmulatorCommands {
@@ -20,7 +21,6 @@ enum EmulatorCommands {
     ]
 
     static let emulator = Command(
-        "emulator",
         summary: "Run a development server until interrupted.",
         discussion: """
             It speaks the protocol strictly, keeps its state in memory, and is for development only. With --json the first
@@ -45,7 +45,6 @@ enum EmulatorCommands {
     }
 
     static let execute = Command(
-        "emulator",
         "exec",
         summary: "Run a command beside a development server, and end with its exit status.",
         discussion: """

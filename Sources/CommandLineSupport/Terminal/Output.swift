@@ -1,19 +1,20 @@
 internal import Basics
-internal import ExactJSON
+package import ExactJSON
 internal import Foundation
 internal import Glibc
-internal import PowerAuthProtocol
 
 /// Where a command's results go: text for people, or JSON documents for programs.
-struct Output: Sendable {
+package struct Output: Sendable {
     /// Whether results are written as JSON.
-    let isJSON: Bool
+    package let isJSON: Bool
+
+    package init(isJSON: Bool) { self.isJSON = isJSON }
 
     /// Whether standard output is a terminal, which can be redrawn.
-    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+    package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// Writes a result: `document` with `--json`, else `text`.
-    func result(_ document: @autoclosure () -> JSONValue, text: @autoclosure () -> String) {
+    package func result(_ document: @autoclosure () -> JSONValue, text: @autoclosure () -> String) {
         Self.line(self.isJSON ? Self.json(document()) : text())
     }
 
@@ -23,18 +24,18 @@ struct Output: Sendable {
     }
 
     /// Writes a line to standard output, whole and at once. A result that cannot be written ends the program.
-    static func line(_ text: String) {
+    package static func line(_ text: String) {
         let failure = self.write(text, to: STDOUT_FILENO)
         guard failure != 0 else { return }
         // Who closed the pipe has seen enough.
         if failure != EPIPE {
-            self.note("mobile-token: cannot write the output: \(String(cString: strerror(failure)))")
+            self.note("\(CommandLineProgram.name): cannot write the output: \(String(cString: strerror(failure)))")
         }
         exit(ExitCode.local.rawValue)
     }
 
     /// Writes a line for people to standard error. What came from outside must be made printable before.
-    static func note(_ text: String) {
+    package static func note(_ text: String) {
         _ = self.write(text, to: STDERR_FILENO)
     }
 

@@ -1,15 +1,14 @@
 internal import Basics
-internal import PowerAuthProtocol
 
 /// Rows in aligned columns.
-struct TextTable {
+package struct TextTable {
     private var rows: [[String]] = []
 
-    init(header: String...) { self.rows.append(header) }
+    package init(header: String...) { self.rows.append(header) }
 
-    mutating func add(_ cells: String...) { self.rows.append(cells.map(Self.printable)) }
+    package mutating func add(_ cells: String...) { self.rows.append(cells.map(Self.printable)) }
 
-    var text: String {
+    package var text: String {
         let columns = self.rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in
             self.rows.compactMap { $0.indices.contains(column) ? $0[column].count : nil }.max() ?? 0
@@ -24,5 +23,5 @@ struct TextTable {
 
     /// A string from outside on one line, so that it can neither steer the terminal nor look like more rows than one. What
     /// is cut says how much is missing: somebody may be about to decide by it.
-    static func printable(_ text: String) -> String { DisplayText.escaped(text, limit: 2_000) }
+    package static func printable(_ text: String) -> String { DisplayText.escaped(text, limit: 2_000) }
 }
