@@ -21,14 +21,14 @@ public final class Emulator: Sendable {
 
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
-        let site = Site(core: core, address: address, certificate: certificateFile?.certificate)
+        let router = Router(core: core, address: address, certificate: certificateFile?.certificate)
         self.core = core
         self.address = address
         self.certificateFile = certificateFile
         self.service = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.keepTime() }
-                group.addTask { await server.run { await site.respond(to: $0) } }
+                group.addTask { await server.run { await router.respond(to: $0) } }
             }
             core.events.finish()
         }

@@ -9,21 +9,21 @@ extension Backend {
         _ change: AdministrativeChange,
         at now: Date
     ) throws(AdministrationError) -> [BackendEvent] {
-        var call = Call(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
+        var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
         do {
             switch change {
             case .block(let id):
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in
                     try activation.block(reason: "NOT_SPECIFIED")
                 }
             case .unblock(let id):
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in try activation.unblock() }
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in try activation.unblock() }
             case .advanceCounter(let id, let steps):
                 // A client is lost after 20; more would only keep the server busy.
                 guard let steps = Int(exactly: steps), steps <= 100_000 else {
                     throw AdministrationError(code: .wrongState, message: "The counter moves by 100 000 steps at most")
                 }
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in
                     try activation.advanceCounter(by: steps)
                 }
             case .remove(let id):
@@ -31,7 +31,7 @@ extension Backend {
                 guard activation.status != .removed else {
                     throw AdministrationError(code: .wrongState, message: "The activation is already removed")
                 }
-                self.remove(id, &call)
+                self.remove(id, &context)
             }
         } catch let error as ActivationStateError {
             throw AdministrationError(code: .wrongState, message: "The change is not possible: \(error.reason)")
@@ -40,18 +40,18 @@ extension Backend {
         } catch {
             throw AdministrationError(code: .wrongState, message: "The change is not possible")
         }
-        return call.events
+        return context.events
     }
 
     private mutating func change(
         _ id: String,
-        _ call: inout Call,
+        _ context: inout RequestContext,
         _ change: (inout ServerActivation) throws(ActivationStateError) -> Void
     ) throws {
         guard var activation = self.state.activations[id] else { throw AdministrationError.unknownActivation }
         try change(&activation)
         self.state.activations[id] = activation
-        call.report(activation)
+        context.report(activation)
     }
 }
 

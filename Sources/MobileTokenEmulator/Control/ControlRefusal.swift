@@ -11,6 +11,12 @@ struct ControlRefusal: Error {
         self.message = message
     }
 
+    static func wrongMethod(allowed: [String]) -> Self {
+        var refusal = Self(405, "METHOD_NOT_ALLOWED", "Allowed here: \(allowed.joined(separator: ", "))")
+        refusal.headers = [("Allow", allowed.joined(separator: ", "))]
+        return refusal
+    }
+
     var response: ServerResponse {
         var response = ServerResponse.error(self.status, code: self.code, message: self.message)
         response.headers += self.headers

@@ -45,3 +45,13 @@ extension DecodingError {
         return path.isEmpty ? reason : "\(path): \(reason)"
     }
 }
+
+extension SummaryPage.Bounds {
+    /// The part that a request asks for: the first hundred, unless it says otherwise.
+    init(_ request: ReceivedRequest) throws(ControlRefusal) {
+        self.init(
+            offset: try request.number("offset", in: 0...Int.max) ?? 0,
+            limit: try request.number("limit", in: 1...1000) ?? 100
+        )
+    }
+}

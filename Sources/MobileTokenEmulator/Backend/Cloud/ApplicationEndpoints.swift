@@ -3,8 +3,8 @@ internal import PowerAuthProtocol
 
 extension Backend {
     /// Another application, with keys of its own, beside those there are.
-    mutating func createApplication(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let id = try call.json().text("appId")
+    mutating func createApplication(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let id = try context.json().text("appId")
         guard self.state.applications[id] == nil else {
             throw BackendRefusal(400, "APPLICATION_EXISTS", "There is an application of this identifier")
         }
@@ -19,20 +19,20 @@ extension Backend {
         }
     }
 
-    func listApplications(_ call: Call) -> Answer {
+    func listApplications(_ context: RequestContext) -> Answer {
         let applications = self.state.applications.values.sorted { $0.id < $1.id }
         return Answer(body: ["applications": .array(applications.map(Self.presented))])
     }
 
     /// An application in the words of the administration API, where the newer suites look up their configuration.
-    func application(_ call: Call) throws(BackendRefusal) -> Answer {
-        guard let id = call.pathArguments.first, let application = self.state.applications[id] else {
+    func application(_ context: RequestContext) throws(BackendRefusal) -> Answer {
+        guard let id = context.pathArguments.first, let application = self.state.applications[id] else {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         return Answer(
             body: [
                 "id": .string(application.id),
-                "serviceBaseUrl": .string((call.request.origin ?? "") + "/enrollment-server"),
+                "serviceBaseUrl": .string((context.request.origin ?? "") + "/enrollment-server"),
                 "appKey": .string(application.key),
                 "appSecret": .string(application.secret.base64),
                 "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),

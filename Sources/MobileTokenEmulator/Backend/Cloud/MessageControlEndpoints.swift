@@ -1,8 +1,8 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createMessage(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let request = try call.json()
+    mutating func createMessage(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let request = try context.json()
         let userID = try request.text("userId")
         let (subject, summary) = (try request.text("subject"), try request.text("summary"))
         let body = try request.text("body")
@@ -18,10 +18,10 @@ extension Backend {
             summary: summary,
             body: body,
             isSilent: isSilent,
-            created: call.now
+            created: context.now
         )
         self.state.inbox.insert(message)
-        call.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
+        context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
         return Answer(
             body: [
                 "id": .string(message.id),

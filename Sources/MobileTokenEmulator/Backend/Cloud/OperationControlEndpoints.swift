@@ -3,8 +3,8 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let request = try call.json()
+    mutating func createOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let request = try context.json()
         let draft = try self.draft(of: request)
         let userID = try request.optionalText("userId").flatMap { $0.isEmpty ? nil : $0 }
         let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
@@ -17,7 +17,7 @@ extension Backend {
                 throw .invalidRequest("'registrationId' is none of the user's registrations")
             }
         }
-        let expires = try self.expiration(of: request, draft, call.now)
+        let expires = try self.expiration(of: request, draft, context.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
         guard maximumFailures.map({ (1...255).contains($0) }) ?? true else {
             throw .invalidRequest("'maxFailureCount' is not 1 to 255")
@@ -38,38 +38,38 @@ extension Backend {
             parameters: draft.parameters.mapValues(ExportableJSON.init),
             allowedSignature: draft.allowedSignature,
             warnsOfFraud: draft.warnsOfFraud,
-            created: call.now,
+            created: context.now,
             expires: expires,
             maximumFailures: maximumFailures ?? draft.maximumFailures ?? self.limits.operationFailures,
             proximitySeed: proximityCheck ? ExportableSecret(self.state.randomness.secret(16)) : nil
         )
         self.state.operations.insert(operation)
-        call.report(operation)
-        return Answer(body: self.controlled(operation, at: call.now))
+        context.report(operation)
+        return Answer(body: self.controlled(operation, at: context.now))
     }
 
-    func operation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        Answer(body: self.controlled(try self.addressedOperation(call), at: call.now))
+    func operation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        Answer(body: self.controlled(try self.addressedOperation(context), at: context.now))
     }
 
-    func listAllOperations(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let userID = call.request.queryValue("userId")
+    func listAllOperations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let userID = context.request.queryValue("userId")
         let listed = self.state.operations.newestFirst.lazy
             .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
-        return Answer(body: ["operations": .array(listed.map { self.controlled($0, at: call.now) })])
+        return Answer(body: ["operations": .array(listed.map { self.controlled($0, at: context.now) })])
     }
 
-    mutating func cancelOperation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let operation = try self.addressedOperation(call)
+    mutating func cancelOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let operation = try self.addressedOperation(context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
-        let reason = call.request.queryValue("statusReason")
-        self.update(operation.id, &call) { $0.cancel(reason: reason, at: $1) }
-        return Answer(body: self.controlled(try self.addressedOperation(call), at: call.now))
+        let reason = context.request.queryValue("statusReason")
+        self.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
+        return Answer(body: self.controlled(try self.addressedOperation(context), at: context.now))
     }
 
-    func addressedOperation(_ call: Call) throws(BackendRefusal) -> ServerOperation {
-        guard let id = call.pathArguments.first, let operation = self.state.operations[id] else {
+    func addressedOperation(_ context: RequestContext) throws(BackendRefusal) -> ServerOperation {
+        guard let id = context.pathArguments.first, let operation = self.state.operations[id] else {
             throw BackendRefusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
         }
         return operation

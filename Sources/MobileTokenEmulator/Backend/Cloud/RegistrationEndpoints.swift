@@ -3,8 +3,8 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let request = try call.json()
+    mutating func createRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let request = try context.json()
         let userID = try request.text("userId")
         let flags = try request.texts("flags")
         try self.requireRoom(forFlags: flags)
@@ -25,13 +25,13 @@ extension Backend {
                 application: application,
                 otp: otp,
                 commitPhase: commitPhase,
-                call.now
+                context.now
             )
         } catch {
             throw .activation("the activation code cannot be signed")
         }
-        call.activationID = registration.id
-        call.report(registration)
+        context.activationID = registration.id
+        context.report(registration)
         return Answer(body: .object(self.presented(registration)))
     }
 
@@ -61,28 +61,28 @@ extension Backend {
         return ActivationOTP(value: value, stage: stage)
     }
 
-    func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let userID = call.request.queryValue("userId")
+    func listRegistrations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let userID = context.request.queryValue("userId")
         let listed = self.state.activations.newestFirst.lazy
             .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
             .prefix(1_000)
         return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
     }
 
-    func registration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        Answer(body: .object(self.presented(try self.addressedRegistration(&call))))
+    func registration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        Answer(body: .object(self.presented(try self.addressedRegistration(&context))))
     }
 
-    mutating func commitRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        let request = try call.json()
+    mutating func commitRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&context)
+        let request = try context.json()
         let externalUserID = try request.optionalText("externalUserId")
         let otp = try request.optionalText("activationOtp", or: "otp")
         do {
             try activation.commit(externalUserID: externalUserID, otp: otp)
         } catch {
             // A wrong code is counted, and the last one removes the activation.
-            self.keep(activation, &call)
+            self.keep(activation, &context)
             throw BackendRefusal(
                 400,
                 "INVALID_ACTIVATION",
@@ -91,13 +91,13 @@ extension Backend {
             )
         }
         self.activateRecoveryCodes(of: activation.id)
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return self.changed(activation)
     }
 
-    mutating func changeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        let change = try call.json().text("change")
+    mutating func changeRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&context)
+        let change = try context.json().text("change")
         do {
             switch change {
             case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
@@ -116,54 +116,54 @@ extension Backend {
         } catch {
             throw .invalidRequest("The change was not made")
         }
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return self.changed(activation)
     }
 
-    mutating func removeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.addressedRegistration(&call)
+    mutating func removeRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let activation = try self.addressedRegistration(&context)
         guard activation.status != .removed else {
             throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration is already removed")
         }
-        self.remove(activation.id, &call)
+        self.remove(activation.id, &context)
         return self.changed(self.state.activations[activation.id] ?? activation)
     }
 
-    func registrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.addressedRegistration(&call)
+    func registrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let activation = try self.addressedRegistration(&context)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func addRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        for flag in try call.json().texts("flags") where !activation.flags.contains(flag) {
+    mutating func addRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&context)
+        for flag in try context.json().texts("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
         try self.requireRoom(forFlags: activation.flags)
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func removeRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
+    mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        var activation = try self.addressedRegistration(&context)
         // A DELETE may come without a body: then all go.
-        let removed = call.request.body.isEmpty ? activation.flags : try call.json().texts("flags")
+        let removed = context.request.body.isEmpty ? activation.flags : try context.json().texts("flags")
         activation.flags.removeAll(where: removed.contains)
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    func addressedRegistration(_ call: inout Call) throws(BackendRefusal) -> ServerActivation {
-        guard let id = call.pathArguments.first, let activation = self.state.activations[id] else {
+    func addressedRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> ServerActivation {
+        guard let id = context.pathArguments.first, let activation = self.state.activations[id] else {
             throw BackendRefusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
-        call.activationID = id
+        context.activationID = id
         return activation
     }
 
-    private mutating func keep(_ activation: ServerActivation, _ call: inout Call) {
+    private mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext) {
         self.state.activations[activation.id] = activation
-        call.report(activation)
+        context.report(activation)
     }
 
     /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.

@@ -5,18 +5,18 @@ internal import PowerAuthProtocol
 extension Backend {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
-    mutating func createActivation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let outer = try self.openEncrypted(&call, scope: .application, path: .genericApplication)
+    mutating func createActivation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let outer = try self.openEncrypted(&context, scope: .application, path: .genericApplication)
         let layer = try outer.json()
-        let inner = try self.openInner(of: layer, outer, at: call.now)
+        let inner = try self.openInner(of: layer, outer, at: context.now)
         let request = try ActivationRequest(outer: layer, inner: inner.json())
-        let grant = try self.grant(of: request, outer.application, &call)
+        let grant = try self.grant(of: request, outer.application, &context)
         let device = try self.binding(to: request.devicePublicKey, version: outer.version)
 
         // Nothing is refused any more.
-        self.remember(outer, at: call.now)
-        self.remember(inner, at: call.now)
-        let activation = self.begin(grant, device, request.description, outer.application, &call)
+        self.remember(outer, at: context.now)
+        self.remember(inner, at: context.now)
+        let activation = self.begin(grant, device, request.description, outer.application, &context)
         let recovery = try self.issueRecoveryCode(for: activation)
         var keys: JSONObject = [
             "activationId": .string(activation.id),
@@ -24,10 +24,10 @@ extension Backend {
             "ctrData": .string(Base64.encode(device.counter.data)),
         ]
         keys["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
-        var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: call.now)]
+        var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: context.now)]
         answer["customAttributes"] = request.customAttributes.map { .object($0) }
-        answer["userInfo"] = Self.claims(of: activation, at: call.now)
-        return Answer(body: try self.seal(.object(answer), in: outer, at: call.now))
+        answer["userInfo"] = Self.claims(of: activation, at: context.now)
+        return Answer(body: try self.seal(.object(answer), in: outer, at: context.now))
     }
 
     private func openInner(
@@ -123,11 +123,11 @@ extension Backend {
     private mutating func grant(
         of request: ActivationRequest,
         _ application: ServerApplication,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) throws(BackendRefusal) -> ActivationGrant {
         switch request.kind {
         case .code:
-            return .registration(try self.registration(waitingFor: request, application, &call))
+            return .registration(try self.registration(waitingFor: request, application, &context))
         case .custom, .direct:
             // Whoever asks gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
@@ -147,19 +147,19 @@ extension Backend {
     private mutating func registration(
         waitingFor request: ActivationRequest,
         _ application: ServerApplication,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) throws(BackendRefusal) -> ServerActivation {
         guard let code = request.identity["code"], let id = self.state.offers[code],
             let activation = self.state.activations[id]
         else { throw .activation("the activation code is unknown, used or expired") }
-        call.activationID = id
+        context.activationID = id
         guard activation.applicationID == application.id else {
             throw .activation("the activation code belongs to another application")
         }
         guard activation.status == .created else { throw .activation("the activation code was used") }
         guard activation.acceptsOTP(request.description.otp, at: .keyExchange) else {
             self.state.activations.update(id) { $0.countWrongOTP() }
-            if self.state.activations[id]?.status == .removed { self.remove(id, &call) }
+            if self.state.activations[id]?.status == .removed { self.remove(id, &context) }
             throw .activation("the activation's own code is missing or wrong")
         }
         return activation
@@ -190,7 +190,7 @@ extension Backend {
         _ device: DeviceBinding,
         _ description: ServerActivation.Description,
         _ application: ServerApplication,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) -> ServerActivation {
         var activation: ServerActivation
         switch grant {
@@ -199,16 +199,16 @@ extension Backend {
             if let code = registration.offer?.code { self.state.offers[code] = nil }
             activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
-            activation = self.newActivation(userID: userID, applicationID: application.id, call.now)
+            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
             activation.bind(device, description, commits: true)
         case .recovery(let recovery):
-            self.remove(recovery.activationID, &call)
-            activation = self.newActivation(userID: recovery.userID, applicationID: recovery.applicationID, call.now)
+            self.remove(recovery.activationID, &context)
+            activation = self.newActivation(userID: recovery.userID, applicationID: recovery.applicationID, context.now)
             activation.bind(device, description, commits: true)
         }
         self.state.activations[activation.id] = activation
-        call.activationID = activation.id
-        call.report(activation)
+        context.activationID = activation.id
+        context.report(activation)
         return activation
     }
 

@@ -2,9 +2,9 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func createToken(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let (signature, envelope) = try self.authenticateEncrypted(
-            &call,
+            &context,
             path: .tokenCreate,
             uriID: "/pa/token/create",
             allowing: .onlineFactors
@@ -15,29 +15,29 @@ extension Backend {
             secret: ExportableSecret(self.state.randomness.secret(16)),
             activationID: signature.activation.id,
             factors: signature.type,
-            created: call.now
+            created: context.now
         )
         let answer: JSONValue = [
             "tokenId": .string(token.id),
             "tokenSecret": .string(Base64.encode(token.secret.secret)),
         ]
-        let sealed = try self.seal(answer, in: envelope, at: call.now)
+        let sealed = try self.seal(answer, in: envelope, at: context.now)
         self.state.tokens[token.id] = token
         return Answer(body: sealed)
     }
 
     /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
     /// lost.
-    mutating func removeToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let signature = try self.authenticateSignature(&call, uriID: "/pa/token/remove", allowing: .onlineFactors)
-        let id = try call.requestObject().text("tokenId")
+    mutating func removeToken(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        let signature = try self.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
+        let id = try context.requestObject().text("tokenId")
         if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
         return .object(["tokenId": .string(id)])
     }
 
-    mutating func unlockVault(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func unlockVault(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let (signature, envelope) = try self.authenticateEncrypted(
-            &call,
+            &context,
             path: .vaultUnlock,
             uriID: "/pa/vault/unlock",
             allowing: .vaultFactors
@@ -61,7 +61,7 @@ extension Backend {
             "activationId": .string(signature.activation.id),
             "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
         ]
-        return Answer(body: try self.seal(answer, in: envelope, at: call.now))
+        return Answer(body: try self.seal(answer, in: envelope, at: context.now))
     }
 
     private static func isVaultReason(_ reason: String) -> Bool {

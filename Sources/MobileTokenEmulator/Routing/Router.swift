@@ -1,8 +1,5 @@
-internal import Foundation
-internal import PowerAuthProtocol
-
-/// Everything that is served: the APIs, the control plane, the console.
-struct Site: Sendable {
+/// Leads each request to what answers it: the control API, the console, or the APIs of the backend.
+struct Router: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
     var certificate: Emulator.Certificate?
@@ -14,18 +11,13 @@ struct Site: Sendable {
         switch path.first {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }
-            if ControlPlane.holdsSecrets(Array(path.dropFirst())),
-                let refusal = self.access.refusalWithoutCredentials(of: request)
-            {
-                return refusal
-            }
             let controlPlane = ControlPlane(
                 core: self.core,
                 address: self.address,
                 certificate: self.certificate,
                 isAuthenticated: self.access.isAuthenticated(request)
             )
-            return await controlPlane.respond(to: request, path: path[1...])
+            return await controlPlane.respond(to: request, self.access)
         case "console":
             if let refusal = self.access.refusal(of: request) { return refusal }
             return ConsolePage.respond(to: request, path: path.dropFirst())
@@ -40,18 +32,5 @@ struct Site: Sendable {
             user: self.core.configuration.cloudUser,
             password: self.core.configuration.cloudPassword ?? ""
         )
-    }
-}
-
-extension ApplicationDescription {
-    /// The string that configures a client.
-    var sdkConfiguration: String {
-        let configuration = try? SDKConfiguration(
-            applicationKey: self.key,
-            applicationSecret: self.secret,
-            masterPublicKey: self.masterServerPublicKey
-        )
-        // The backend makes or reads the three as keys; they are of no other form.
-        return configuration?.text ?? ""
     }
 }

@@ -3,7 +3,7 @@ internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// One request on its way through the backend, with what the journal will say of it.
-struct Call {
+struct RequestContext {
     let request: ReceivedRequest
     let now: Milliseconds
     /// The identifiers in the path, for routes that have some.

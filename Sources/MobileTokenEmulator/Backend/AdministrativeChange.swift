@@ -1,0 +1,20 @@
+/// An intervention that no client can make: what an administrator of a real server could do.
+enum AdministrativeChange: Sendable {
+    case block(activationID: String)
+    case unblock(activationID: String)
+    case remove(activationID: String)
+    /// Moves the server's counter by steps of the hash chain, forwards only: the chain has no way back.
+    case advanceCounter(activationID: String, by: UInt64)
+}
+
+/// Why an administrative change, or an import, was not made.
+struct AdministrationError: Error {
+    enum Code: Sendable {
+        case unknownActivation
+        case wrongState
+        case invalidDocument
+    }
+
+    var code: Code
+    var message: String
+}
