@@ -5,7 +5,7 @@ internal import Foundation
 enum ChildProcess {
     /// Runs a command to its end, and returns its exit status: 128 and the signal when one killed it, as shells do.
     ///
-    /// When the calling task is cancelled the command is asked to end, and is waited for.
+    /// When the calling task is canceled the command is asked to end, and is waited for.
     static func run(_ words: [String], environment: [String: String]) async throws -> ExitCode {
         let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" })

@@ -12,8 +12,8 @@ enum EmulatorCommands {
         .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
         .init("port", "NUMBER", "the port to bind to (default: a free one)"),
         .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
-        .init("user", "NAME", "the user of the control API (default: developer)"),
-        .init("password", "TEXT", "the password of the control API (default: a random one)"),
+        .init("user", "NAME", "the user of the cloud API (default: developer)"),
+        .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
         .init("data", "FILE", "keep the state in this file, of mode 0600"),
         .init("seed", "FILE", "start from an exported state"),
         .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
@@ -128,7 +128,7 @@ enum EmulatorCommands {
               server             \(emulator.baseURL)
               SDK configuration  \(emulator.sdkConfiguration)
               console            \(emulator.cloudURL)/console/
-              control API        \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
+              cloud API          \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
               application        \(emulator.applicationID)\(trust ?? "")
             """
     }

@@ -2,7 +2,7 @@ internal import PowerAuthProtocol
 
 /// The application that clients are configured for.
 struct ApplicationDescription: Sendable {
-    /// As `appId` in the `/v2` API.
+    /// As `appId` in the cloud API.
     var id: String
     /// Base64 of 16 bytes.
     var key: String

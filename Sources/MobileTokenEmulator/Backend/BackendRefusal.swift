@@ -59,7 +59,7 @@ extension BackendRefusal {
     static func notPending(_ status: ServerOperation.Status) -> Self {
         switch status {
         case .canceled:
-            Self(400, "OPERATION_ALREADY_CANCELED", "The operation was cancelled")
+            Self(400, "OPERATION_ALREADY_CANCELED", "The operation was canceled")
         case .failed:
             Self(400, "OPERATION_ALREADY_FAILED", "The operation has failed")
         case .expired:

@@ -31,6 +31,6 @@ struct BackendEvent: Sendable, Hashable {
     var subject: Subject
     /// Of the activation, the operation, …
     var id: String
-    /// Its status now, in the words of the `/v2` API (`ACTIVE`, `PENDING`, …), if it has one.
+    /// Its status now, in the words of the cloud API (`ACTIVE`, `PENDING`, …), if it has one.
     var status: String?
 }

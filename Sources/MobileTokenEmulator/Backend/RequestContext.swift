@@ -70,71 +70,71 @@ struct Answer {
 }
 
 extension JSONObject {
-    /// A member that must be a text that is not empty.
-    func text(_ name: String) throws(BackendRefusal) -> String {
-        guard let text = try self.optionalText(name), !text.isEmpty else {
+    /// Returns a member that must be a nonempty string.
+    func string(_ name: String) throws(BackendRefusal) -> String {
+        guard let string = try self.optionalString(name), !string.isEmpty else {
             throw .invalidRequest("'\(name)' is missing")
         }
-        return text
+        return string
     }
 
-    /// A text, or nil when the member is missing or null.
-    func optionalText(_ name: String) throws(BackendRefusal) -> String? {
+    /// Returns a string, or nil when the member is missing or null.
+    func optionalString(_ name: String) throws(BackendRefusal) -> String? {
         guard let value = try self.present(name) else { return nil }
-        guard let text = value.string else { throw .invalidRequest("'\(name)' is not a text") }
-        return text
+        guard let string = value.string else { throw .invalidRequest("'\(name)' is not a string") }
+        return string
     }
 
-    /// A text under the first of two names that is there, or nil.
-    func optionalText(_ name: String, or otherName: String) throws(BackendRefusal) -> String? {
-        if let text = try self.optionalText(name) { return text }
-        return try self.optionalText(otherName)
+    /// Returns a string under the first of two names that is there, or nil.
+    func optionalString(_ name: String, or otherName: String) throws(BackendRefusal) -> String? {
+        if let string = try self.optionalString(name) { return string }
+        return try self.optionalString(otherName)
     }
 
-    /// A text that must be there, and not empty, under the first of two names.
-    func text(_ name: String, or otherName: String) throws(BackendRefusal) -> String {
-        guard let text = try self.optionalText(name, or: otherName), !text.isEmpty else {
+    /// Returns a nonempty string under the first of two names that is there.
+    func string(_ name: String, or otherName: String) throws(BackendRefusal) -> String {
+        guard let string = try self.optionalString(name, or: otherName), !string.isEmpty else {
             throw .invalidRequest("'\(name)' is missing")
         }
-        return text
+        return string
     }
 
-    /// A whole number, or nil when the member is missing or null.
+    /// Returns a whole number, or nil when the member is missing or null.
     func optionalInteger(_ name: String) throws(BackendRefusal) -> Int64? {
         guard let value = try self.present(name) else { return nil }
         guard let number = value.int64 else { throw .invalidRequest("'\(name)' is not a whole number") }
         return number
     }
 
-    /// A Boolean, or nil when the member is missing or null.
+    /// Returns a Boolean, or nil when the member is missing or null.
     func optionalBool(_ name: String) throws(BackendRefusal) -> Bool? {
         guard let value = try self.present(name) else { return nil }
         guard let flag = value.bool else { throw .invalidRequest("'\(name)' is not true or false") }
         return flag
     }
 
-    /// An object, or nil when the member is missing or null.
+    /// Returns an object, or nil when the member is missing or null.
     func optionalObject(_ name: String) throws(BackendRefusal) -> JSONObject? {
         guard let value = try self.present(name) else { return nil }
         guard let object = value.object else { throw .invalidRequest("'\(name)' is not an object") }
         return object
     }
 
-    /// The values of an object's members by name, none when the object is missing or null.
+    /// Returns the values of an object's members by name, none when the object is missing or null.
     func valuesByName(of name: String) throws(BackendRefusal) -> [String: JSONValue] {
         guard let object = try self.optionalObject(name) else { return [:] }
         guard object.duplicateKeys.isEmpty else { throw .invalidRequest("'\(name)' gives a member twice") }
         return object.valuesByName
     }
 
-    /// Texts, none when the member is missing or null.
-    func texts(_ name: String) throws(BackendRefusal) -> [String] {
+    /// Returns strings, none when the member is missing or null.
+    func strings(_ name: String) throws(BackendRefusal) -> [String] {
         guard let value = try self.present(name) else { return [] }
-        let texts = value.array?.compactMap(\.string)
-        guard let texts, texts.count == value.array?.count else {
-            throw .invalidRequest("'\(name)' is not a list of texts")
+        let strings = value.array?.compactMap(\.string)
+        guard let strings, strings.count == value.array?.count else {
+            throw .invalidRequest("'\(name)' is not a list of strings")
         }
-        return texts
+        return strings
     }
 
     /// The members by name; of a repeated name the last.

@@ -1,4 +1,4 @@
-/// Why the control plane does not do what it was asked for.
+/// Why the control API does not do what it was asked for.
 struct ControlRefusal: Error {
     var status: Int
     var code: String

@@ -1,10 +1,10 @@
 internal import Foundation
 
-extension ControlPlane {
+extension ControlAPI {
     /// One endpoint of the control API.
     struct Route: Routable {
         typealias Handler =
-            @Sendable (ControlPlane, ReceivedRequest, _ arguments: [String]) async throws -> ServerResponse
+            @Sendable (ControlAPI, ReceivedRequest, _ arguments: [String]) async throws -> ServerResponse
 
         let method: String
         let path: String

@@ -91,7 +91,7 @@ actor EmulatorCore {
         )
     }
 
-    /// Makes a request of the `/v2` API in the name of its user, for whoever may use the control plane.
+    /// Makes a request of the cloud API in the name of its user, for whoever may use the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         let credentials = "\(self.configuration.cloudUser):\(self.configuration.cloudPassword ?? "")"
@@ -134,7 +134,7 @@ actor EmulatorCore {
         self.noteChanges()
     }
 
-    /// Lets operations expire in time for those who watch, until the task is cancelled. (Requests never depend on it.)
+    /// Lets operations expire in time for those who watch, until the task is canceled. (Requests never depend on it.)
     func keepTime() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { self.settle() }
     }

@@ -11,7 +11,7 @@ struct Router: Sendable {
         switch path.first {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }
-            let controlPlane = ControlPlane(
+            let controlPlane = ControlAPI(
                 core: self.core,
                 address: self.address,
                 certificate: self.certificate,

@@ -64,8 +64,8 @@ import Testing
         }
         let names = Backend.routes.routes.map { "\($0.method) \($0.path)" }
         #expect(Set(names).count == names.count && names.count == 46)
-        for route in ControlPlane.routes.routes {
-            let match = ControlPlane.routes.match(method: route.method, path: Self.example(route.path))
+        for route in ControlAPI.routes.routes {
+            let match = ControlAPI.routes.match(method: route.method, path: Self.example(route.path))
             guard case .route(let found, _) = match else {
                 Issue.record("\(route.method) \(route.path) leads nowhere")
                 continue

@@ -50,7 +50,7 @@ struct ConsoleBrowserTests {
 
     @Test func theFormOfAnOperationHasEverythingTheServerTakes() async throws {
         try await withConsole { emulator, page async throws in
-            await emulator.clock.stand()
+            await emulator.clock.freeze()
             try await page.click("[data-open=new-operation]")
             try await page.choose("payment", in: "#operation-template")
             try await page.fill("[name=amount]", with: "12.50")

@@ -4,7 +4,7 @@ internal import PowerAuthProtocol
 extension Backend {
     /// Another application, with keys of its own, beside those there are.
     mutating func createApplication(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
-        let id = try context.json().text("appId")
+        let id = try context.json().string("appId")
         guard self.state.applications[id] == nil else {
             throw BackendRefusal(400, "APPLICATION_EXISTS", "There is an application of this identifier")
         }

@@ -2,7 +2,7 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    /// The text of a QR code that lets a device without a network approve an operation.
+    /// Returns the content of a QR code that lets a device without a network approve an operation.
     mutating func offlineQRCode(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let operation = try self.addressedOperation(context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
@@ -82,8 +82,8 @@ extension Backend {
     mutating func verifyOfflineCode(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let operation = try self.addressedOperation(context)
         let request = try context.json()
-        let (code, nonce) = (try request.text("otp"), try request.text("nonce"))
-        let activation = try self.offlineActivation(try request.text("registrationId"), operation, &context)
+        let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
+        let activation = try self.offlineActivation(try request.string("registrationId"), operation, &context)
         guard let nonce = Base64.decode(nonce), nonce.count == 16 else {
             throw .invalidRequest("'nonce' is not 16 bytes in Base64")
         }
@@ -124,7 +124,7 @@ extension Backend {
         return types
     }
 
-    /// A rotating code in the QR text is part of the data: the current one and the one before are tried.
+    /// A rotating code in the QR code is part of the data: the current one and the one before are tried.
     private func offlineMatch(
         _ code: String,
         _ nonce: [UInt8],

@@ -5,10 +5,10 @@ internal import PowerAuthProtocol
 extension Backend {
     mutating func createRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let request = try context.json()
-        let userID = try request.text("userId")
-        let flags = try request.texts("flags")
+        let userID = try request.string("userId")
+        let flags = try request.strings("flags")
         try self.requireRoom(forFlags: flags)
-        let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
+        let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
         guard let application = self.state.applications[applicationID] else {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
@@ -36,7 +36,7 @@ extension Backend {
     }
 
     private static func commitPhase(in request: JSONObject) throws(BackendRefusal) -> ServerActivation.CommitPhase? {
-        guard let text = try request.optionalText("commitPhase") else { return nil }
+        guard let text = try request.optionalString("commitPhase") else { return nil }
         guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
             throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
         }
@@ -45,8 +45,8 @@ extension Backend {
 
     /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
     private static func activationOTP(in request: JSONObject) throws(BackendRefusal) -> ActivationOTP? {
-        let value = try request.optionalText("activationOtp", or: "otp")
-        let validation = try request.optionalText("activationOtpValidation", or: "otpValidation")
+        let value = try request.optionalString("activationOtp", or: "otp")
+        let validation = try request.optionalString("activationOtpValidation", or: "otpValidation")
         let stage: ActivationOTP.Stage
         switch validation {
         case "ON_KEY_EXCHANGE": stage = .keyExchange
@@ -76,8 +76,8 @@ extension Backend {
     mutating func commitRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         var activation = try self.addressedRegistration(&context)
         let request = try context.json()
-        let externalUserID = try request.optionalText("externalUserId")
-        let otp = try request.optionalText("activationOtp", or: "otp")
+        let externalUserID = try request.optionalString("externalUserId")
+        let otp = try request.optionalString("activationOtp", or: "otp")
         do {
             try activation.commit(externalUserID: externalUserID, otp: otp)
         } catch {
@@ -97,7 +97,7 @@ extension Backend {
 
     mutating func changeRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         var activation = try self.addressedRegistration(&context)
-        let change = try context.json().text("change")
+        let change = try context.json().string("change")
         do {
             switch change {
             case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
@@ -136,7 +136,7 @@ extension Backend {
 
     mutating func addRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         var activation = try self.addressedRegistration(&context)
-        for flag in try context.json().texts("flags") where !activation.flags.contains(flag) {
+        for flag in try context.json().strings("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
         try self.requireRoom(forFlags: activation.flags)
@@ -147,7 +147,7 @@ extension Backend {
     mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         var activation = try self.addressedRegistration(&context)
         // A DELETE may come without a body: then all go.
-        let removed = context.request.body.isEmpty ? activation.flags : try context.json().texts("flags")
+        let removed = context.request.body.isEmpty ? activation.flags : try context.json().strings("flags")
         activation.flags.removeAll(where: removed.contains)
         self.keep(activation, &context)
         return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])

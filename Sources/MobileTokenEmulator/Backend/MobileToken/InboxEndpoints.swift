@@ -53,7 +53,7 @@ extension Backend {
 
     private mutating func addressedMessage(_ context: inout RequestContext) throws(BackendRefusal) -> InboxMessage {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
-        let id = try context.requestObject().text("id")
+        let id = try context.requestObject().string("id")
         guard let message = self.state.inbox.message(id, ofUser: activation.userID) else {
             throw .invalidRequest("There is no such message")
         }

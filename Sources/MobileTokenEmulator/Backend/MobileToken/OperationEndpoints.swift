@@ -38,13 +38,13 @@ extension Backend {
 
     mutating func operationDetail(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&context, dialect: .mobileToken)
-        let operation = try self.pendingOperation(try context.requestObject().text("id"), for: activation)
+        let operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
         return try self.answer(showing: operation, context)
     }
 
     mutating func claimOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let activation = try self.authenticateToken(&context, dialect: .mobileToken)
-        var operation = try self.pendingOperation(try context.requestObject().text("id"), for: activation)
+        var operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
         operation.userID = activation.userID
         let answer = try self.answer(showing: operation, context)
         if self.state.operations[operation.id]?.userID == nil {
@@ -67,10 +67,10 @@ extension Backend {
             throw self.countingFailure(of: error, &context)
         }
         let request = try context.requestObject()
-        let (id, data) = (try request.text("id"), try request.text("data"))
+        let (id, data) = (try request.string("id"), try request.string("data"))
         let code = try request.optionalObject("proximityCheck")
-        let proximityCode = try code?.text("otp")
-        if let source = try code?.text("type"), !["QR_CODE", "DEEPLINK"].contains(source) {
+        let proximityCode = try code?.string("otp")
+        if let source = try code?.string("type"), !["QR_CODE", "DEEPLINK"].contains(source) {
             throw .invalidRequest("'type' of the proximity check is neither QR_CODE nor DEEPLINK")
         }
         let mobileTokenData = try request.optionalObject("mobileTokenData")
@@ -103,7 +103,7 @@ extension Backend {
             dialect: .mobileToken
         )
         let request = try context.requestObject()
-        let (id, reason) = (try request.text("id"), try request.text("reason"))
+        let (id, reason) = (try request.string("id"), try request.string("reason"))
         let mobileTokenData = try request.optionalObject("mobileTokenData")
         let activation = signature.activation
         let operation = try self.decidableOperation(id, activation)
@@ -126,7 +126,7 @@ extension Backend {
     /// Counts a failed authentication on the operation that the request names, if there is one to decide.
     private mutating func countingFailure(of refusal: BackendRefusal, _ context: inout RequestContext) -> BackendRefusal
     {
-        guard refusal.status == 401, let id = try? context.requestObject().text("id"),
+        guard refusal.status == 401, let id = try? context.requestObject().string("id"),
             self.state.operations[id]?.status == .pending
         else { return refusal }
         return self.countingFailure(of: refusal, ofOperation: id, &context)

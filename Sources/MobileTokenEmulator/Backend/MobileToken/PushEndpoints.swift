@@ -21,8 +21,8 @@ extension Backend {
         throws(BackendRefusal) -> Answer
     {
         let request = try context.requestObject()
-        let (platform, token) = (try request.text("platform"), try request.text("token"))
-        let environment = try request.optionalText("environment")
+        let (platform, token) = (try request.string("platform"), try request.string("token"))
+        let environment = try request.optionalString("environment")
         // `ios` and `android` are what older clients say.
         guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
             throw .invalidRequest("'platform' is none of apns, fcm and hms")

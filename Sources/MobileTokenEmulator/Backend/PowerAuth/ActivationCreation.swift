@@ -86,25 +86,25 @@ private struct ActivationRequest {
 
     init(outer: JSONObject, inner: JSONObject) throws(BackendRefusal) {
         // The documentation says `activationType`, clients send `type`.
-        let kind = try outer.text("type", or: "activationType")
+        let kind = try outer.string("type", or: "activationType")
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
         var identity: [String: String] = [:]
         for (name, value) in try outer.valuesByName(of: "identityAttributes") {
-            guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of texts") }
+            guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of strings") }
             identity[name] = text
         }
         self.kind = kind
         self.identity = identity
         self.customAttributes = try outer.optionalObject("customAttributes")
-        guard let point = Base64.decode(try inner.text("devicePublicKey")), let key = try? P256PublicKey(x963: point)
+        guard let point = Base64.decode(try inner.string("devicePublicKey")), let key = try? P256PublicKey(x963: point)
         else { throw .activation("the device's public key is not a point of the curve") }
         self.devicePublicKey = key
         self.description = ServerActivation.Description(
-            name: try inner.optionalText("activationName"),
-            platform: try inner.optionalText("platform"),
-            deviceInfo: try inner.optionalText("deviceInfo"),
-            extras: try inner.optionalText("extras"),
-            otp: try inner.optionalText("activationOtp")
+            name: try inner.optionalString("activationName"),
+            platform: try inner.optionalString("platform"),
+            deviceInfo: try inner.optionalString("deviceInfo"),
+            extras: try inner.optionalString("extras"),
+            otp: try inner.optionalString("activationOtp")
         )
     }
 }

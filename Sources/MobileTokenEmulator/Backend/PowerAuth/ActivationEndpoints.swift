@@ -4,8 +4,8 @@ internal import PowerAuthProtocol
 extension Backend {
     mutating func activationStatus(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let request = try context.requestObject()
-        let id = try request.text("activationId")
-        guard let challenge = Base64.decode(try request.text("challenge")), challenge.count == 16 else {
+        let id = try request.string("activationId")
+        guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
             throw .invalidRequest("'challenge' is not 16 bytes in Base64")
         }
         context.activationID = id
@@ -81,7 +81,7 @@ extension Backend {
             uriID: "/pa/recovery/confirm",
             allowing: .twoFactors
         )
-        let code = try envelope.json().text("recoveryCode")
+        let code = try envelope.json().string("recoveryCode")
         guard let recovery = self.state.recoveryCodes[code], recovery.userID == signature.activation.userID,
             recovery.applicationID == signature.application.id
         else { throw .recovery("the recovery code is unknown") }

@@ -3,7 +3,7 @@ internal import PowerAuthProtocol
 
 extension Backend {
     mutating func createTemporaryKey(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
-        let text = try context.requestObject().text("jwt")
+        let text = try context.requestObject().string("jwt")
         do {
             let asked = try TemporaryKeyRequest.Unverified(jwt: text)
             guard let application = self.application(ofKey: asked.applicationKey) else {

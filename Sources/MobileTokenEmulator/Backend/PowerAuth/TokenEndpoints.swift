@@ -30,7 +30,7 @@ extension Backend {
     /// lost.
     mutating func removeToken(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let signature = try self.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
-        let id = try context.requestObject().text("tokenId")
+        let id = try context.requestObject().string("tokenId")
         if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
         return .object(["tokenId": .string(id)])
     }
@@ -42,7 +42,7 @@ extension Backend {
             uriID: "/pa/vault/unlock",
             allowing: .vaultFactors
         )
-        if let reason = try envelope.json().optionalText("reason") {
+        if let reason = try envelope.json().optionalString("reason") {
             guard Self.isVaultReason(reason) else {
                 throw BackendRefusal(
                     400,

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
-struct ControlPlane: Sendable {
+struct ControlAPI: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
     let certificate: Emulator.Certificate?
@@ -21,7 +21,7 @@ struct ControlPlane: Sendable {
                 }
                 return try await route.handler(self, request, arguments)
             case .wrongMethod(let allowed): throw ControlRefusal.wrongMethod(allowed: allowed)
-            case .none: throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control plane has no such path")
+            case .none: throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control API has no such path")
             }
         } catch let refusal as ControlRefusal {
             return refusal.response
@@ -63,9 +63,9 @@ struct ControlPlane: Sendable {
     func setClock(_ change: ClockChange) async throws(ControlRefusal) {
         let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
-            case .manual: time.stand(at: change.now ?? time.now())
+            case .manual: time.freeze(at: change.now ?? time.now())
             // Who asks for the machine's time, without another one, gets it, wherever the clock was moved to.
-            case .real where change.now != nil || change.mode != nil: time.run(from: change.now)
+            case .real where change.now != nil || change.mode != nil: time.resume(from: change.now)
             case .real: break
             }
             if let seconds = change.advance { time.advance(bySeconds: seconds) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MobileTokenEmulator
 
-@Suite struct ControlAPITests {
+@Suite struct CloudAPITests {
     @Test func credentialsAreAskedForFirst() throws {
         var fixture = try BackendFixture()
         let state = try fixture.exportedState()
@@ -26,39 +26,39 @@ import Testing
 
     @Test func aServerWithoutAPasswordLetsNobodyIn() throws {
         var fixture = try BackendFixture { $0.cloudPassword = nil }
-        #expect(fixture.control("GET", "/v2/registrations").status == 401)
+        #expect(fixture.cloud("GET", "/v2/registrations").status == 401)
     }
 
     @Test func aRegistrationGoesThroughAllItsStates() throws {
         var fixture = try BackendFixture()
-        let created = fixture.control(
+        let created = fixture.cloud(
             "POST",
             "/v2/registrations",
             ["userId": "alice", "flags": ["A"], "appId": "mobile-token"]
         ).json
         let id = try #require(created["registrationId"]?.string)
         let path = "/v2/registrations/\(id)"
-        func status() -> String? { fixture.control("GET", path).json["registrationStatus"]?.string }
+        func status() -> String? { fixture.cloud("GET", path).json["registrationStatus"]?.string }
         #expect(status() == "CREATED")
-        #expect(fixture.control("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
         var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
         try device.activate(["code": #require(created["activationCode"])], in: &fixture)
         #expect(status() == "PENDING_COMMIT")
-        #expect(fixture.control("PUT", path, ["change": "BLOCK"]).outcome == "400 INVALID_ACTIVATION")
-        let committed = fixture.control("POST", "\(path)/commit", ["externalUserId": "x"])
+        #expect(fixture.cloud("PUT", path, ["change": "BLOCK"]).outcome == "400 INVALID_ACTIVATION")
+        let committed = fixture.cloud("POST", "\(path)/commit", ["externalUserId": "x"])
         #expect(committed.json["status"]?.string == "OK")
         #expect(status() == "ACTIVE")
-        #expect(fixture.control("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
-        #expect(fixture.control("PUT", path, ["change": "BLOCK"]).json["registrationStatus"]?.string == "BLOCKED")
-        #expect(fixture.control("PUT", path, ["change": "EXPLODE"]).outcome == "400 INVALID_REQUEST")
-        #expect(fixture.control("PUT", path, ["change": "UNBLOCK"]).json["registrationStatus"]?.string == "ACTIVE")
-        #expect(fixture.control("DELETE", path).json["registrationStatus"]?.string == "REMOVED")
-        #expect(fixture.control("DELETE", path).outcome == "400 INVALID_ACTIVATION")
-        #expect(fixture.control("PUT", path, ["change": "UNBLOCK"]).outcome == "400 INVALID_ACTIVATION")
-        #expect(fixture.control("GET", path).json["externalUserId"]?.string == "x")
-        let listed = fixture.control("GET", "/v2/registrations", query: "userId=alice").json["registrations"]
+        #expect(fixture.cloud("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("PUT", path, ["change": "BLOCK"]).json["registrationStatus"]?.string == "BLOCKED")
+        #expect(fixture.cloud("PUT", path, ["change": "EXPLODE"]).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.cloud("PUT", path, ["change": "UNBLOCK"]).json["registrationStatus"]?.string == "ACTIVE")
+        #expect(fixture.cloud("DELETE", path).json["registrationStatus"]?.string == "REMOVED")
+        #expect(fixture.cloud("DELETE", path).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("PUT", path, ["change": "UNBLOCK"]).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("GET", path).json["externalUserId"]?.string == "x")
+        let listed = fixture.cloud("GET", "/v2/registrations", query: "userId=alice").json["registrations"]
         #expect(listed?.array?.count == 1)
-        #expect(fixture.control("GET", "/v2/registrations", query: "userId=bob").json["registrations"] == [])
+        #expect(fixture.cloud("GET", "/v2/registrations", query: "userId=bob").json["registrations"] == [])
     }
 
     @Test func aRegistrationMayBeCommittedByItsKeys() throws {
@@ -69,7 +69,7 @@ import Testing
         for (phase, status) in users {
             var request: JSONObject = ["userId": "alice"]
             request["commitPhase"] = phase.map { .string($0) }
-            let created = fixture.control("POST", "/v2/registrations", .object(request)).json
+            let created = fixture.cloud("POST", "/v2/registrations", .object(request)).json
             var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
             try device.activate(["code": #require(created["activationCode"])], in: &fixture)
             #expect(fixture.status(ofActivation: device.activationID) == status)
@@ -80,21 +80,21 @@ import Testing
         ] {
             var request: JSONObject = ["userId": "alice"]
             request.members += wrong.members
-            #expect(fixture.control("POST", "/v2/registrations", .object(request)).outcome == "400 INVALID_REQUEST")
+            #expect(fixture.cloud("POST", "/v2/registrations", .object(request)).outcome == "400 INVALID_REQUEST")
         }
     }
 
     @Test func anApplicationTellsWhatTheNewerSuitesConfigureThemselvesWith() throws {
         var fixture = try BackendFixture()
         let path = "/admin/applications/mobile-token"
-        let shown = fixture.control("GET", path).json
+        let shown = fixture.cloud("GET", path).json
         let application = fixture.backend.defaultApplication
         #expect(shown["id"]?.string == application.id)
         #expect(shown["appKey"]?.string == application.key)
         #expect(shown["appSecret"]?.string == application.secret)
         #expect(shown["mobileSdkConfig"]?.string == application.sdkConfiguration)
-        #expect(fixture.control("GET", "/admin/applications/nothing").outcome == "404 APPLICATION_NOT_FOUND")
-        #expect(fixture.control("POST", path, [:]).status == 405)
+        #expect(fixture.cloud("GET", "/admin/applications/nothing").outcome == "404 APPLICATION_NOT_FOUND")
+        #expect(fixture.cloud("POST", path, [:]).status == 405)
         #expect(fixture.send("GET", path).outcome == "401 ERROR_UNAUTHORIZED")
     }
 
@@ -102,10 +102,10 @@ import Testing
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice(flags: ["A"])
         let path = "/v2/registrations/\(device.activationID)/flags"
-        #expect(fixture.control("POST", path, ["flags": ["B", "A"]]).json["flags"] == ["A", "B"])
-        #expect(fixture.control("DELETE", path, ["flags": ["A"]]).json["flags"] == ["B"])
-        #expect(fixture.control("GET", path).json["flags"] == ["B"])
-        #expect(fixture.control("POST", path, ["flags": [1]]).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.cloud("POST", path, ["flags": ["B", "A"]]).json["flags"] == ["A", "B"])
+        #expect(fixture.cloud("DELETE", path, ["flags": ["A"]]).json["flags"] == ["B"])
+        #expect(fixture.cloud("GET", path).json["flags"] == ["B"])
+        #expect(fixture.cloud("POST", path, ["flags": [1]]).outcome == "400 INVALID_REQUEST")
     }
 
     @Test func anOperationTellsWhatTheSuitesRead() throws {
@@ -114,7 +114,7 @@ import Testing
             "party.id": "666", "party.name": "Datová schránka", "session.id": "123",
             "session.ip-address": "192.168.0.1",
         ]
-        let created = fixture.control(
+        let created = fixture.cloud(
             "POST",
             "/v2/operations",
             ["userId": "alice", "template": "login", "parameters": parameters]
@@ -128,8 +128,8 @@ import Testing
         #expect(created["timestampExpires"]?.int64 == fixture.milliseconds + 300_000)
         #expect(created["proximityOtp"] == nil)
         let id = try #require(created["operationId"]?.string)
-        #expect(fixture.control("GET", "/v2/operations/\(id)").json == created)
-        let canceled = fixture.control("DELETE", "/v2/operations/\(id)", query: "statusReason=PREARRANGED_REASON").json
+        #expect(fixture.cloud("GET", "/v2/operations/\(id)").json == created)
+        let canceled = fixture.cloud("DELETE", "/v2/operations/\(id)", query: "statusReason=PREARRANGED_REASON").json
         #expect(canceled["status"]?.string == "CANCELED")
         #expect(canceled["statusReason"]?.string == "PREARRANGED_REASON")
     }
@@ -137,7 +137,7 @@ import Testing
     @Test func anOperationForNobodyHasACode() throws {
         var fixture = try BackendFixture()
         let request: JSONValue = ["template": "login_preApproval", "proximityCheckEnabled": true]
-        let created = fixture.control("POST", "/v2/operations", request).json
+        let created = fixture.cloud("POST", "/v2/operations", request).json
         #expect(created["userId"] == nil)
         #expect(created["proximityOtp"]?.string?.count == 8)
     }
@@ -155,7 +155,7 @@ import Testing
     @Test(arguments: Self.refused) func operationsThatMakeNoSenseAreNotMade(request: JSONValue) throws {
         var fixture = try BackendFixture()
         let state = try fixture.exportedState()
-        let reply = fixture.control("POST", "/v2/operations", request)
+        let reply = fixture.cloud("POST", "/v2/operations", request)
         #expect([400, 404].contains(reply.status))
         #expect(reply.code != nil)
         #expect(try fixture.exportedState() == state)
@@ -164,10 +164,10 @@ import Testing
     @Test func unknownIdentifiersAreNotFound() throws {
         var fixture = try BackendFixture()
         for path in ["/v2/operations/x", "/v2/operations/x/offline/qr"] {
-            #expect(fixture.control("GET", path).outcome == "404 OPERATION_NOT_FOUND")
+            #expect(fixture.cloud("GET", path).outcome == "404 OPERATION_NOT_FOUND")
         }
         for path in ["/v2/registrations/x", "/v2/registrations/x/flags"] {
-            #expect(fixture.control("GET", path).outcome == "404 REGISTRATION_NOT_FOUND")
+            #expect(fixture.cloud("GET", path).outcome == "404 REGISTRATION_NOT_FOUND")
         }
     }
 }

@@ -6,12 +6,12 @@ extension Backend {
     mutating func createOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let request = try context.json()
         let draft = try self.draft(of: request)
-        let userID = try request.optionalText("userId").flatMap { $0.isEmpty ? nil : $0 }
-        let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
+        let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 }
+        let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
         guard self.state.applications[applicationID] != nil else {
             throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
-        let activationID = try request.optionalText("registrationId")
+        let activationID = try request.optionalString("registrationId")
         if let activationID {
             guard let userID, self.state.activations[activationID]?.userID.isExactly(userID) == true else {
                 throw .invalidRequest("'registrationId' is none of the user's registrations")
@@ -23,8 +23,8 @@ extension Backend {
             throw .invalidRequest("'maxFailureCount' is not 1 to 255")
         }
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
-        let activationFlag = try request.optionalText("activationFlag")
-        let externalID = try request.optionalText("externalId")
+        let activationFlag = try request.optionalString("activationFlag")
+        let externalID = try request.optionalString("externalId")
         let operation = ServerOperation(
             id: self.state.randomness.identifier(),
             userID: userID,
@@ -45,11 +45,11 @@ extension Backend {
         )
         self.state.operations.insert(operation)
         context.report(operation)
-        return Answer(body: self.controlled(operation, at: context.now))
+        return Answer(body: self.cloudJSON(of: operation, at: context.now))
     }
 
     func operation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
-        Answer(body: self.controlled(try self.addressedOperation(context), at: context.now))
+        Answer(body: self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
     }
 
     func listAllOperations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
@@ -57,7 +57,7 @@ extension Backend {
         let listed = self.state.operations.newestFirst.lazy
             .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
-        return Answer(body: ["operations": .array(listed.map { self.controlled($0, at: context.now) })])
+        return Answer(body: ["operations": .array(listed.map { self.cloudJSON(of: $0, at: context.now) })])
     }
 
     mutating func cancelOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
@@ -65,7 +65,7 @@ extension Backend {
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let reason = context.request.queryValue("statusReason")
         self.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
-        return Answer(body: self.controlled(try self.addressedOperation(context), at: context.now))
+        return Answer(body: self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
     }
 
     func addressedOperation(_ context: RequestContext) throws(BackendRefusal) -> ServerOperation {
@@ -75,8 +75,8 @@ extension Backend {
         return operation
     }
 
-    /// An operation as the control API shows it. The proximity code is the one of this moment.
-    func controlled(_ operation: ServerOperation, at now: Milliseconds) -> JSONValue {
+    /// An operation as the cloud API shows it. The proximity code is the one of this moment.
+    func cloudJSON(of operation: ServerOperation, at now: Milliseconds) -> JSONValue {
         let parameters = operation.parameters.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: $0.value.value)
         }
@@ -124,7 +124,7 @@ private struct OperationDraft {
 
 extension Backend {
     private func draft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
-        guard let name = try request.optionalText("template") else { return try Self.customDraft(of: request) }
+        guard let name = try request.optionalString("template") else { return try Self.customDraft(of: request) }
         guard let template = self.operationTemplates[name] else {
             throw BackendRefusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
         }
@@ -153,12 +153,12 @@ extension Backend {
 
     /// An operation with a body of its own in place of a template.
     private static func customDraft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
-        let type = try request.text("operationType", or: "name")
-        let data = try request.text("data")
+        let type = try request.string("operationType", or: "name")
+        let data = try request.string("data")
         guard let formData = try request.optionalObject("formData") else {
             throw .invalidRequest("'formData' is missing")
         }
-        _ = try (formData.text("title"), formData.text("message"))
+        _ = try (formData.string("title"), formData.string("message"))
         var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
         if let asked = try request.optionalObject("allowedSignatureType") {
             guard let known = AllowedSignature(.object(asked)) else {

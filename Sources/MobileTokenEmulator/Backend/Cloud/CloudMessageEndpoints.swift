@@ -3,10 +3,10 @@ internal import PowerAuthProtocol
 extension Backend {
     mutating func createMessage(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
         let request = try context.json()
-        let userID = try request.text("userId")
-        let (subject, summary) = (try request.text("subject"), try request.text("summary"))
-        let body = try request.text("body")
-        guard let format = InboxMessage.Format(rawValue: try request.optionalText("type") ?? "text") else {
+        let userID = try request.string("userId")
+        let (subject, summary) = (try request.string("subject"), try request.string("summary"))
+        let body = try request.string("body")
+        guard let format = InboxMessage.Format(rawValue: try request.optionalString("type") ?? "text") else {
             throw .invalidRequest("'type' is neither text nor html")
         }
         let isSilent = try request.optionalBool("silent") ?? false
