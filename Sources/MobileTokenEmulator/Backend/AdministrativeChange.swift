@@ -6,15 +6,3 @@ enum AdministrativeChange: Sendable {
     /// Moves the server's counter by steps of the hash chain, forwards only: the chain has no way back.
     case advanceCounter(activationID: String, by: UInt64)
 }
-
-/// Why an administrative change, or an import, was not made.
-struct AdministrationError: Error {
-    enum Code: Sendable {
-        case unknownActivation
-        case wrongState
-        case invalidDocument
-    }
-
-    var code: Code
-    var message: String
-}

@@ -31,7 +31,7 @@ extension Backend {
         uriID: String,
         allowing types: Set<SignatureType>,
         dialect: AuthenticationDialect = .powerAuth
-    ) throws(BackendRefusal) -> AuthenticatedSignature {
+    ) throws(Refusal) -> AuthenticatedSignature {
         do {
             let header = try self.signatureHeader(of: &context)
             return try self.verify(header, &context, uriID: uriID, allowing: types)
@@ -143,7 +143,7 @@ extension Backend {
     mutating func authenticateToken(
         _ context: inout RequestContext,
         dialect: AuthenticationDialect
-    ) throws(BackendRefusal) -> ServerActivation {
+    ) throws(Refusal) -> ServerActivation {
         do {
             return try self.verifyToken(&context)
         } catch {

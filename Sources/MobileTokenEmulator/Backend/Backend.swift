@@ -43,14 +43,13 @@ struct Backend: Sendable {
         var context = RequestContext(request, at: now.milliseconds)
         context.events = self.settle(at: now)
         do {
-            let answer = try self.answer(&context)
-            return Reply(answer, context)
+            return Reply(try self.answer(&context), context)
         } catch {
             return Reply(error, context)
         }
     }
 
-    private mutating func answer(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    private mutating func answer(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let route: Route
         switch Self.routes.match(method: context.request.method, path: context.request.path) {
         case .route(let found, let arguments): (route, context.pathArguments) = (found, arguments)
@@ -65,7 +64,7 @@ struct Backend: Sendable {
         return answer
     }
 
-    func serverStatus(_ context: RequestContext) throws(BackendRefusal) -> Answer {
+    func serverStatus(_ context: RequestContext) throws(Refusal) -> ServerResponse {
         _ = try context.json()
         return .object([
             "serverTime": .number(JSONNumber(context.now)),
@@ -73,14 +72,14 @@ struct Backend: Sendable {
         ])
     }
 
-    private func checkCloudCredentials(of request: ReceivedRequest) throws(BackendRefusal) {
+    private func checkCloudCredentials(of request: ReceivedRequest) throws(Refusal) {
         let words = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].caseInsensitiveEquals("Basic"), let given = Base64.decode(String(words[1])),
             let expected = self.cloudCredentials, constantTimeEquals(given, expected)
         else { throw .wrongCloudCredentials }
     }
 
-    private static func checkContentType(of request: ReceivedRequest) throws(BackendRefusal) {
+    private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
         guard request.method == "POST" || request.method == "PUT" else { return }
         guard let value = request.header("Content-Type") else {
             guard request.body.isEmpty else { throw .wrongContentType }
@@ -115,28 +114,5 @@ struct Backend: Sendable {
     func application(ofKey key: String) -> ServerApplication? {
         // There are a handful.
         self.state.applications.values.first { $0.key == key }
-    }
-}
-
-extension Reply {
-    fileprivate init(_ answer: Answer, _ context: RequestContext) {
-        self.init(status: answer.status, body: answer.body.serialized())
-        self.describe(context)
-    }
-
-    fileprivate init(_ refusal: BackendRefusal, _ context: RequestContext) {
-        var details: JSONObject = ["code": .string(refusal.code), "message": .string(refusal.message)]
-        details.members += refusal.details.members
-        let body: JSONValue = ["status": "ERROR", "responseObject": .object(details)]
-        self.init(status: refusal.status, body: body.serialized(), verdict: .refused(reason: refusal.reason))
-        self.headers += refusal.headers
-        self.describe(context)
-    }
-
-    private mutating func describe(_ context: RequestContext) {
-        self.activationID = context.activationID
-        self.counterBefore = context.counterBefore
-        self.counterAfter = context.counterAfter
-        self.events = context.events
     }
 }

@@ -10,7 +10,7 @@ extension Backend {
     /// Throws `CAPACITY_EXCEEDED` when the state has no room for what a request may add.
     ///
     /// - Returns: What the request adds to ``BackendState/storedBytes`` when it is granted.
-    func reserveCapacity(for addition: Addition, _ context: RequestContext) throws(BackendRefusal) -> Int {
+    func reserveCapacity(for addition: Addition, _ context: RequestContext) throws(Refusal) -> Int {
         let sent = context.request.body.count + context.request.rawQuery.utf8.count
         let added: Int
         switch addition {
@@ -39,19 +39,19 @@ extension Backend {
     }
 
     /// Throws `CAPACITY_EXCEEDED` when there is no room for one more activation, registered or not.
-    func requireRoomForActivation() throws(BackendRefusal) {
+    func requireRoomForActivation() throws(Refusal) {
         try Self.require(self.state.activations.count, lessThan: self.capacity.activations, "activations")
     }
 
     /// Throws when a registration may not have these flags: there are too many, or one is too long.
-    func requireRoom(forFlags flags: [String]) throws(BackendRefusal) {
+    func requireRoom(forFlags flags: [String]) throws(Refusal) {
         try Self.require(flags.count - 1, lessThan: self.capacity.flagsPerRegistration, "flags of the registration")
         guard flags.allSatisfy({ $0.utf8.count <= 255 }) else {
             throw .invalidRequest("A flag is longer than 255 bytes")
         }
     }
 
-    private static func require(_ count: Int, lessThan capacity: Int, _ what: String) throws(BackendRefusal) {
+    private static func require(_ count: Int, lessThan capacity: Int, _ what: String) throws(Refusal) {
         guard count >= capacity else { return }
         throw .capacityExceeded("There is no room for more \(what) (\(capacity)); a reset of the server makes some")
     }

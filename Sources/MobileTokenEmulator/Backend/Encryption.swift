@@ -13,7 +13,7 @@ struct OpenedEnvelope {
     fileprivate let use: (name: String, expiration: Milliseconds)
 
     /// The plaintext as JSON; nothing is an empty object.
-    func json() throws(BackendRefusal) -> JSONObject {
+    func json() throws(Refusal) -> JSONObject {
         guard !self.plaintext.isEmpty else { return [:] }
         let limits = JSONLimits(maximumDepth: 64)
         guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
@@ -29,7 +29,7 @@ extension Backend {
         _ context: inout RequestContext,
         scope: EncryptionHeader.Scope,
         path: ECIESPath
-    ) throws(BackendRefusal) -> OpenedEnvelope {
+    ) throws(Refusal) -> OpenedEnvelope {
         guard let text = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
@@ -65,7 +65,7 @@ extension Backend {
         path: ECIESPath,
         uriID: String,
         allowing types: Set<SignatureType>
-    ) throws(BackendRefusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
+    ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
         do {
             let header = try self.signatureHeader(of: &context)
             var opened: OpenedEnvelope?
@@ -83,12 +83,12 @@ extension Backend {
                 opened = try self.open(try context.json(), recipient, at: context.now)
             }
             let signature = try self.verify(header, &context, uriID: uriID, allowing: types)
-            guard let opened else { throw BackendRefusal.encryption("the envelope was not opened") }
+            guard let opened else { throw Refusal.encryption("the envelope was not opened") }
             self.remember(opened, at: context.now)
             return (signature, opened)
         } catch let failure as AuthenticationFailure {
             throw AuthenticationDialect.powerAuth.refusal(failure)
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw .encryption("the request cannot be opened")
@@ -105,7 +105,7 @@ extension Backend {
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(BackendRefusal)
+    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(Refusal)
         -> OpenedEnvelope
     {
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
@@ -146,7 +146,7 @@ extension Backend {
         for request: ECIESRequest,
         _ recipient: Recipient,
         at now: Milliseconds
-    ) throws(BackendRefusal) -> (P256PrivateKey, Milliseconds) {
+    ) throws(Refusal) -> (P256PrivateKey, Milliseconds) {
         var expiration = now + Self.envelopeAge
         if let timestamp = request.timestamp, recipient.version.usesTimestamps {
             guard timestamp <= now + self.limits.encryptionTimestampAhead.inMilliseconds else {
@@ -173,7 +173,7 @@ extension Backend {
     }
 
     /// Encrypts an answer for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(BackendRefusal)
+    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal)
         -> JSONValue
     {
         var decryptor = envelope.decryptor

@@ -29,17 +29,17 @@ struct RequestContext {
     }
 
     /// The body as JSON. An object is asked for; an empty body is an empty object.
-    func json() throws(BackendRefusal) -> JSONObject {
+    func json() throws(Refusal) -> JSONObject {
         guard !self.request.body.isEmpty else { return [:] }
         do {
             let value = try JSONValue(parsing: self.request.body, limits: JSONLimits(maximumDepth: 64))
             guard let object = value.object else {
-                throw BackendRefusal.invalidRequest("The body is not a JSON object")
+                throw Refusal.invalidRequest("The body is not a JSON object")
             }
             return object
         } catch let error as JSONError {
             throw .invalidRequest("The body is not JSON (\(error.description))")
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw .invalidRequest("The body cannot be read")
@@ -47,7 +47,7 @@ struct RequestContext {
     }
 
     /// The `requestObject` of the body.
-    func requestObject() throws(BackendRefusal) -> JSONObject {
+    func requestObject() throws(Refusal) -> JSONObject {
         guard let object = try self.json().optionalObject("requestObject") else {
             throw .invalidRequest("The request object is missing")
         }
@@ -55,23 +55,9 @@ struct RequestContext {
     }
 }
 
-/// A granted request's answer.
-struct Answer {
-    var status = 200
-    var body: JSONValue
-
-    /// `{"status":"OK"}`.
-    static let ok = Self(body: ["status": "OK"])
-
-    /// `{"status":"OK","responseObject":…}`.
-    static func object(_ value: JSONValue) -> Self {
-        Self(body: ["status": "OK", "responseObject": value])
-    }
-}
-
 extension JSONObject {
     /// Returns a member that must be a nonempty string.
-    func string(_ name: String) throws(BackendRefusal) -> String {
+    func string(_ name: String) throws(Refusal) -> String {
         guard let string = try self.optionalString(name), !string.isEmpty else {
             throw .invalidRequest("'\(name)' is missing")
         }
@@ -79,20 +65,20 @@ extension JSONObject {
     }
 
     /// Returns a string, or nil when the member is missing or null.
-    func optionalString(_ name: String) throws(BackendRefusal) -> String? {
+    func optionalString(_ name: String) throws(Refusal) -> String? {
         guard let value = try self.present(name) else { return nil }
         guard let string = value.string else { throw .invalidRequest("'\(name)' is not a string") }
         return string
     }
 
     /// Returns a string under the first of two names that is there, or nil.
-    func optionalString(_ name: String, or otherName: String) throws(BackendRefusal) -> String? {
+    func optionalString(_ name: String, or otherName: String) throws(Refusal) -> String? {
         if let string = try self.optionalString(name) { return string }
         return try self.optionalString(otherName)
     }
 
     /// Returns a nonempty string under the first of two names that is there.
-    func string(_ name: String, or otherName: String) throws(BackendRefusal) -> String {
+    func string(_ name: String, or otherName: String) throws(Refusal) -> String {
         guard let string = try self.optionalString(name, or: otherName), !string.isEmpty else {
             throw .invalidRequest("'\(name)' is missing")
         }
@@ -100,35 +86,35 @@ extension JSONObject {
     }
 
     /// Returns a whole number, or nil when the member is missing or null.
-    func optionalInteger(_ name: String) throws(BackendRefusal) -> Int64? {
+    func optionalInteger(_ name: String) throws(Refusal) -> Int64? {
         guard let value = try self.present(name) else { return nil }
         guard let number = value.int64 else { throw .invalidRequest("'\(name)' is not a whole number") }
         return number
     }
 
     /// Returns a Boolean, or nil when the member is missing or null.
-    func optionalBool(_ name: String) throws(BackendRefusal) -> Bool? {
+    func optionalBool(_ name: String) throws(Refusal) -> Bool? {
         guard let value = try self.present(name) else { return nil }
         guard let flag = value.bool else { throw .invalidRequest("'\(name)' is not true or false") }
         return flag
     }
 
     /// Returns an object, or nil when the member is missing or null.
-    func optionalObject(_ name: String) throws(BackendRefusal) -> JSONObject? {
+    func optionalObject(_ name: String) throws(Refusal) -> JSONObject? {
         guard let value = try self.present(name) else { return nil }
         guard let object = value.object else { throw .invalidRequest("'\(name)' is not an object") }
         return object
     }
 
     /// Returns the values of an object's members by name, none when the object is missing or null.
-    func valuesByName(of name: String) throws(BackendRefusal) -> [String: JSONValue] {
+    func valuesByName(of name: String) throws(Refusal) -> [String: JSONValue] {
         guard let object = try self.optionalObject(name) else { return [:] }
         guard object.duplicateKeys.isEmpty else { throw .invalidRequest("'\(name)' gives a member twice") }
         return object.valuesByName
     }
 
     /// Returns strings, none when the member is missing or null.
-    func strings(_ name: String) throws(BackendRefusal) -> [String] {
+    func strings(_ name: String) throws(Refusal) -> [String] {
         guard let value = try self.present(name) else { return [] }
         let strings = value.array?.compactMap(\.string)
         guard let strings, strings.count == value.array?.count else {
@@ -143,7 +129,7 @@ extension JSONObject {
     }
 
     /// - Throws: When the member is given twice: what it says would depend on who reads it.
-    private func present(_ name: String) throws(BackendRefusal) -> JSONValue? {
+    private func present(_ name: String) throws(Refusal) -> JSONValue? {
         var found: JSONValue?
         for member in self.members where member.key.isExactly(name) {
             guard found == nil else { throw .invalidRequest("'\(name)' is given twice") }

@@ -1,9 +1,9 @@
 extension Backend {
     /// One endpoint: how it is called, who may call it, what it may add to the state, and what it does.
     struct Route: Routable {
-        /// Throws a ``BackendRefusal`` only. The compiler does not infer that of a closure, and a table whose every line says
+        /// Throws a ``Refusal`` only. The compiler does not infer that of a closure, and a table whose every line says
         /// so could not be read.
-        typealias Handler = @Sendable (inout Backend, inout RequestContext) throws -> Answer
+        typealias Handler = @Sendable (inout Backend, inout RequestContext) throws -> ServerResponse
 
         /// Who may call an endpoint.
         enum Caller {
@@ -21,13 +21,13 @@ extension Backend {
         private let handler: Handler
 
         /// Does what the endpoint does.
-        func perform(_ backend: inout Backend, _ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+        func perform(_ backend: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
             do {
                 return try self.handler(&backend, &context)
-            } catch let refusal as BackendRefusal {
+            } catch let refusal as Refusal {
                 throw refusal
             } catch {
-                throw BackendRefusal(500, "ERROR_GENERIC", "The server failed", because: "\(error)")
+                throw Refusal(500, "ERROR_GENERIC", "The server failed", because: "\(error)")
             }
         }
 

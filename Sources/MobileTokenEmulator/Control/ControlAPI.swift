@@ -20,10 +20,10 @@ struct ControlAPI: Sendable {
                     return refusal
                 }
                 return try await route.handler(self, request, arguments)
-            case .wrongMethod(let allowed): throw ControlRefusal.wrongMethod(allowed: allowed)
-            case .none: throw ControlRefusal(404, "ERROR_NOT_FOUND", "The control API has no such path")
+            case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
+            case .none: throw Refusal.unknownControlPath
             }
-        } catch let refusal as ControlRefusal {
+        } catch let refusal as Refusal {
             return refusal.response
         } catch let error as EmulatorError {
             return error.response
@@ -57,10 +57,10 @@ struct ControlAPI: Sendable {
     }
 
     func clock() async -> ServerResponse {
-        .json(ClockState(now: await self.core.now, mode: await self.core.timeMode))
+        .encoding(ClockState(now: await self.core.now, mode: await self.core.timeMode))
     }
 
-    func setClock(_ change: ClockChange) async throws(ControlRefusal) {
+    func setClock(_ change: ClockChange) async throws(Refusal) {
         let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
             case .manual: time.freeze(at: change.now ?? time.now())
@@ -72,7 +72,7 @@ struct ControlAPI: Sendable {
         }
         guard isPossible else {
             let name = change.advance == nil ? "now" : "advance"
-            throw ControlRefusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
+            throw Refusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
         }
     }
 
@@ -82,31 +82,31 @@ struct ControlAPI: Sendable {
         var rules: [FaultRule]
     }
 
-    func faults() async -> ServerResponse { .json(FaultRules(rules: await self.core.faultRules)) }
+    func faults() async -> ServerResponse { .encoding(FaultRules(rules: await self.core.faultRules)) }
 
-    func setFaults(_ rules: [FaultRule]) async throws(ControlRefusal) {
+    func setFaults(_ rules: [FaultRule]) async throws(Refusal) {
         guard rules.count <= self.capacity.faultRules else { throw self.tooManyFaultRules }
         await self.core.setFaults(rules)
     }
 
-    func addFault(_ rule: FaultRule) async throws(ControlRefusal) {
+    func addFault(_ rule: FaultRule) async throws(Refusal) {
         let isAdded = await self.core.addFault(rule, unlessThereAre: self.capacity.faultRules)
         guard isAdded else { throw self.tooManyFaultRules }
     }
 
-    private var tooManyFaultRules: ControlRefusal {
+    private var tooManyFaultRules: Refusal {
         let message = "There is room for \(self.capacity.faultRules) fault rules"
-        return ControlRefusal(507, "CAPACITY_EXCEEDED", message)
+        return Refusal(507, "CAPACITY_EXCEEDED", message)
     }
 
     private var capacity: Emulator.Capacity { self.core.configuration.capacity }
 
     // MARK: Events
 
-    func eventStream() throws(ControlRefusal) -> ServerResponse {
+    func eventStream() throws(Refusal) -> ServerResponse {
         guard let events = self.core.events.subscribe(unlessThereAre: self.capacity.eventStreams) else {
             let message = "There are \(self.capacity.eventStreams) readers of the events already"
-            throw ControlRefusal(503, "CAPACITY_EXCEEDED", message)
+            throw Refusal(503, "CAPACITY_EXCEEDED", message)
         }
         return .events(events)
     }
@@ -130,7 +130,7 @@ struct ControlAPI: Sendable {
                     limit: limit
                 )
             }
-        return .json(JournalPage(entries: page.entries, last: page.lastID))
+        return .encoding(JournalPage(entries: page.entries, last: page.lastID))
     }
 
     // MARK: Activations
@@ -142,27 +142,27 @@ struct ControlAPI: Sendable {
 
     func administer(_ change: AdministrativeChange, _ id: String) async throws -> ServerResponse {
         try await self.core.administer(change)
-        return .json(try await self.activation(id))
+        return .encoding(try await self.activation(id))
     }
 
-    func activation(_ id: String) async throws(ControlRefusal) -> Emulator.ActivationSummary {
+    func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
         guard let activation = await self.core.snapshot.backend.activation(id) else {
-            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such activation")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such activation")
         }
         return activation
     }
 
-    func operation(_ id: String) async throws(ControlRefusal) -> Emulator.OperationSummary {
+    func operation(_ id: String) async throws(Refusal) -> Emulator.OperationSummary {
         let (backend, now) = await self.core.snapshot
         guard let operation = backend.operation(id, at: now) else {
-            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such operation")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such operation")
         }
         return operation
     }
 
-    func message(_ id: String) async throws(ControlRefusal) -> Emulator.MessageSummary {
+    func message(_ id: String) async throws(Refusal) -> Emulator.MessageSummary {
         guard let message = await self.core.snapshot.backend.message(id) else {
-            throw ControlRefusal(404, "ERROR_NOT_FOUND", "There is no such message")
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such message")
         }
         return message
     }
@@ -194,16 +194,5 @@ struct ServerConfiguration: Encodable {
         self.cloudPassword = core.configuration.cloudPassword ?? ""
         self.certificate = certificate?.pem
         self.publicKeyPin = certificate?.publicKeyPin
-    }
-}
-
-extension ServerResponse {
-    /// `{"status":"OK"}`.
-    static var done: ServerResponse {
-        ServerResponse(
-            status: 200,
-            headers: [("Content-Type", "application/json")],
-            body: .bytes(Array(#"{"status":"OK"}"#.utf8))
-        )
     }
 }

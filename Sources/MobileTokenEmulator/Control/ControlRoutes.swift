@@ -34,7 +34,7 @@ extension ControlAPI {
     private static let serverRoutes: [Route] = [
         Route("POST", "/reset", "Goes back to the state at the start.") { control, _, _ in
             try await control.core.reset()
-            return .done
+            return .ok
         },
         Route("GET", "/clock", "Tells the server's time.") { control, _, _ in await control.clock() },
         Route("PUT", "/clock", "Sets or moves the server's time.") { control, request, _ in
@@ -46,17 +46,17 @@ extension ControlAPI {
         },
         Route("GET", "/events", "Tells everything that changes, as server-sent events.") { control, request, _ in
             // The stream has no end, so there is nothing that HEAD could be answered with.
-            guard request.method == "GET" else { throw ControlRefusal.wrongMethod(allowed: ["GET"]) }
+            guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
             return try control.eventStream()
         },
         Route("GET", "/access", "Tells whether the request showed the credentials.") { control, _, _ in
-            .json(["isAuthenticated": control.isAuthenticated])
+            .encoding(["isAuthenticated": control.isAuthenticated])
         },
         Route("GET", "/configuration", needsCredentials: true, "Tells what clients are configured with.") {
             control,
             _,
             _ in
-            .json(ServerConfiguration(control.core, control.address, control.certificate))
+            .encoding(ServerConfiguration(control.core, control.address, control.certificate))
         },
         Route("GET", "/qr", "Draws a QR code.") { _, request, _ in try QRCode.response(to: request) },
     ]
@@ -86,14 +86,14 @@ extension ControlAPI {
         Route("POST", "/import", "Replaces the whole state by an exported one.") { control, request, _ in
             try request.requireJSON()
             try await control.core.importState(request.body)
-            return .done
+            return .ok
         },
         Route("GET", "/activations", "Lists activations.") { control, request, _ in
             let (backend, _) = await control.core.snapshot
-            return .json(backend.activationPage(status: request.queryValue("status"), try .init(request)))
+            return .encoding(backend.activationPage(status: request.queryValue("status"), try .init(request)))
         },
         Route("GET", "/activations/{id}", "Shows an activation.") { control, _, arguments in
-            .json(try await control.activation(arguments[0]))
+            .encoding(try await control.activation(arguments[0]))
         },
         Route("DELETE", "/activations/{id}", "Removes an activation.") { control, _, arguments in
             try await control.administer(.remove(activationID: arguments[0]), arguments[0])
@@ -116,19 +116,19 @@ extension ControlAPI {
         },
         Route("GET", "/operations", "Lists operations.") { control, request, _ in
             let (backend, now) = await control.core.snapshot
-            return .json(backend.operationPage(status: request.queryValue("status"), try .init(request), at: now))
+            return .encoding(backend.operationPage(status: request.queryValue("status"), try .init(request), at: now))
         },
         Route("GET", "/operations/{id}", "Shows an operation.") { control, _, arguments in
-            .json(try await control.operation(arguments[0]))
+            .encoding(try await control.operation(arguments[0]))
         },
         Route("GET", "/messages", "Lists messages.") { control, request, _ in
-            .json(await control.core.snapshot.backend.messagePage(try .init(request)))
+            .encoding(await control.core.snapshot.backend.messagePage(try .init(request)))
         },
         Route("GET", "/messages/{id}", "Shows a message.") { control, _, arguments in
-            .json(try await control.message(arguments[0]))
+            .encoding(try await control.message(arguments[0]))
         },
         Route("GET", "/templates", "Lists the templates of operations.") { control, request, _ in
-            .json(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
+            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
         },
     ]
 

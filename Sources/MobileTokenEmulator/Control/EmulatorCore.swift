@@ -64,7 +64,7 @@ actor EmulatorCore {
         let now = self.now
         var reply: Reply
         if effect.status != nil || effect.reset == .before {
-            reply = .replaced(by: effect)
+            reply = .error(effect.status ?? 503, message: "A fault was asked for", because: "fault")
         } else {
             reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
             self.noteChanges()
@@ -197,11 +197,7 @@ actor EmulatorCore {
     }
 
     func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
-        do {
-            self.send(try self.backend.administer(change, at: self.now))
-        } catch {
-            throw EmulatorError(error)
-        }
+        self.send(try self.backend.administer(change, at: self.now))
         self.noteChanges()
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
     }
@@ -231,7 +227,7 @@ actor EmulatorCore {
             try await dataFile.persist(version: self.version) { try await self.takeUnwritten() }
             return nil
         } catch {
-            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+            return .error(500, message: "The state could not be written")
         }
     }
 
@@ -270,7 +266,7 @@ actor EmulatorCore {
 
 extension Backend {
     fileprivate init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
-        do { try self.init(importing: document, configuration: configuration) } catch { throw EmulatorError(error) }
+        try self.init(importing: document, configuration: configuration)
     }
 
     fileprivate init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
@@ -297,35 +293,10 @@ extension Backend {
     }
 }
 
-extension EmulatorError {
-    init(_ error: AdministrationError) {
-        switch error.code {
-        case .unknownActivation: self.init(.notFound, error.message)
-        case .wrongState: self.init(.conflict, error.message)
-        case .invalidDocument: self.init(.invalidDocument, error.message)
-        }
-    }
-}
-
-extension Reply {
-    static func error(_ status: Int, code: String, message: String) -> Reply {
-        var reply = Reply(status: status, verdict: .refused(reason: message))
-        if case .bytes(let body) = ServerResponse.error(status, code: code, message: message).body { reply.body = body }
-        return reply
-    }
-
-    /// What is answered without asking the backend.
-    fileprivate static func replaced(by effect: FaultRule.Effect) -> Reply {
-        var reply = Reply.error(effect.status ?? 503, code: "ERROR_GENERIC", message: "A fault was asked for")
-        reply.verdict = .refused(reason: "fault")
-        return reply
-    }
-}
-
 extension FaultRule.Effect {
     /// The response that a reply becomes under the fault.
     func spoil(_ reply: Reply) -> ServerResponse {
-        var response = ServerResponse(status: reply.status, headers: reply.headers, body: .bytes(reply.body))
+        var response = reply.response
         guard self.reset == nil else {
             response.body = .reset
             return response

@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: ["", "{}", "[]", #"{"format":"mobile-token-emulator","version":1,"state":{}}"#])
     func otherDocumentsAreRefused(text: String) {
-        #expect(throws: AdministrationError.self) {
+        #expect(throws: EmulatorError.self) {
             try Backend(importing: Array(text.utf8), configuration: Self.configuration)
         }
     }
@@ -78,7 +78,7 @@ import Testing
             .advanceCounter(activationID: id, by: 1), .advanceCounter(activationID: id, by: .max),
             .block(activationID: "nothing"),
         ] {
-            #expect(throws: AdministrationError.self) { try administer(change) }
+            #expect(throws: EmulatorError.self) { try administer(change) }
         }
         #expect(try fixture.exportedState() == state)
     }

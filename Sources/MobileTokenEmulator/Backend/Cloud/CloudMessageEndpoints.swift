@@ -1,7 +1,7 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createMessage(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func createMessage(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
         let userID = try request.string("userId")
         let (subject, summary) = (try request.string("subject"), try request.string("summary"))
@@ -22,8 +22,7 @@ extension Backend {
         )
         self.state.inbox.insert(message)
         context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
-        return Answer(
-            body: [
+        return .json([
                 "id": .string(message.id),
                 "subject": .string(message.subject),
                 "summary": .string(message.summary),

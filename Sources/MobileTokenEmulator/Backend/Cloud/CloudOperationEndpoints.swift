@@ -3,13 +3,13 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func createOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
         let draft = try self.draft(of: request)
         let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 }
         let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
         guard self.state.applications[applicationID] != nil else {
-            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let activationID = try request.optionalString("registrationId")
         if let activationID {
@@ -45,32 +45,32 @@ extension Backend {
         )
         self.state.operations.insert(operation)
         context.report(operation)
-        return Answer(body: self.cloudJSON(of: operation, at: context.now))
+        return .json(self.cloudJSON(of: operation, at: context.now))
     }
 
-    func operation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
-        Answer(body: self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
+    func operation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        .json(self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
     }
 
-    func listAllOperations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    func listAllOperations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let userID = context.request.queryValue("userId")
         let listed = self.state.operations.newestFirst.lazy
             .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
-        return Answer(body: ["operations": .array(listed.map { self.cloudJSON(of: $0, at: context.now) })])
+        return .json(["operations": .array(listed.map { self.cloudJSON(of: $0, at: context.now) })])
     }
 
-    mutating func cancelOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func cancelOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let operation = try self.addressedOperation(context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let reason = context.request.queryValue("statusReason")
         self.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
-        return Answer(body: self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
+        return .json(self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
     }
 
-    func addressedOperation(_ context: RequestContext) throws(BackendRefusal) -> ServerOperation {
+    func addressedOperation(_ context: RequestContext) throws(Refusal) -> ServerOperation {
         guard let id = context.pathArguments.first, let operation = self.state.operations[id] else {
-            throw BackendRefusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
+            throw Refusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
         }
         return operation
     }
@@ -123,10 +123,10 @@ private struct OperationDraft {
 }
 
 extension Backend {
-    private func draft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
+    private func draft(of request: JSONObject) throws(Refusal) -> OperationDraft {
         guard let name = try request.optionalString("template") else { return try Self.customDraft(of: request) }
         guard let template = self.operationTemplates[name] else {
-            throw BackendRefusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
+            throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
         }
         let parameters = template.completing(try request.valuesByName(of: "parameters"))
         do {
@@ -152,7 +152,7 @@ extension Backend {
     }
 
     /// An operation with a body of its own in place of a template.
-    private static func customDraft(of request: JSONObject) throws(BackendRefusal) -> OperationDraft {
+    private static func customDraft(of request: JSONObject) throws(Refusal) -> OperationDraft {
         let type = try request.string("operationType", or: "name")
         let data = try request.string("data")
         guard let formData = try request.optionalObject("formData") else {
@@ -183,7 +183,7 @@ extension Backend {
         of request: JSONObject,
         _ draft: OperationDraft,
         _ now: Milliseconds
-    ) throws(BackendRefusal) -> Milliseconds {
+    ) throws(Refusal) -> Milliseconds {
         if let expires = try request.optionalInteger("timestampExpires") {
             guard expires > now else { throw .invalidRequest("'timestampExpires' is not in the future") }
             // No clock shows more, and sums with it must not overflow.

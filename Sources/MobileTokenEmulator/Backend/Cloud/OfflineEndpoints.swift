@@ -3,7 +3,7 @@ internal import PowerAuthProtocol
 
 extension Backend {
     /// Returns the content of a QR code that lets a device without a network approve an operation.
-    mutating func offlineQRCode(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func offlineQRCode(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let operation = try self.addressedOperation(context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         _ = try Self.offlineTypes(of: operation)
@@ -29,7 +29,7 @@ extension Backend {
         do {
             let signature = try ServerSignature.sign(Array(signed.utf8), with: signer.key)
             let text = signed + Base64.encode(signature)
-            return Answer(body: ["operationQrCodeData": .string(text), "nonce": .string(nonce)])
+            return .json(["operationQrCodeData": .string(text), "nonce": .string(nonce)])
         } catch {
             throw .invalidRequest("The code cannot be signed")
         }
@@ -39,16 +39,16 @@ extension Backend {
     private func offlineSigner(
         for operation: ServerOperation,
         _ context: inout RequestContext
-    ) throws(BackendRefusal) -> (digit: String, key: P256PrivateKey) {
+    ) throws(Refusal) -> (digit: String, key: P256PrivateKey) {
         guard let id = context.request.queryValue("registrationId") else {
             guard let application = self.state.applications[operation.applicationID] else {
-                throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+                throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
             }
             return ("0", application.masterKey)
         }
         let activation = try self.offlineActivation(id, operation, &context)
         guard activation.status == .active, let device = activation.device else {
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration is not active")
+            throw Refusal(400, "INVALID_ACTIVATION", "The registration is not active")
         }
         return ("1", device.serverKey)
     }
@@ -57,13 +57,13 @@ extension Backend {
         _ id: String,
         _ operation: ServerOperation,
         _ context: inout RequestContext
-    ) throws(BackendRefusal) -> ServerActivation {
+    ) throws(Refusal) -> ServerActivation {
         guard let activation = self.state.activations[id] else {
-            throw BackendRefusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
         context.activationID = id
         guard operation.isVisible(to: activation) else {
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The operation is not for this registration")
+            throw Refusal(400, "INVALID_ACTIVATION", "The operation is not for this registration")
         }
         return activation
     }
@@ -79,7 +79,7 @@ extension Backend {
     }
 
     /// Verifies the code that a person carried over from the device, and decides the operation by it.
-    mutating func verifyOfflineCode(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func verifyOfflineCode(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let operation = try self.addressedOperation(context)
         let request = try context.json()
         let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
@@ -118,7 +118,7 @@ extension Backend {
 
     /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
     /// QR code does not.
-    private static func offlineTypes(of operation: ServerOperation) throws(BackendRefusal) -> [SignatureType] {
+    private static func offlineTypes(of operation: ServerOperation) throws(Refusal) -> [SignatureType] {
         let types = operation.allowedSignature.variants.filter { $0.factors.count > 1 }
         guard !types.isEmpty else { throw .invalidRequest("The operation cannot be approved offline") }
         return types
@@ -152,9 +152,8 @@ extension Backend {
         return nil
     }
 
-    private func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool) -> Answer {
-        Answer(
-            body: [
+    private func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool) -> ServerResponse {
+        .json([
                 "otpValid": .bool(isValid),
                 "userId": .string(activation.userID),
                 "registrationId": .string(activation.id),

@@ -3,14 +3,14 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func createRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
         let userID = try request.string("userId")
         let flags = try request.strings("flags")
         try self.requireRoom(forFlags: flags)
         let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
         guard let application = self.state.applications[applicationID] else {
-            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let otp = try Self.activationOTP(in: request)
         let commitPhase = try Self.commitPhase(in: request)
@@ -32,10 +32,10 @@ extension Backend {
         }
         context.activationID = registration.id
         context.report(registration)
-        return Answer(body: .object(self.presented(registration)))
+        return .json(.object(self.presented(registration)))
     }
 
-    private static func commitPhase(in request: JSONObject) throws(BackendRefusal) -> ServerActivation.CommitPhase? {
+    private static func commitPhase(in request: JSONObject) throws(Refusal) -> ServerActivation.CommitPhase? {
         guard let text = try request.optionalString("commitPhase") else { return nil }
         guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
             throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
@@ -44,7 +44,7 @@ extension Backend {
     }
 
     /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
-    private static func activationOTP(in request: JSONObject) throws(BackendRefusal) -> ActivationOTP? {
+    private static func activationOTP(in request: JSONObject) throws(Refusal) -> ActivationOTP? {
         let value = try request.optionalString("activationOtp", or: "otp")
         let validation = try request.optionalString("activationOtpValidation", or: "otpValidation")
         let stage: ActivationOTP.Stage
@@ -61,19 +61,19 @@ extension Backend {
         return ActivationOTP(value: value, stage: stage)
     }
 
-    func listRegistrations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    func listRegistrations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let userID = context.request.queryValue("userId")
         let listed = self.state.activations.newestFirst.lazy
             .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
             .prefix(1_000)
-        return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
+        return .json(["registrations": .array(listed.map { .object(self.presented($0)) })])
     }
 
-    func registration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
-        Answer(body: .object(self.presented(try self.addressedRegistration(&context))))
+    func registration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        .json(.object(self.presented(try self.addressedRegistration(&context))))
     }
 
-    mutating func commitRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func commitRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         var activation = try self.addressedRegistration(&context)
         let request = try context.json()
         let externalUserID = try request.optionalString("externalUserId")
@@ -83,7 +83,7 @@ extension Backend {
         } catch {
             // A wrong code is counted, and the last one removes the activation.
             self.keep(activation, &context)
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "INVALID_ACTIVATION",
                 "The registration cannot be committed",
@@ -95,23 +95,23 @@ extension Backend {
         return self.changed(activation)
     }
 
-    mutating func changeRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func changeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         var activation = try self.addressedRegistration(&context)
         let change = try context.json().string("change")
         do {
             switch change {
             case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
             case "UNBLOCK": try activation.unblock()
-            default: throw BackendRefusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
+            default: throw Refusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
             }
         } catch let error as ActivationStateError {
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "INVALID_ACTIVATION",
                 "The registration's state forbids it",
                 because: error.reason
             )
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw .invalidRequest("The change was not made")
@@ -120,42 +120,42 @@ extension Backend {
         return self.changed(activation)
     }
 
-    mutating func removeRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func removeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.addressedRegistration(&context)
         guard activation.status != .removed else {
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration is already removed")
+            throw Refusal(400, "INVALID_ACTIVATION", "The registration is already removed")
         }
         self.remove(activation.id, &context)
         return self.changed(self.state.activations[activation.id] ?? activation)
     }
 
-    func registrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    func registrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.addressedRegistration(&context)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func addRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func addRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         var activation = try self.addressedRegistration(&context)
         for flag in try context.json().strings("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
         try self.requireRoom(forFlags: activation.flags)
         self.keep(activation, &context)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         var activation = try self.addressedRegistration(&context)
         // A DELETE may come without a body: then all go.
         let removed = context.request.body.isEmpty ? activation.flags : try context.json().strings("flags")
         activation.flags.removeAll(where: removed.contains)
         self.keep(activation, &context)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    func addressedRegistration(_ context: inout RequestContext) throws(BackendRefusal) -> ServerActivation {
+    func addressedRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerActivation {
         guard let id = context.pathArguments.first, let activation = self.state.activations[id] else {
-            throw BackendRefusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
         context.activationID = id
         return activation
@@ -167,9 +167,8 @@ extension Backend {
     }
 
     /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
-    private func changed(_ activation: ServerActivation) -> Answer {
-        Answer(
-            body: [
+    private func changed(_ activation: ServerActivation) -> ServerResponse {
+        .json([
                 "status": "OK",
                 "registrationId": .string(activation.id),
                 "registrationStatus": .string(activation.status.rawValue),

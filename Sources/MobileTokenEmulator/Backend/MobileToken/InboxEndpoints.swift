@@ -3,7 +3,7 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func countMessages(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func countMessages(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
         _ = try context.json()
         var count = 0
@@ -11,7 +11,7 @@ extension Backend {
         return .object(["countUnread": .number(JSONNumber(count))])
     }
 
-    mutating func listMessages(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func listMessages(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
         let request = try context.requestObject()
         let page = try request.optionalInteger("page") ?? 0
@@ -26,18 +26,18 @@ extension Backend {
         return .object(.array(messages.map { Self.presented($0, withBody: false) }))
     }
 
-    mutating func messageDetail(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func messageDetail(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let message = try self.addressedMessage(&context)
         return .object(Self.presented(message, withBody: true))
     }
 
-    mutating func markMessageRead(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func markMessageRead(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let message = try self.addressedMessage(&context)
         self.markRead([message], &context)
         return .ok
     }
 
-    mutating func markAllMessagesRead(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func markAllMessagesRead(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
         _ = try context.json()
         self.markRead(Array(self.state.inbox.newestFirst(ofUser: activation.userID)), &context)
@@ -51,7 +51,7 @@ extension Backend {
         }
     }
 
-    private mutating func addressedMessage(_ context: inout RequestContext) throws(BackendRefusal) -> InboxMessage {
+    private mutating func addressedMessage(_ context: inout RequestContext) throws(Refusal) -> InboxMessage {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
         let id = try context.requestObject().string("id")
         guard let message = self.state.inbox.message(id, ofUser: activation.userID) else {

@@ -4,13 +4,13 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func listOperations(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func listOperations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .mobileToken)
         _ = try context.json()
         return self.operationList(of: activation, context) { $0.status == .pending }
     }
 
-    mutating func operationHistory(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func operationHistory(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try self.authenticateSignature(
             &context,
             uriID: "/operation/history",
@@ -25,7 +25,7 @@ extension Backend {
         of activation: ServerActivation,
         _ context: RequestContext,
         where isListed: (ServerOperation) -> Bool
-    ) -> Answer {
+    ) -> ServerResponse {
         let language = context.request.header("Accept-Language")
         var listed: [JSONValue] = []
         for operation in self.state.operations.newestFirst(ofUser: activation.userID)
@@ -36,13 +36,13 @@ extension Backend {
         return self.timed(.array(listed), context)
     }
 
-    mutating func operationDetail(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func operationDetail(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .mobileToken)
         let operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
         return try self.answer(showing: operation, context)
     }
 
-    mutating func claimOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func claimOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .mobileToken)
         var operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
         operation.userID = activation.userID
@@ -54,7 +54,7 @@ extension Backend {
         return answer
     }
 
-    mutating func authorizeOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func authorizeOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature: AuthenticatedSignature
         do {
             signature = try self.authenticateSignature(
@@ -95,7 +95,7 @@ extension Backend {
         throw self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &context)
     }
 
-    mutating func rejectOperation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func rejectOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try self.authenticateSignature(
             &context,
             uriID: "/operation/cancel",
@@ -124,7 +124,7 @@ extension Backend {
 
 extension Backend {
     /// Counts a failed authentication on the operation that the request names, if there is one to decide.
-    private mutating func countingFailure(of refusal: BackendRefusal, _ context: inout RequestContext) -> BackendRefusal
+    private mutating func countingFailure(of refusal: Refusal, _ context: inout RequestContext) -> Refusal
     {
         guard refusal.status == 401, let id = try? context.requestObject().string("id"),
             self.state.operations[id]?.status == .pending
@@ -134,14 +134,14 @@ extension Backend {
 
     /// The last failure that is allowed turns into what is told of a failed operation.
     private mutating func countingFailure(
-        of refusal: BackendRefusal,
+        of refusal: Refusal,
         ofOperation id: String,
         _ context: inout RequestContext
-    ) -> BackendRefusal {
+    ) -> Refusal {
         self.update(id, &context) { $0.countFailure(at: $1) }
         guard self.state.operations[id]?.status == .failed else { return refusal }
-        let told = BackendRefusal.notPending(.failed)
-        return BackendRefusal(
+        let told = Refusal.notPending(.failed)
+        return Refusal(
             told.status,
             told.code,
             told.message,
@@ -160,7 +160,7 @@ extension Backend {
     }
 
     /// An operation of this identifier that can still be decided, whoever may do so.
-    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(BackendRefusal)
+    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(Refusal)
         -> ServerOperation
     {
         guard let operation = self.state.operations[id] else {
@@ -168,7 +168,7 @@ extension Backend {
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
         if let flag = operation.activationFlag, !activation.flags.contains(where: { $0.isExactly(flag) }) {
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "OPERATION_REQUIRES_ACTIVATION_FLAG",
                 "The operation requires an activation flag",
@@ -179,7 +179,7 @@ extension Backend {
     }
 
     /// An operation that the activation may see and that is not finished.
-    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(BackendRefusal)
+    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(Refusal)
         -> ServerOperation
     {
         guard let operation = self.state.operations[id], operation.isVisible(to: activation) else {
@@ -189,7 +189,7 @@ extension Backend {
         return operation
     }
 
-    private func answer(showing operation: ServerOperation, _ context: RequestContext) throws(BackendRefusal) -> Answer
+    private func answer(showing operation: ServerOperation, _ context: RequestContext) throws(Refusal) -> ServerResponse
     {
         let language = context.request.header("Accept-Language")
         guard let shown = self.presented(operation, acceptLanguage: language) else {
@@ -199,9 +199,8 @@ extension Backend {
     }
 
     /// An answer that tells the server's time, as the operations of the Mobile Token API do.
-    private func timed(_ object: JSONValue, _ context: RequestContext) -> Answer {
-        Answer(
-            body: [
+    private func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
+        .json([
                 "status": "OK",
                 "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: context.now))),
                 "responseObject": object,
@@ -210,7 +209,7 @@ extension Backend {
     }
 
     /// Devices whose user is still being verified carry a flag and decide nothing.
-    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(BackendRefusal) {
+    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(Refusal) {
         let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
         if let flag = flags.first(where: activation.flags.contains) {
             throw .invalidActivation("the activation has the flag \(flag)")

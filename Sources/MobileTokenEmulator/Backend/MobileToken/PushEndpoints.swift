@@ -1,13 +1,13 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func registerDevice(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func registerDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try self.authenticateToken(&context, dialect: .powerAuth)
         return try self.register(activation, &context)
     }
 
     /// The older form, with a signature in place of a token.
-    mutating func registerSignedDevice(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func registerSignedDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try self.authenticateSignature(
             &context,
             uriID: "/push/device/register",
@@ -18,7 +18,7 @@ extension Backend {
     }
 
     private mutating func register(_ activation: ServerActivation, _ context: inout RequestContext)
-        throws(BackendRefusal) -> Answer
+        throws(Refusal) -> ServerResponse
     {
         let request = try context.requestObject()
         let (platform, token) = (try request.string("platform"), try request.string("token"))
@@ -29,7 +29,7 @@ extension Backend {
         }
         try self.refuseUnverifiedDevice(activation)
         guard token.utf8.count <= Self.longestPushToken else {
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "PUSH_REGISTRATION_FAILED",
                 "Push registration failed",

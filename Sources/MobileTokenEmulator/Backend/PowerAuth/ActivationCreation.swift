@@ -5,7 +5,7 @@ internal import PowerAuthProtocol
 extension Backend {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
-    mutating func createActivation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func createActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let outer = try self.openEncrypted(&context, scope: .application, path: .genericApplication)
         let layer = try outer.json()
         let inner = try self.openInner(of: layer, outer, at: context.now)
@@ -27,14 +27,14 @@ extension Backend {
         var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: context.now)]
         answer["customAttributes"] = request.customAttributes.map { .object($0) }
         answer["userInfo"] = Self.claims(of: activation, at: context.now)
-        return Answer(body: try self.seal(.object(answer), in: outer, at: context.now))
+        return .json(try self.seal(.object(answer), in: outer, at: context.now))
     }
 
     private func openInner(
         of layer: JSONObject,
         _ outer: OpenedEnvelope,
         at now: Milliseconds
-    ) throws(BackendRefusal) -> OpenedEnvelope {
+    ) throws(Refusal) -> OpenedEnvelope {
         guard let data = try layer.optionalObject("activationData") else {
             throw .invalidRequest("'activationData' is missing")
         }
@@ -51,7 +51,7 @@ extension Backend {
     private mutating func binding(
         to devicePublicKey: P256PublicKey,
         version: ProtocolVersion
-    ) throws(BackendRefusal) -> DeviceBinding {
+    ) throws(Refusal) -> DeviceBinding {
         var randomness = self.state.randomness
         do {
             let binding = try DeviceBinding(
@@ -84,7 +84,7 @@ private struct ActivationRequest {
     let devicePublicKey: P256PublicKey
     let description: ServerActivation.Description
 
-    init(outer: JSONObject, inner: JSONObject) throws(BackendRefusal) {
+    init(outer: JSONObject, inner: JSONObject) throws(Refusal) {
         // The documentation says `activationType`, clients send `type`.
         let kind = try outer.string("type", or: "activationType")
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
@@ -124,7 +124,7 @@ extension Backend {
         of request: ActivationRequest,
         _ application: ServerApplication,
         _ context: inout RequestContext
-    ) throws(BackendRefusal) -> ActivationGrant {
+    ) throws(Refusal) -> ActivationGrant {
         switch request.kind {
         case .code:
             return .registration(try self.registration(waitingFor: request, application, &context))
@@ -148,7 +148,7 @@ extension Backend {
         waitingFor request: ActivationRequest,
         _ application: ServerApplication,
         _ context: inout RequestContext
-    ) throws(BackendRefusal) -> ServerActivation {
+    ) throws(Refusal) -> ServerActivation {
         guard let code = request.identity["code"], let id = self.state.offers[code],
             let activation = self.state.activations[id]
         else { throw .activation("the activation code is unknown, used or expired") }
@@ -168,7 +168,7 @@ extension Backend {
     private mutating func recoveryCode(
         of request: ActivationRequest,
         _ application: ServerApplication
-    ) throws(BackendRefusal) -> RecoveryCode {
+    ) throws(Refusal) -> RecoveryCode {
         guard let code = request.identity["recoveryCode"], let puk = request.identity["puk"],
             let recovery = self.state.recoveryCodes[code], recovery.applicationID == application.id
         else { throw .activation("the recovery code is unknown") }
@@ -178,7 +178,7 @@ extension Backend {
                 recovery.failures = recovery.failures.addingSaturated(1)
                 if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
             }
-            var refusal = BackendRefusal.recovery("the PUK is wrong")
+            var refusal = Refusal.recovery("the PUK is wrong")
             refusal.details = ["currentRecoveryPukIndex": 1]
             throw refusal
         }
@@ -227,7 +227,7 @@ extension Backend {
         )
     }
 
-    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(BackendRefusal) -> RecoveryCode {
+    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(Refusal) -> RecoveryCode {
         let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
         guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
             throw .activation("no recovery code can be made")

@@ -2,7 +2,7 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func activationStatus(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func activationStatus(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.requestObject()
         let id = try request.string("activationId")
         guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
@@ -30,7 +30,7 @@ extension Backend {
         _ device: DeviceBinding,
         challenge: [UInt8],
         nonce: [UInt8]
-    ) throws(BackendRefusal) -> [UInt8] {
+    ) throws(Refusal) -> [UInt8] {
         do {
             let blob = ActivationStatusBlob(
                 state: activation.status.state,
@@ -46,23 +46,23 @@ extension Backend {
         }
     }
 
-    mutating func removeActivation(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func removeActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try self.authenticateSignature(&context, uriID: "/pa/activation/remove", allowing: .twoFactors)
         self.remove(signature.activation.id, &context)
         return .object(["activationId": .string(signature.activation.id)])
     }
 
-    mutating func validateSignature(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func validateSignature(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         _ = try self.authenticateSignature(&context, uriID: "/pa/signature/validate", allowing: .validatedFactors)
         return .ok
     }
 
-    mutating func userInfo(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func userInfo(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let envelope = try self.openEncrypted(&context, scope: .activation, path: .genericActivation)
         _ = try envelope.json()
         guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
         self.remember(envelope, at: context.now)
-        return Answer(body: try self.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
+        return .json(try self.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
     }
 
     /// What the server knows of a user, in OpenID's names.
@@ -74,7 +74,7 @@ extension Backend {
         ]
     }
 
-    mutating func confirmRecovery(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func confirmRecovery(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try self.authenticateEncrypted(
             &context,
             path: .recoveryConfirm,
@@ -90,6 +90,6 @@ extension Backend {
         }
         self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
         let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
-        return Answer(body: try self.seal(answer, in: envelope, at: context.now))
+        return .json(try self.seal(answer, in: envelope, at: context.now))
     }
 }

@@ -2,12 +2,12 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createTemporaryKey(_ context: inout RequestContext) throws(BackendRefusal) -> Answer {
+    mutating func createTemporaryKey(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let text = try context.requestObject().string("jwt")
         do {
             let asked = try TemporaryKeyRequest.Unverified(jwt: text)
             guard let application = self.application(ofKey: asked.applicationKey) else {
-                throw BackendRefusal.temporaryKey("the application key is unknown")
+                throw Refusal.temporaryKey("the application key is unknown")
             }
             let device = try self.device(asking: asked, application, &context)
             let request = try asked.verified(
@@ -32,7 +32,7 @@ extension Backend {
             self.state.randomness = randomness
             self.keep(key, at: context.now)
             return .object(["jwt": .string(jwt)])
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch let error as TemporaryKeyError {
             throw .temporaryKey("the request for a temporary key is refused: \(error)")
@@ -46,7 +46,7 @@ extension Backend {
         asking request: TemporaryKeyRequest.Unverified,
         _ application: ServerApplication,
         _ context: inout RequestContext
-    ) throws(BackendRefusal) -> DeviceBinding? {
+    ) throws(Refusal) -> DeviceBinding? {
         guard let id = request.activationID else { return nil }
         context.activationID = id
         guard let activation = self.state.activations[id], activation.applicationID == application.id,

@@ -1,16 +1,16 @@
 internal import PowerAuthProtocol
 
-/// Why a request is not granted, with the answer it gets.
-struct BackendRefusal: Error {
+/// The reason for which a request is not granted, and the response that it gets.
+struct Refusal: Error {
     let status: Int
     let code: String
     /// For the client.
     let message: String
     /// For the journal; may say more than the client may know.
     let reason: String
-    /// Further members of the answer.
+    /// Further members of the response.
     var details: JSONObject = [:]
-    /// Further header fields of the answer.
+    /// Further header fields of the response.
     var headers: [(name: String, value: String)] = []
 
     init(_ status: Int, _ code: String, _ message: String, because reason: String? = nil) {
@@ -19,10 +19,21 @@ struct BackendRefusal: Error {
         self.message = message
         self.reason = reason ?? message
     }
+
+    var response: ServerResponse {
+        var response = ServerResponse.error(
+            self.status,
+            code: self.code,
+            message: self.message,
+            details: self.details
+        )
+        response.headers += self.headers
+        return response
+    }
 }
 
 // The codes and messages of the standard endpoints are those the reference integration publishes.
-extension BackendRefusal {
+extension Refusal {
     static func invalidRequest(_ reason: String) -> Self {
         Self(400, "INVALID_REQUEST", reason)
     }
@@ -98,12 +109,12 @@ enum AuthenticationDialect {
     /// The operations of the Mobile Token API.
     case mobileToken
 
-    func refusal(_ failure: AuthenticationFailure) -> BackendRefusal {
+    func refusal(_ failure: AuthenticationFailure) -> Refusal {
         switch self {
         case .powerAuth:
-            BackendRefusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
+            Refusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
         case .mobileToken:
-            BackendRefusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
+            Refusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
         }
     }
 }

@@ -1,26 +1,10 @@
-/// Why the control API does not do what it was asked for.
-struct ControlRefusal: Error {
-    var status: Int
-    var code: String
-    var message: String
-    var headers: [(name: String, value: String)] = []
+extension Refusal {
+    static let unknownControlPath = Self(404, "ERROR_NOT_FOUND", "The control API has no such path")
 
-    init(_ status: Int, _ code: String, _ message: String) {
-        self.status = status
-        self.code = code
-        self.message = message
-    }
-
-    static func wrongMethod(allowed: [String]) -> Self {
+    static func wrongControlMethod(allowed: [String]) -> Self {
         var refusal = Self(405, "METHOD_NOT_ALLOWED", "Allowed here: \(allowed.joined(separator: ", "))")
         refusal.headers = [("Allow", allowed.joined(separator: ", "))]
         return refusal
-    }
-
-    var response: ServerResponse {
-        var response = ServerResponse.error(self.status, code: self.code, message: self.message)
-        response.headers += self.headers
-        return response
     }
 }
 
