@@ -45,7 +45,7 @@ let package = Package(
                 "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
                 "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page")]
+            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
         ),
         .target(
             name: "MobileTokenTesting",
