@@ -108,7 +108,7 @@ struct ControlAPI: Sendable {
             let message = "There are \(self.capacity.eventStreams) readers of the events already"
             throw Refusal(503, "CAPACITY_EXCEEDED", message)
         }
-        return .events(events)
+        return .events(events, self.core.clock)
     }
 
     // MARK: Journal

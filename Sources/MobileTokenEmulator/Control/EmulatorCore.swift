@@ -18,14 +18,20 @@ actor EmulatorCore {
     private var unwritten: Unwritten
     private let dataFile: DataFile?
     let configuration: Emulator.Configuration
+    /// What delays and dripping bodies wait on.
+    nonisolated let clock: any Clock<Duration>
     nonisolated let events = EventBroadcast()
     private nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
     /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
     ///
     /// - Parameter configuration: With a password.
-    init(configuration: Emulator.Configuration) throws(EmulatorError) {
+    init(
+        configuration: Emulator.Configuration,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(EmulatorError) {
         self.configuration = configuration
+        self.clock = clock
         let dataFile: DataFile?
         if let path = configuration.dataFile { dataFile = try DataFile(path: path) } else { dataFile = nil }
         let backend: Backend
@@ -57,7 +63,7 @@ actor EmulatorCore {
         let fault = self.fault(for: request)
         let effect = fault?.effect ?? FaultRule.Effect()
         if let delay = effect.delay, delay > 0 {
-            do { try await Task.sleep(for: Duration(boundedSeconds: delay)) } catch {
+            do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
                 return ServerResponse(status: 503, body: .reset)
             }
         }
@@ -73,7 +79,7 @@ actor EmulatorCore {
         self.send(reply.events)
         self.send(.request, id: String(entry.id), status: String(entry.status))
         if let failure = await self.persist() { reply = failure }
-        return effect.spoil(reply)
+        return effect.spoil(reply, self.clock)
     }
 
     private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
@@ -136,7 +142,7 @@ actor EmulatorCore {
 
     /// Lets operations expire in time for those who watch, until the task is canceled. (Requests never depend on it.)
     func keepTime() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil { self.settle() }
+        while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
     }
 
     // MARK: Faults
@@ -289,60 +295,6 @@ extension Backend {
             try self.init(configuration: configuration, randomness: Randomness(seed: configuration.seed))
         } catch {
             throw EmulatorError(.invalidConfiguration, "\(error)")
-        }
-    }
-}
-
-extension FaultRule.Effect {
-    /// The response that a reply becomes under the fault.
-    func spoil(_ reply: Reply) -> ServerResponse {
-        var response = reply.response
-        guard self.reset == nil else {
-            response.body = .reset
-            return response
-        }
-        if let retryAfter = self.retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
-        if let contentType = self.contentType {
-            response.headers.removeAll { $0.name.caseInsensitiveEquals("Content-Type") }
-            response.headers.append(("Content-Type", contentType))
-        }
-        let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body
-        switch (self.body == .truncated, self.drip) {
-        case (false, nil):
-            response.body = .bytes(body)
-        case (true, nil):
-            response.body = .produced(length: body.count) { stream in
-                stream.write(body.prefix(body.count / 2))
-                stream.abort()
-            }
-        case (let isTruncated, let rate?):
-            response.body = .produced(length: body.count) { stream in
-                await stream.drip(isTruncated ? body.prefix(body.count / 2) : body[...], bytesPerSecond: rate)
-                if isTruncated { stream.abort() }
-            }
-        }
-        return response
-    }
-}
-
-extension FaultRule.Effect {
-    /// How many bytes are written at once, and how long after that nothing is. Nothing is slower than a byte a second.
-    static func dripping(bytesPerSecond rate: Int) -> (portion: Int, pause: Duration) {
-        let rate = max(1, rate)
-        let portion = max(1, rate / 10)
-        return (portion, .seconds(Double(portion) / Double(rate)))
-    }
-}
-
-extension BodyStream {
-    /// Writes in ten portions a second, or byte by byte when that is slower.
-    fileprivate func drip(_ bytes: ArraySlice<UInt8>, bytesPerSecond rate: Int) async {
-        let (portion, pause) = FaultRule.Effect.dripping(bytesPerSecond: rate)
-        var rest = bytes
-        while !rest.isEmpty, !self.isClosed {
-            self.write(rest.prefix(portion))
-            rest = rest.dropFirst(portion)
-            do { try await Task.sleep(for: pause) } catch { return self.abort() }
         }
     }
 }

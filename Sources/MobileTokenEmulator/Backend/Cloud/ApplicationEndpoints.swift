@@ -30,13 +30,13 @@ extension Backend {
             throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         return .json([
-                "id": .string(application.id),
-                "serviceBaseUrl": .string((context.request.origin ?? "") + "/enrollment-server"),
-                "appKey": .string(application.key),
-                "appSecret": .string(application.secret.base64),
-                "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-                "mobileSdkConfig": .string(application.configuration.text),
-            ]
+            "id": .string(application.id),
+            "serviceBaseUrl": .string((context.request.origin ?? "") + "/enrollment-server"),
+            "appKey": .string(application.key),
+            "appSecret": .string(application.secret.base64),
+            "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
+            "mobileSdkConfig": .string(application.configuration.text),
+        ]
         )
     }
 

@@ -23,14 +23,14 @@ extension Backend {
         self.state.inbox.insert(message)
         context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
         return .json([
-                "id": .string(message.id),
-                "subject": .string(message.subject),
-                "summary": .string(message.summary),
-                "body": .string(message.body),
-                "type": .string(message.format.rawValue),
-                "timestamp": .number(JSONNumber(message.created)),
-                "read": false,
-            ]
+            "id": .string(message.id),
+            "subject": .string(message.subject),
+            "summary": .string(message.summary),
+            "body": .string(message.body),
+            "type": .string(message.format.rawValue),
+            "timestamp": .number(JSONNumber(message.created)),
+            "read": false,
+        ]
         )
     }
 }

@@ -154,15 +154,15 @@ extension Backend {
 
     private func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool) -> ServerResponse {
         .json([
-                "otpValid": .bool(isValid),
-                "userId": .string(activation.userID),
-                "registrationId": .string(activation.id),
-                "registrationStatus": .string(activation.status.rawValue),
-                "signatureType": .string(type.rawValue.uppercased()),
-                "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
-                "flags": Self.list(activation.flags),
-                "application": .string(activation.applicationID),
-            ]
+            "otpValid": .bool(isValid),
+            "userId": .string(activation.userID),
+            "registrationId": .string(activation.id),
+            "registrationStatus": .string(activation.status.rawValue),
+            "signatureType": .string(type.rawValue.uppercased()),
+            "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
+            "flags": Self.list(activation.flags),
+            "application": .string(activation.applicationID),
+        ]
         )
     }
 }

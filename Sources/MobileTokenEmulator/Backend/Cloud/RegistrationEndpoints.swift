@@ -169,10 +169,10 @@ extension Backend {
     /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
     private func changed(_ activation: ServerActivation) -> ServerResponse {
         .json([
-                "status": "OK",
-                "registrationId": .string(activation.id),
-                "registrationStatus": .string(activation.status.rawValue),
-            ]
+            "status": "OK",
+            "registrationId": .string(activation.id),
+            "registrationStatus": .string(activation.status.rawValue),
+        ]
         )
     }
 

@@ -124,8 +124,7 @@ extension Backend {
 
 extension Backend {
     /// Counts a failed authentication on the operation that the request names, if there is one to decide.
-    private mutating func countingFailure(of refusal: Refusal, _ context: inout RequestContext) -> Refusal
-    {
+    private mutating func countingFailure(of refusal: Refusal, _ context: inout RequestContext) -> Refusal {
         guard refusal.status == 401, let id = try? context.requestObject().string("id"),
             self.state.operations[id]?.status == .pending
         else { return refusal }
@@ -201,10 +200,10 @@ extension Backend {
     /// An answer that tells the server's time, as the operations of the Mobile Token API do.
     private func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
         .json([
-                "status": "OK",
-                "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: context.now))),
-                "responseObject": object,
-            ]
+            "status": "OK",
+            "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: context.now))),
+            "responseObject": object,
+        ]
         )
     }
 
