@@ -63,7 +63,7 @@ enum FuzzServer {
         // libFuzzer waits for its callback, the server is asynchronous.
         Task {
             if isFirst { try? await Self.core.reset() }
-            let response = await Site(core: Self.core, address: address).respond(to: sent)
+            let response = await Router(core: Self.core, address: address).respond(to: sent)
             // A delay that was asked for would only be waited for.
             await Self.core.setFaults([])
             status.withLock { $0 = response.status }
