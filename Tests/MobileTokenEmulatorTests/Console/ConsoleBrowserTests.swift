@@ -254,6 +254,8 @@ struct ConsoleBrowserTests {
             try await page.choose("", in: "#journal-verdict")
             try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('accepted')")
             try await page.fill("#journal-filter", with: "token is missing")
+            // A click on the row that is about to go would open nothing.
+            try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('401')")
 
             try await page.click("#journal-list .row")
             try await page.wait(until: "document.querySelector('#details').open")
