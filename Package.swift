@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
+        .executable(name: "mobile-token-emulator", targets: ["mobile-token-emulator"]),
     ],
     targets: [
         // System libraries: a module map each, nothing more.
@@ -44,7 +45,7 @@ let package = Package(
                 "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
                 "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page")]
+            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
         ),
         .target(
             name: "MobileTokenTesting",
@@ -53,12 +54,15 @@ let package = Package(
             ]
         ),
 
-        // Programs.
+        // Programs. What approves links no server: `mobile-token emulator` runs the other one.
+        .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuthProtocol", "ExactJSON", "Basics",
-            ]
+            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol"]
+        ),
+        .executableTarget(
+            name: "mobile-token-emulator",
+            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "ExactJSON"]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(

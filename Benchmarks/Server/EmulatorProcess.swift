@@ -49,7 +49,7 @@ struct EmulatorProcess: Sendable {
         await emulator.stop()
     }
 
-    /// A call of the control API.
+    /// A call of the cloud API.
     func control(_ path: String, _ body: JSONValue) async throws -> JSONValue {
         let request = HTTPRequest(
             url: "\(self.greeting.cloudURL)/v2/\(path)",

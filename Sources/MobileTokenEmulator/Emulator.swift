@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
-/// It serves the standard `/pa/v3` endpoints, the Mobile Token API and the `/v2` API on a real socket, and refuses what
+/// It serves the standard `/pa/v3` endpoints, the Mobile Token API and the cloud API on a real socket, and refuses what
 /// the real servers refuse. It stops when it is told to, or when nobody holds it any more.
 ///
 /// ```swift
@@ -21,14 +21,14 @@ public final class Emulator: Sendable {
 
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
-        let site = Site(core: core, address: address, certificate: certificateFile?.certificate)
+        let router = Router(core: core, address: address, certificate: certificateFile?.certificate)
         self.core = core
         self.address = address
         self.certificateFile = certificateFile
         self.service = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.keepTime() }
-                group.addTask { await server.run { await site.respond(to: $0) } }
+                group.addTask { await server.run { await router.respond(to: $0) } }
             }
             core.events.finish()
         }
@@ -81,7 +81,7 @@ public final class Emulator: Sendable {
     /// Where clients find it: `http://127.0.0.1:49152/enrollment-server`; with TLS, `https://…`.
     public var baseURL: String { self.address.origin + "/enrollment-server" }
 
-    /// Where its `/v2` API is, and with `/console/` added, its page: `http://127.0.0.1:49152`.
+    /// Where its cloud API is, and with `/console/` added, its page: `http://127.0.0.1:49152`.
     public var cloudURL: String { self.address.origin }
 
     /// What clients need to trust it, when it speaks TLS.
@@ -93,7 +93,7 @@ public final class Emulator: Sendable {
     /// The string that configures a client.
     public var sdkConfiguration: String { self.core.application.sdkConfiguration }
 
-    /// The application's identifier, `appId` in the `/v2` API.
+    /// The application's identifier, `appId` in the cloud API.
     public var applicationID: String { self.core.application.id }
 
     /// Base64 of the application's key.
@@ -105,10 +105,10 @@ public final class Emulator: Sendable {
     /// Base64 of the public key that signs activation codes: the uncompressed point, 65 bytes.
     public var masterServerPublicKey: String { self.core.application.masterServerPublicKey }
 
-    /// The user of the `/v2` API's Basic authentication.
+    /// The user of the cloud API's Basic authentication.
     public var cloudUser: String { self.core.configuration.cloudUser }
 
-    /// The password of the `/v2` API's Basic authentication.
+    /// The password of the cloud API's Basic authentication.
     public var cloudPassword: String { self.core.configuration.cloudPassword ?? "" }
 
     // MARK: State

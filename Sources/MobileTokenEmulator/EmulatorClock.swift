@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Emulator {
-    /// The server's time. Expiry, token windows, one-time codes and temporary keys all follow it.
+    /// The server's clock. Expiry, token windows, one-time codes and temporary keys all follow it.
     public var clock: Clock { Clock(core: self.core) }
 
     /// What fails on purpose.
@@ -11,25 +11,25 @@ extension Emulator {
     public struct Clock: Sendable {
         let core: EmulatorCore
 
-        /// What time the server has.
+        /// The time of the server.
         public var now: Date { get async { await self.core.now } }
 
-        /// Whether it stands until it is moved.
+        /// Whether the clock is frozen until it is moved.
         public var isManual: Bool { get async { await self.core.timeMode == .manual } }
 
-        /// Stands at a time, the present one by default, until it is moved.
-        public func stand(at date: Date? = nil) async {
-            await self.core.changeTime { $0.stand(at: date ?? $0.now()) }
+        /// Freezes the clock at a time, the present one by default, until it is moved.
+        public func freeze(at date: Date? = nil) async {
+            await self.core.changeTime { $0.freeze(at: date ?? $0.now()) }
         }
 
-        /// Moves, back when `duration` is negative; a running clock runs on from there.
+        /// Moves the clock, back when `duration` is negative; a running clock runs on from there.
         public func advance(by duration: Duration) async {
             await self.core.changeTime { $0.advance(bySeconds: duration / .seconds(1)) }
         }
 
-        /// Runs on from a time, or with the machine's by default.
-        public func run(from date: Date? = nil) async {
-            await self.core.changeTime { $0.run(from: date) }
+        /// Resumes from a time, or from the machine's time by default.
+        public func resume(from date: Date? = nil) async {
+            await self.core.changeTime { $0.resume(from: date) }
         }
     }
 

@@ -2,10 +2,10 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Emulator {
-    /// What a bank's backend does at the `/v2` API, as Swift calls: registrations, operations, offline codes, messages.
+    /// What a bank's backend does at the cloud API, as Swift calls: registrations, operations, offline codes, messages.
     public var cloud: Cloud { Cloud(core: self.core) }
 
-    /// The `/v2` API as Swift calls. They take the same way as requests over HTTP: through the journal, faults included.
+    /// The cloud API as Swift calls. They take the same way as requests over HTTP: through the journal, faults included.
     public struct Cloud: Sendable {
         let core: EmulatorCore
 
@@ -24,7 +24,7 @@ extension Emulator {
             package var terminalQRCode: String? { QRCode(self.activationQRCode)?.terminalText }
         }
 
-        /// An operation as the control API shows it.
+        /// An operation as the cloud API shows it.
         public struct Operation: Sendable, Hashable, Identifiable {
             /// The operation's identifier.
             public let id: String
@@ -32,7 +32,7 @@ extension Emulator {
             public let userID: String?
             /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
             public let status: String
-            /// Why it was rejected or cancelled, as told.
+            /// Why it was rejected or canceled, as told.
             public let statusReason: String?
             /// Failed approvals.
             public let failureCount: Int
@@ -56,9 +56,9 @@ extension Emulator {
                 "/v2/registrations",
                 ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
             )
-            let qrCode = try answer.text("activationQrCodeData")
+            let qrCode = try answer.string("activationQrCodeData")
             return Registration(
-                id: try answer.text("registrationId"),
+                id: try answer.string("registrationId"),
                 activationCode: String(qrCode.prefix { $0 != "#" }),
                 activationQRCode: qrCode
             )
@@ -122,7 +122,7 @@ extension Emulator {
         ) async throws(EmulatorError) -> (content: String, nonce: String) {
             let query = registrationID.map { [("registrationId", $0)] } ?? []
             let answer = try await self.call("GET", "/v2/operations/\(operationID)/offline/qr", query: query)
-            return (try answer.text("operationQrCodeData"), try answer.text("nonce"))
+            return (try answer.string("operationQrCodeData"), try answer.string("nonce"))
         }
 
         /// Approves an operation with the code that a person typed in.
@@ -158,7 +158,7 @@ extension Emulator {
                     "userId": .string(userID), "subject": .string(subject), "summary": .string(summary),
                     "body": .string(body), "type": isHTML ? "html" : "text", "silent": true,
                 ]
-            ).text("id")
+            ).string("id")
         }
 
         private func call(
@@ -176,7 +176,7 @@ extension Emulator {
             )
             let response = await self.core.relay(request)
             guard case .bytes(let bytes) = response.body else {
-                throw EmulatorError(.refused, "A fault took the answer to \(method) \(path)")
+                throw EmulatorError(.refused, "A fault took the response to \(method) \(path)")
             }
             let answer = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
@@ -195,9 +195,9 @@ extension Emulator {
 extension Emulator.Cloud.Operation {
     fileprivate init(_ answer: JSONValue) throws(EmulatorError) {
         self.init(
-            id: try answer.text("operationId"),
+            id: try answer.string("operationId"),
             userID: answer["userId"]?.string,
-            status: try answer.text("status"),
+            status: try answer.string("status"),
             statusReason: answer["statusReason"]?.string,
             failureCount: Int(answer["failureCount"]?.int64 ?? 0),
             proximityCode: answer["proximityOtp"]?.string
@@ -206,8 +206,8 @@ extension Emulator.Cloud.Operation {
 }
 
 extension JSONValue {
-    fileprivate func text(_ name: String) throws(EmulatorError) -> String {
-        guard let text = self[name]?.string else { throw EmulatorError(.refused, "The answer has no \(name)") }
-        return text
+    fileprivate func string(_ name: String) throws(EmulatorError) -> String {
+        guard let string = self[name]?.string else { throw EmulatorError(.refused, "The response has no \(name)") }
+        return string
     }
 }

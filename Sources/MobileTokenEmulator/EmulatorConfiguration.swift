@@ -10,14 +10,14 @@ extension Emulator {
         public var port: UInt16 = 0
         /// Whether it speaks TLS; not, by default.
         public var tls: TLS = .disabled
-        /// The user of the `/v2` API's Basic authentication.
+        /// The user of the cloud API's Basic authentication.
         public var cloudUser: String = "developer"
-        /// The password of the `/v2` API's Basic authentication. `nil`, the default, makes one at each start; the
+        /// The password of the cloud API's Basic authentication. `nil`, the default, makes one at each start; the
         /// backend is then given the made one.
         public var cloudPassword: String?
         /// The name that `/pa/v3/status` tells.
         public var applicationName: String = "Mobile Token Emulator"
-        /// The identifier of the application that clients are configured for, `appId` in the `/v2` API.
+        /// The identifier of the application that clients are configured for, `appId` in the cloud API.
         public var applicationID: String = "mobile-token"
         /// What the server allows.
         public var limits: Limits = .init()

@@ -3,7 +3,7 @@ public import Foundation
 extension Emulator {
     /// An activation as the server sees it.
     public struct ActivationSummary: Sendable, Codable, Hashable, Identifiable {
-        /// The activation's identifier; a registration of the `/v2` API has the same.
+        /// The activation's identifier; a registration of the cloud API has the same.
         public var id: String
         /// The user whose device it is.
         public var userID: String
@@ -81,7 +81,7 @@ extension Emulator {
         public var data: String
         /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
         public var status: String
-        /// Why it was rejected or cancelled, as told.
+        /// Why it was rejected or canceled, as told.
         public var statusReason: String?
         /// Failed approvals.
         public var failureCount: Int

@@ -31,7 +31,7 @@ let emulatorTargets = [
         var backend = FuzzServer.backend
         let parameters = (try? JSONValue(parsing: input)) ?? .null
         for template in ["login", "payment"] {
-            let reply = backend.control(
+            let reply = backend.cloud(
                 "POST",
                 "/v2/operations",
                 ["template": .string(template), "userId": "alice", "parameters": parameters]
@@ -45,7 +45,7 @@ let emulatorTargets = [
         let again = try Backend(importing: document, configuration: FuzzServer.configuration)
         hold(try again.exported() == document, "exported and imported, it is another state")
         var used = backend
-        checkReply(used.control("GET", "/v2/operations"))
+        checkReply(used.cloud("GET", "/v2/operations"))
         _ = ControlJSONPages.of(backend)
     },
     FuzzTarget("language") { input in
@@ -100,7 +100,7 @@ let emulatorTargets = [
         let body = try device.activationBody(outer: Array(outer.utf8), inner: Array(reader.rest))
         checkReply(device.sendEncrypted("/pa/v3/activation/create", body, to: &backend))
     },
-    // Everything that is served, the control plane too. The state goes on for a while, then it is reset.
+    // Everything that is served, the control API too. The state goes on for a while, then it is reset.
     FuzzTarget("site") { input in
         let status = FuzzServer.site(ReceivedRequest(wire: input))
         hold((100...599).contains(status), "no status")

@@ -77,7 +77,7 @@ struct FuzzDevice {
 
     /// Activates with the registration that waits, commits, and fetches a token.
     mutating func activate(on backend: inout Backend) throws {
-        let made = backend.control("POST", "/v2/registrations", ["userId": "alice"]).json
+        let made = backend.cloud("POST", "/v2/registrations", ["userId": "alice"]).json
         guard let code = made["activationCode"]?.string, let id = made["registrationId"]?.string else {
             throw Failure.notThere("registration")
         }
@@ -86,7 +86,7 @@ struct FuzzDevice {
         let body = try self.activationBody(outer: outer.serialized(), inner: inner.serialized())
         let reply = self.sendEncrypted("/pa/v3/activation/create", body, to: &backend)
         try self.finish(reply)
-        guard backend.control("POST", "/v2/registrations/\(id)/commit", [:]).status == 200 else {
+        guard backend.cloud("POST", "/v2/registrations/\(id)/commit", [:]).status == 200 else {
             throw Failure.refused("commit")
         }
         try self.createToken(on: &backend)

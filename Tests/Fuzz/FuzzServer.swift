@@ -23,8 +23,8 @@ enum FuzzServer {
         guard var backend = try? Backend(configuration: Self.configuration, randomness: Randomness(seed: 1)) else {
             fatalError("the server does not start")
         }
-        _ = backend.control("POST", "/v2/registrations", ["userId": "alice"])
-        _ = backend.control("POST", "/v2/operations", ["template": "login", "userId": "alice"])
+        _ = backend.cloud("POST", "/v2/registrations", ["userId": "alice"])
+        _ = backend.cloud("POST", "/v2/operations", ["template": "login", "userId": "alice"])
         return backend
     }()
 
@@ -63,7 +63,7 @@ enum FuzzServer {
         // libFuzzer waits for its callback, the server is asynchronous.
         Task {
             if isFirst { try? await Self.core.reset() }
-            let response = await Site(core: Self.core, address: address).respond(to: sent)
+            let response = await Router(core: Self.core, address: address).respond(to: sent)
             // A delay that was asked for would only be waited for.
             await Self.core.setFaults([])
             status.withLock { $0 = response.status }
@@ -75,8 +75,8 @@ enum FuzzServer {
 }
 
 extension Backend {
-    /// A call of the control API with the right credentials.
-    mutating func control(_ method: String, _ path: String, _ body: JSONValue? = nil) -> Reply {
+    /// A call of the cloud API with the right credentials.
+    mutating func cloud(_ method: String, _ path: String, _ body: JSONValue? = nil) -> Reply {
         var request = ReceivedRequest(method: method, path: path)
         request.headers = [("Authorization", "Basic YTpi"), ("Content-Type", "application/json")]
         request.body = body?.serialized() ?? []

@@ -11,7 +11,7 @@ import Testing
     @Test func anExpiredOperationLeavesTheListWhenItsTimeIsOver() async throws {
         try await withEmulator { emulator in
             let start = Date(timeIntervalSince1970: 1_750_000_000)
-            await emulator.clock.stand(at: start)
+            await emulator.clock.freeze(at: start)
             let clock = ManualClock()
             let zero = clock.now
             var configuration = try PowerAuthConfiguration(

@@ -174,7 +174,7 @@ import TestSupport
         _ body: (Device) async throws -> Void
     ) async throws {
         try await withEmulator { emulator in
-            await emulator.clock.stand()
+            await emulator.clock.freeze()
             // Made with another transport, for the test's may hold back what an activation needs.
             let store = InMemoryActivationStore()
             let id = try await emulator.makeActivation(

@@ -8,55 +8,55 @@ extension Backend {
     mutating func administer(
         _ change: AdministrativeChange,
         at now: Date
-    ) throws(AdministrationError) -> [BackendEvent] {
-        var call = Call(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
+    ) throws(EmulatorError) -> [BackendEvent] {
+        var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
         do {
             switch change {
             case .block(let id):
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in
                     try activation.block(reason: "NOT_SPECIFIED")
                 }
             case .unblock(let id):
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in try activation.unblock() }
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in try activation.unblock() }
             case .advanceCounter(let id, let steps):
                 // A client is lost after 20; more would only keep the server busy.
                 guard let steps = Int(exactly: steps), steps <= 100_000 else {
-                    throw AdministrationError(code: .wrongState, message: "The counter moves by 100 000 steps at most")
+                    throw EmulatorError(.conflict, "The counter moves by 100 000 steps at most")
                 }
-                try self.change(id, &call) { (activation) throws(ActivationStateError) in
+                try self.change(id, &context) { (activation) throws(ActivationStateError) in
                     try activation.advanceCounter(by: steps)
                 }
             case .remove(let id):
-                guard let activation = self.state.activations[id] else { throw AdministrationError.unknownActivation }
+                guard let activation = self.state.activations[id] else { throw EmulatorError.unknownActivation }
                 guard activation.status != .removed else {
-                    throw AdministrationError(code: .wrongState, message: "The activation is already removed")
+                    throw EmulatorError(.conflict, "The activation is already removed")
                 }
-                self.remove(id, &call)
+                self.remove(id, &context)
             }
         } catch let error as ActivationStateError {
-            throw AdministrationError(code: .wrongState, message: "The change is not possible: \(error.reason)")
-        } catch let error as AdministrationError {
+            throw EmulatorError(.conflict, "The change is not possible: \(error.reason)")
+        } catch let error as EmulatorError {
             throw error
         } catch {
-            throw AdministrationError(code: .wrongState, message: "The change is not possible")
+            throw EmulatorError(.conflict, "The change is not possible")
         }
-        return call.events
+        return context.events
     }
 
     private mutating func change(
         _ id: String,
-        _ call: inout Call,
+        _ context: inout RequestContext,
         _ change: (inout ServerActivation) throws(ActivationStateError) -> Void
     ) throws {
-        guard var activation = self.state.activations[id] else { throw AdministrationError.unknownActivation }
+        guard var activation = self.state.activations[id] else { throw EmulatorError.unknownActivation }
         try change(&activation)
         self.state.activations[id] = activation
-        call.report(activation)
+        context.report(activation)
     }
 }
 
-extension AdministrationError {
-    fileprivate static let unknownActivation = Self(code: .unknownActivation, message: "No such activation")
+extension EmulatorError {
+    fileprivate static let unknownActivation = Self(.notFound, "No such activation")
 }
 
 // MARK: - The whole state
@@ -79,7 +79,7 @@ extension Backend {
     }
 
     /// A backend with the state of an exported document.
-    init(importing document: [UInt8], configuration: Emulator.Configuration) throws(AdministrationError) {
+    init(importing document: [UInt8], configuration: Emulator.Configuration) throws(EmulatorError) {
         do {
             let size = document.count
             var document = try JSONDecoder().decode(Document.self, from: Data(document))
@@ -87,18 +87,18 @@ extension Backend {
             _ = document.state.takeChanges()  // a state that is taken over is written whole
             guard document.format == Document.format, document.version == Document.version,
                 document.state.applications[document.state.defaultApplicationID] != nil
-            else { throw AdministrationError.invalidDocument }
+            else { throw EmulatorError.invalidDocument }
             try self.init(state: document.state, configuration)
-        } catch let error as AdministrationError {
+        } catch let error as EmulatorError {
             throw error
         } catch let error as TemplateError {
-            throw AdministrationError(code: .invalidDocument, message: error.message)
+            throw EmulatorError(.invalidDocument, error.message)
         } catch {
-            throw AdministrationError.invalidDocument
+            throw EmulatorError.invalidDocument
         }
     }
 }
 
-extension AdministrationError {
-    static let invalidDocument = Self(code: .invalidDocument, message: "Not a document of this server")
+extension EmulatorError {
+    static let invalidDocument = Self(.invalidDocument, "Not a document of this server")
 }

@@ -27,22 +27,22 @@ extension Backend {
     /// Verifies the signature of a request. It counts: the counter moves when the signature is right, failed attempts
     /// when it is wrong. Factors are judged after the signature, so that the client's counter and ours stay together.
     mutating func authenticateSignature(
-        _ call: inout Call,
+        _ context: inout RequestContext,
         uriID: String,
         allowing types: Set<SignatureType>,
         dialect: AuthenticationDialect = .powerAuth
-    ) throws(BackendRefusal) -> AuthenticatedSignature {
+    ) throws(Refusal) -> AuthenticatedSignature {
         do {
-            let header = try self.signatureHeader(of: &call)
-            return try self.verify(header, &call, uriID: uriID, allowing: types)
+            let header = try self.signatureHeader(of: &context)
+            return try self.verify(header, &context, uriID: uriID, allowing: types)
         } catch {
             throw dialect.refusal(error)
         }
     }
 
     /// Reads the header, and names the activation to the journal. Nothing is counted for a header that cannot be read.
-    func signatureHeader(of call: inout Call) throws(AuthenticationFailure) -> SignatureHeader {
-        guard let text = call.request.header(SignatureHeader.name) else {
+    func signatureHeader(of context: inout RequestContext) throws(AuthenticationFailure) -> SignatureHeader {
+        guard let text = context.request.header(SignatureHeader.name) else {
             throw AuthenticationFailure(.missingHeader, "the header \(SignatureHeader.name) is missing")
         }
         let header: SignatureHeader
@@ -51,16 +51,16 @@ extension Backend {
         } catch {
             throw AuthenticationFailure(.header, error.description)
         }
-        call.activationID = header.activationID
+        context.activationID = header.activationID
         if let steps = self.state.activations[header.activationID]?.device?.steps {
-            (call.counterBefore, call.counterAfter) = (steps, steps)
+            (context.counterBefore, context.counterAfter) = (steps, steps)
         }
         return header
     }
 
     mutating func verify(
         _ header: SignatureHeader,
-        _ call: inout Call,
+        _ context: inout RequestContext,
         uriID: String,
         allowing types: Set<SignatureType>
     ) throws(AuthenticationFailure) -> AuthenticatedSignature {
@@ -73,9 +73,9 @@ extension Backend {
         guard let application = self.application(ofKey: header.applicationKey),
             application.id == activation.applicationID
         else {
-            throw self.countFailure(activation.id, header.type, "the application key is wrong", &call)
+            throw self.countFailure(activation.id, header.type, "the application key is wrong", &context)
         }
-        guard let data = Self.signedData(of: call.request, uriID: uriID, nonce: header.nonce) else {
+        guard let data = Self.signedData(of: context.request, uriID: uriID, nonce: header.nonce) else {
             throw AuthenticationFailure(.header, "the query is malformed")
         }
         let verifier = SignatureVerifier(
@@ -90,9 +90,9 @@ extension Backend {
                 lookAhead: self.limits.lookAhead
             )
         else {
-            throw self.countFailure(activation.id, header.type, "the signature is wrong", &call)
+            throw self.countFailure(activation.id, header.type, "the signature is wrong", &context)
         }
-        let accepted = self.accept(match, activation.id, header.type, &call) ?? activation
+        let accepted = self.accept(match, activation.id, header.type, &context) ?? activation
         guard types.contains(header.type) else {
             throw AuthenticationFailure(.factors, "\(header.type.rawValue) is not what this resource asks for")
         }
@@ -117,11 +117,11 @@ extension Backend {
         _ match: SignatureVerifier.Match,
         _ activationID: String,
         _ type: SignatureType,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) -> ServerActivation? {
         self.state.activations.update(activationID) { $0.succeed(match, type) }
         let accepted = self.state.activations[activationID]
-        call.counterAfter = accepted?.device?.steps
+        context.counterAfter = accepted?.device?.steps
         return accepted
     }
 
@@ -129,30 +129,31 @@ extension Backend {
         _ activationID: String,
         _ type: SignatureType,
         _ reason: String,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) -> AuthenticationFailure {
         // Possession's own failures are not counted, so there is nothing to keep of them.
         if type != .possession { self.state.activations.update(activationID) { $0.fail(type) } }
         guard let activation = self.state.activations[activationID] else { return AuthenticationFailure(.code, reason) }
-        if type != .possession { call.report(activation) }
+        if type != .possession { context.report(activation) }
         guard activation.status == .blocked else { return AuthenticationFailure(.code, reason) }
         return AuthenticationFailure(.code, "\(reason); it was the last attempt of the activation")
     }
 
     /// Verifies the token of a request. Nothing is counted, and the counter stays.
     mutating func authenticateToken(
-        _ call: inout Call,
+        _ context: inout RequestContext,
         dialect: AuthenticationDialect
-    ) throws(BackendRefusal) -> ServerActivation {
+    ) throws(Refusal) -> ServerActivation {
         do {
-            return try self.verifyToken(&call)
+            return try self.verifyToken(&context)
         } catch {
             throw dialect.refusal(error)
         }
     }
 
-    private mutating func verifyToken(_ call: inout Call) throws(AuthenticationFailure) -> ServerActivation {
-        guard let text = call.request.header(TokenHeader.name) else {
+    private mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> ServerActivation
+    {
+        guard let text = context.request.header(TokenHeader.name) else {
             throw AuthenticationFailure(.missingHeader, "the header \(TokenHeader.name) is missing")
         }
         let header: TokenHeader
@@ -164,27 +165,27 @@ extension Backend {
         guard let token = self.state.tokens[header.tokenID] else {
             throw AuthenticationFailure(.token, "there is no such token")
         }
-        call.activationID = token.activationID
+        context.activationID = token.activationID
         guard let activation = self.state.activations[token.activationID] else {
             throw AuthenticationFailure(.token, "there is no such activation")
         }
         guard activation.status == .active else {
             throw AuthenticationFailure(.token, "the activation is \(activation.status.rawValue)")
         }
-        let oldest = call.now - self.limits.tokenTimestampAge.inMilliseconds
+        let oldest = context.now - self.limits.tokenTimestampAge.inMilliseconds
         guard header.timestamp >= oldest else { throw AuthenticationFailure(.token, "the timestamp is too old") }
-        guard header.timestamp <= call.now + self.limits.tokenTimestampAhead.inMilliseconds else {
+        guard header.timestamp <= context.now + self.limits.tokenTimestampAhead.inMilliseconds else {
             throw AuthenticationFailure(.token, "the timestamp is too far ahead")
         }
         guard header.isValid(secret: token.secret.secret) else {
             throw AuthenticationFailure(.token, "the token digest is wrong")
         }
         let use = "T" + token.id + Base64.encode(header.nonce)
-        guard !self.state.replays.contains(use, at: call.now) else {
+        guard !self.state.replays.contains(use, at: context.now) else {
             throw AuthenticationFailure(.token, "the request was sent before")
         }
         let expiration = header.timestamp + self.limits.tokenTimestampAge.inMilliseconds
-        self.state.replays.insert(use, until: expiration, at: call.now)
+        self.state.replays.insert(use, until: expiration, at: context.now)
         return activation
     }
 }

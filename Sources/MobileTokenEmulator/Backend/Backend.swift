@@ -40,95 +40,46 @@ struct Backend: Sendable {
 
     /// Answers `/pa/v3`, `/api` and `/v2`. Anything else is 404 in the API's error shape.
     mutating func reply(to request: ReceivedRequest, at now: Date) -> Reply {
-        var call = Call(request, at: now.milliseconds)
-        call.events = self.settle(at: now)
+        var context = RequestContext(request, at: now.milliseconds)
+        context.events = self.settle(at: now)
         do {
-            let answer = try self.answer(&call)
-            return Reply(answer, call)
+            return Reply(try self.answer(&context), context)
         } catch {
-            return Reply(error, call)
+            return Reply(error, context)
         }
     }
 
-    private mutating func answer(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let endpoint: Endpoint
-        switch Endpoint.match(method: call.request.method, path: call.request.path) {
-        case .endpoint(let found, let arguments): (endpoint, call.pathArguments) = (found, arguments)
+    private mutating func answer(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let route: Route
+        switch Self.routes.match(method: context.request.method, path: context.request.path) {
+        case .route(let found, let arguments): (route, context.pathArguments) = (found, arguments)
         case .wrongMethod(let allowed): throw .wrongMethod(allowed: allowed)
         case .none: throw .notFound
         }
-        if endpoint.isControl { try self.checkCloudCredentials(of: call.request) }
-        try Self.checkContentType(of: call.request)
-        let added = try self.room(for: endpoint, call)
-        let answer = try self.perform(endpoint, &call)
+        if route.caller == .cloud { try self.checkCloudCredentials(of: context.request) }
+        try Self.checkContentType(of: context.request)
+        let added = try self.reserveCapacity(for: route.addition, context)
+        let answer = try route.perform(&self, &context)
         self.state.storedBytes += added
         return answer
     }
 
-    private mutating func perform(_ endpoint: Endpoint, _ call: inout Call) throws(BackendRefusal) -> Answer {
-        switch endpoint {
-        case .serverStatus: try self.serverStatus(call)
-        case .createTemporaryKey: try self.createTemporaryKey(&call)
-        case .createActivation: try self.createActivation(&call)
-        case .activationStatus: try self.activationStatus(&call)
-        case .removeActivation: try self.removeActivation(&call)
-        case .createToken: try self.createToken(&call)
-        case .removeToken: try self.removeToken(&call)
-        case .unlockVault: try self.unlockVault(&call)
-        case .validateSignature: try self.validateSignature(&call)
-        case .userInfo: try self.userInfo(&call)
-        case .confirmRecovery: try self.confirmRecovery(&call)
-        case .listOperations: try self.listOperations(&call)
-        case .operationDetail: try self.operationDetail(&call)
-        case .claimOperation: try self.claimOperation(&call)
-        case .operationHistory: try self.operationHistory(&call)
-        case .authorizeOperation: try self.authorizeOperation(&call)
-        case .rejectOperation: try self.rejectOperation(&call)
-        case .registerDevice: try self.registerDevice(&call)
-        case .registerSignedDevice: try self.registerSignedDevice(&call)
-        case .countMessages: try self.countMessages(&call)
-        case .listMessages: try self.listMessages(&call)
-        case .messageDetail: try self.messageDetail(&call)
-        case .markMessageRead: try self.markMessageRead(&call)
-        case .markAllMessagesRead: try self.markAllMessagesRead(&call)
-        case .createRegistration: try self.createRegistration(&call)
-        case .listRegistrations: try self.listRegistrations(&call)
-        case .registration: try self.registration(&call)
-        case .changeRegistration: try self.changeRegistration(&call)
-        case .removeRegistration: try self.removeRegistration(&call)
-        case .commitRegistration: try self.commitRegistration(&call)
-        case .registrationFlags: try self.registrationFlags(&call)
-        case .addRegistrationFlags: try self.addRegistrationFlags(&call)
-        case .removeRegistrationFlags: try self.removeRegistrationFlags(&call)
-        case .createOperation: try self.createOperation(&call)
-        case .listAllOperations: try self.listAllOperations(&call)
-        case .operation: try self.operation(&call)
-        case .cancelOperation: try self.cancelOperation(&call)
-        case .offlineQRCode: try self.offlineQRCode(&call)
-        case .verifyOfflineCode: try self.verifyOfflineCode(&call)
-        case .createMessage: try self.createMessage(&call)
-        case .createApplication: try self.createApplication(&call)
-        case .listApplications: self.listApplications(call)
-        case .application: try self.application(call)
-        }
-    }
-
-    private func serverStatus(_ call: Call) throws(BackendRefusal) -> Answer {
-        _ = try call.json()
+    func serverStatus(_ context: RequestContext) throws(Refusal) -> ServerResponse {
+        _ = try context.json()
         return .object([
-            "serverTime": .number(JSONNumber(call.now)),
+            "serverTime": .number(JSONNumber(context.now)),
             "application": ["name": .string(self.applicationName), "version": "1.0.0"],
         ])
     }
 
-    private func checkCloudCredentials(of request: ReceivedRequest) throws(BackendRefusal) {
+    private func checkCloudCredentials(of request: ReceivedRequest) throws(Refusal) {
         let words = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].caseInsensitiveEquals("Basic"), let given = Base64.decode(String(words[1])),
             let expected = self.cloudCredentials, constantTimeEquals(given, expected)
         else { throw .wrongCloudCredentials }
     }
 
-    private static func checkContentType(of request: ReceivedRequest) throws(BackendRefusal) {
+    private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
         guard request.method == "POST" || request.method == "PUT" else { return }
         guard let value = request.header("Content-Type") else {
             guard request.body.isEmpty else { throw .wrongContentType }
@@ -144,10 +95,10 @@ struct Backend: Sendable {
 
     /// Does what has become due by `now` without any request: operations and activation codes that expire.
     mutating func settle(at now: Date) -> [BackendEvent] {
-        var call = Call(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
-        for operation in self.state.operations.expire(at: call.now) { call.report(operation) }
-        self.expireActivations(&call)
-        return call.events
+        var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
+        for operation in self.state.operations.expire(at: context.now) { context.report(operation) }
+        self.expireActivations(&context)
+        return context.events
     }
 
     /// When ``settle(at:)`` will next have something to do.
@@ -163,28 +114,5 @@ struct Backend: Sendable {
     func application(ofKey key: String) -> ServerApplication? {
         // There are a handful.
         self.state.applications.values.first { $0.key == key }
-    }
-}
-
-extension Reply {
-    fileprivate init(_ answer: Answer, _ call: Call) {
-        self.init(status: answer.status, body: answer.body.serialized())
-        self.describe(call)
-    }
-
-    fileprivate init(_ refusal: BackendRefusal, _ call: Call) {
-        var details: JSONObject = ["code": .string(refusal.code), "message": .string(refusal.message)]
-        details.members += refusal.details.members
-        let body: JSONValue = ["status": "ERROR", "responseObject": .object(details)]
-        self.init(status: refusal.status, body: body.serialized(), verdict: .refused(reason: refusal.reason))
-        self.headers += refusal.headers
-        self.describe(call)
-    }
-
-    private mutating func describe(_ call: Call) {
-        self.activationID = call.activationID
-        self.counterBefore = call.counterBefore
-        self.counterAfter = call.counterAfter
-        self.events = call.events
     }
 }

@@ -1,48 +1,57 @@
 extension Backend {
-    /// Refuses what the state has no room for.
+    /// What a request may add to the state when it is granted.
+    enum Addition {
+        case nothing
+        case registration, operation, message, application, token
+        /// No more objects, but more in those there are.
+        case contents
+    }
+
+    /// Throws `CAPACITY_EXCEEDED` when the state has no room for what a request may add.
     ///
     /// - Returns: What the request adds to ``BackendState/storedBytes`` when it is granted.
-    func room(for endpoint: Endpoint, _ call: Call) throws(BackendRefusal) -> Int {
-        let sent = call.request.body.count + call.request.rawQuery.utf8.count
+    func reserveCapacity(for addition: Addition, _ context: RequestContext) throws(Refusal) -> Int {
+        let sent = context.request.body.count + context.request.rawQuery.utf8.count
         let added: Int
-        switch endpoint {
-        case .createRegistration:
-            try Self.require(self.state.activations.count, lessThan: self.capacity.activations, "activations")
+        switch addition {
+        case .nothing:
+            return 0
+        case .registration:
+            try self.requireRoomForActivation()
             added = sent + Self.overhead
-        case .createOperation:
+        case .operation:
             try Self.require(self.state.operations.count, lessThan: self.capacity.operations, "operations")
             added = sent + Self.overhead
-        case .createMessage:
+        case .message:
             try Self.require(self.state.inbox.count, lessThan: self.capacity.messages, "messages")
             added = sent + Self.overhead
-        case .createApplication:
+        case .application:
             try Self.require(self.state.applications.count, lessThan: self.capacity.applications, "applications")
             added = sent + Self.overhead
-        case .createToken:
+        case .token:
             try Self.require(self.state.tokens.count, lessThan: self.capacity.tokens, "tokens")
             added = 0  // all alike, and removed again
-        case .createActivation, .commitRegistration, .authorizeOperation, .rejectOperation, .cancelOperation:
+        case .contents:
             added = sent  // becomes part of what was counted when it was made
-        default:
-            return 0
         }
         try Self.require(self.state.storedBytes + added - 1, lessThan: self.capacity.storedBytes, "bytes")
         return added
     }
 
-    /// Whether a device may activate that nobody registered.
-    func requireRoomForActivation() throws(BackendRefusal) {
+    /// Throws `CAPACITY_EXCEEDED` when there is no room for one more activation, registered or not.
+    func requireRoomForActivation() throws(Refusal) {
         try Self.require(self.state.activations.count, lessThan: self.capacity.activations, "activations")
     }
 
-    func requireRoom(forFlags flags: [String]) throws(BackendRefusal) {
+    /// Throws when a registration may not have these flags: there are too many, or one is too long.
+    func requireRoom(forFlags flags: [String]) throws(Refusal) {
         try Self.require(flags.count - 1, lessThan: self.capacity.flagsPerRegistration, "flags of the registration")
         guard flags.allSatisfy({ $0.utf8.count <= 255 }) else {
             throw .invalidRequest("A flag is longer than 255 bytes")
         }
     }
 
-    private static func require(_ count: Int, lessThan capacity: Int, _ what: String) throws(BackendRefusal) {
+    private static func require(_ count: Int, lessThan capacity: Int, _ what: String) throws(Refusal) {
         guard count >= capacity else { return }
         throw .capacityExceeded("There is no room for more \(what) (\(capacity)); a reset of the server makes some")
     }

@@ -13,7 +13,7 @@ struct OpenedEnvelope {
     fileprivate let use: (name: String, expiration: Milliseconds)
 
     /// The plaintext as JSON; nothing is an empty object.
-    func json() throws(BackendRefusal) -> JSONObject {
+    func json() throws(Refusal) -> JSONObject {
         guard !self.plaintext.isEmpty else { return [:] }
         let limits = JSONLimits(maximumDepth: 64)
         guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
@@ -26,11 +26,11 @@ struct OpenedEnvelope {
 extension Backend {
     /// Opens a request that is encrypted and not signed: its header tells for whom.
     func openEncrypted(
-        _ call: inout Call,
+        _ context: inout RequestContext,
         scope: EncryptionHeader.Scope,
         path: ECIESPath
-    ) throws(BackendRefusal) -> OpenedEnvelope {
-        guard let text = call.request.header(EncryptionHeader.name) else {
+    ) throws(Refusal) -> OpenedEnvelope {
+        guard let text = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
         let header: EncryptionHeader
@@ -44,7 +44,7 @@ extension Backend {
         }
         var activation: ServerActivation?
         if let id = header.activationID {
-            call.activationID = id
+            context.activationID = id
             guard let known = self.state.activations[id], known.applicationID == application.id else {
                 throw .encryption("there is no such activation")
             }
@@ -52,22 +52,22 @@ extension Backend {
             activation = known
         }
         return try self.open(
-            try call.json(),
+            try context.json(),
             Recipient(version: header.version, application: application, activation: activation, path: path),
-            at: call.now
+            at: context.now
         )
     }
 
     /// Opens a request that is signed as well: its signature header tells for whom. The envelope comes first, so that a
     /// damaged one costs no counter and no attempt.
     mutating func authenticateEncrypted(
-        _ call: inout Call,
+        _ context: inout RequestContext,
         path: ECIESPath,
         uriID: String,
         allowing types: Set<SignatureType>
-    ) throws(BackendRefusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
+    ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
         do {
-            let header = try self.signatureHeader(of: &call)
+            let header = try self.signatureHeader(of: &context)
             var opened: OpenedEnvelope?
             // Without these, nobody can open it; the signature is then refused for the same reason.
             if let activation = self.state.activations[header.activationID], activation.status == .active,
@@ -80,15 +80,15 @@ extension Backend {
                     activation: activation,
                     path: path
                 )
-                opened = try self.open(try call.json(), recipient, at: call.now)
+                opened = try self.open(try context.json(), recipient, at: context.now)
             }
-            let signature = try self.verify(header, &call, uriID: uriID, allowing: types)
-            guard let opened else { throw BackendRefusal.encryption("the envelope was not opened") }
-            self.remember(opened, at: call.now)
+            let signature = try self.verify(header, &context, uriID: uriID, allowing: types)
+            guard let opened else { throw Refusal.encryption("the envelope was not opened") }
+            self.remember(opened, at: context.now)
             return (signature, opened)
         } catch let failure as AuthenticationFailure {
             throw AuthenticationDialect.powerAuth.refusal(failure)
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw .encryption("the request cannot be opened")
@@ -105,7 +105,7 @@ extension Backend {
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(BackendRefusal)
+    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(Refusal)
         -> OpenedEnvelope
     {
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
@@ -146,7 +146,7 @@ extension Backend {
         for request: ECIESRequest,
         _ recipient: Recipient,
         at now: Milliseconds
-    ) throws(BackendRefusal) -> (P256PrivateKey, Milliseconds) {
+    ) throws(Refusal) -> (P256PrivateKey, Milliseconds) {
         var expiration = now + Self.envelopeAge
         if let timestamp = request.timestamp, recipient.version.usesTimestamps {
             guard timestamp <= now + self.limits.encryptionTimestampAhead.inMilliseconds else {
@@ -173,7 +173,7 @@ extension Backend {
     }
 
     /// Encrypts an answer for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(BackendRefusal)
+    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal)
         -> JSONValue
     {
         var decryptor = envelope.decryptor

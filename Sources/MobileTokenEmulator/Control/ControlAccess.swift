@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Who may use the control plane and the console.
+/// Who may use the control API and the console.
 ///
 /// On loopback everybody on the machine may, but no web page that the developer happens to visit: a foreign page can
 /// send requests here, and by pointing its own name at this address even read the responses. What holds secrets asks for
@@ -15,7 +15,7 @@ struct ControlAccess: Sendable {
         let hosts = request.headers.filter { $0.name.caseInsensitiveEquals("Host") }.map(\.value)
         let host = hosts.first ?? ""
         guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
-            return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control plane")
+            return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control API")
         }
         if self.isLoopback {
             guard !Self.isLoopbackName(host) else { return nil }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The JSON of the control plane: dates in ISO 8601 with milliseconds, members in a fixed order.
+/// The JSON of the control API: dates in ISO 8601 with milliseconds, members in a fixed order.
 enum ControlJSON {
     private static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 

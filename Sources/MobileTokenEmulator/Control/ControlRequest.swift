@@ -2,28 +2,28 @@ internal import Foundation
 
 extension ReceivedRequest {
     /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
-    func requireJSON() throws(ControlRefusal) {
+    func requireJSON() throws(Refusal) {
         let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
         guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
-            throw ControlRefusal(415, "INVALID_REQUEST", "The content type must be application/json")
+            throw Refusal(415, "INVALID_REQUEST", "The content type must be application/json")
         }
     }
 
-    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(ControlRefusal) -> Value {
+    func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(Refusal) -> Value {
         try self.requireJSON()
         do {
             return try ControlJSON.decode(type, from: self.body)
         } catch let error as DecodingError {
-            throw ControlRefusal(400, "INVALID_REQUEST", error.explanation)
+            throw Refusal(400, "INVALID_REQUEST", error.explanation)
         } catch {
-            throw ControlRefusal(400, "INVALID_REQUEST", "The body is not what is expected here")
+            throw Refusal(400, "INVALID_REQUEST", "The body is not what is expected here")
         }
     }
 
-    func number(_ name: String, in range: ClosedRange<Int>) throws(ControlRefusal) -> Int? {
+    func number(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         guard let text = self.queryValue(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw ControlRefusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
+            throw Refusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
         }
         return number
     }
@@ -43,5 +43,15 @@ extension DecodingError {
         }
         let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
         return path.isEmpty ? reason : "\(path): \(reason)"
+    }
+}
+
+extension SummaryPage.Bounds {
+    /// The part that a request asks for: the first hundred, unless it says otherwise.
+    init(_ request: ReceivedRequest) throws(Refusal) {
+        self.init(
+            offset: try request.number("offset", in: 0...Int.max) ?? 0,
+            limit: try request.number("limit", in: 1...1000) ?? 100
+        )
     }
 }

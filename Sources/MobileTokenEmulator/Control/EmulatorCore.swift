@@ -18,14 +18,20 @@ actor EmulatorCore {
     private var unwritten: Unwritten
     private let dataFile: DataFile?
     let configuration: Emulator.Configuration
+    /// What delays and dripping bodies wait on.
+    nonisolated let clock: any Clock<Duration>
     nonisolated let events = EventBroadcast()
     private nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
     /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
     ///
     /// - Parameter configuration: With a password.
-    init(configuration: Emulator.Configuration) throws(EmulatorError) {
+    init(
+        configuration: Emulator.Configuration,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(EmulatorError) {
         self.configuration = configuration
+        self.clock = clock
         let dataFile: DataFile?
         if let path = configuration.dataFile { dataFile = try DataFile(path: path) } else { dataFile = nil }
         let backend: Backend
@@ -57,14 +63,14 @@ actor EmulatorCore {
         let fault = self.fault(for: request)
         let effect = fault?.effect ?? FaultRule.Effect()
         if let delay = effect.delay, delay > 0 {
-            do { try await Task.sleep(for: Duration(boundedSeconds: delay)) } catch {
+            do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
                 return ServerResponse(status: 503, body: .reset)
             }
         }
         let now = self.now
         var reply: Reply
         if effect.status != nil || effect.reset == .before {
-            reply = .replaced(by: effect)
+            reply = .error(effect.status ?? 503, message: "A fault was asked for", because: "fault")
         } else {
             reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
             self.noteChanges()
@@ -73,7 +79,7 @@ actor EmulatorCore {
         self.send(reply.events)
         self.send(.request, id: String(entry.id), status: String(entry.status))
         if let failure = await self.persist() { reply = failure }
-        return effect.spoil(reply)
+        return effect.spoil(reply, self.clock)
     }
 
     private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
@@ -91,7 +97,7 @@ actor EmulatorCore {
         )
     }
 
-    /// Makes a request of the `/v2` API in the name of its user, for whoever may use the control plane.
+    /// Makes a request of the cloud API in the name of its user, for whoever may use the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         let credentials = "\(self.configuration.cloudUser):\(self.configuration.cloudPassword ?? "")"
@@ -134,9 +140,9 @@ actor EmulatorCore {
         self.noteChanges()
     }
 
-    /// Lets operations expire in time for those who watch, until the task is cancelled. (Requests never depend on it.)
+    /// Lets operations expire in time for those who watch, until the task is canceled. (Requests never depend on it.)
     func keepTime() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil { self.settle() }
+        while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
     }
 
     // MARK: Faults
@@ -197,11 +203,7 @@ actor EmulatorCore {
     }
 
     func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
-        do {
-            self.send(try self.backend.administer(change, at: self.now))
-        } catch {
-            throw EmulatorError(error)
-        }
+        self.send(try self.backend.administer(change, at: self.now))
         self.noteChanges()
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
     }
@@ -231,7 +233,7 @@ actor EmulatorCore {
             try await dataFile.persist(version: self.version) { try await self.takeUnwritten() }
             return nil
         } catch {
-            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+            return .error(500, message: "The state could not be written")
         }
     }
 
@@ -270,7 +272,7 @@ actor EmulatorCore {
 
 extension Backend {
     fileprivate init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
-        do { try self.init(importing: document, configuration: configuration) } catch { throw EmulatorError(error) }
+        try self.init(importing: document, configuration: configuration)
     }
 
     fileprivate init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
@@ -293,85 +295,6 @@ extension Backend {
             try self.init(configuration: configuration, randomness: Randomness(seed: configuration.seed))
         } catch {
             throw EmulatorError(.invalidConfiguration, "\(error)")
-        }
-    }
-}
-
-extension EmulatorError {
-    init(_ error: AdministrationError) {
-        switch error.code {
-        case .unknownActivation: self.init(.notFound, error.message)
-        case .wrongState: self.init(.conflict, error.message)
-        case .invalidDocument: self.init(.invalidDocument, error.message)
-        }
-    }
-}
-
-extension Reply {
-    static func error(_ status: Int, code: String, message: String) -> Reply {
-        var reply = Reply(status: status, verdict: .refused(reason: message))
-        if case .bytes(let body) = ServerResponse.error(status, code: code, message: message).body { reply.body = body }
-        return reply
-    }
-
-    /// What is answered without asking the backend.
-    fileprivate static func replaced(by effect: FaultRule.Effect) -> Reply {
-        var reply = Reply.error(effect.status ?? 503, code: "ERROR_GENERIC", message: "A fault was asked for")
-        reply.verdict = .refused(reason: "fault")
-        return reply
-    }
-}
-
-extension FaultRule.Effect {
-    /// The response that a reply becomes under the fault.
-    func spoil(_ reply: Reply) -> ServerResponse {
-        var response = ServerResponse(status: reply.status, headers: reply.headers, body: .bytes(reply.body))
-        guard self.reset == nil else {
-            response.body = .reset
-            return response
-        }
-        if let retryAfter = self.retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
-        if let contentType = self.contentType {
-            response.headers.removeAll { $0.name.caseInsensitiveEquals("Content-Type") }
-            response.headers.append(("Content-Type", contentType))
-        }
-        let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body
-        switch (self.body == .truncated, self.drip) {
-        case (false, nil):
-            response.body = .bytes(body)
-        case (true, nil):
-            response.body = .produced(length: body.count) { stream in
-                stream.write(body.prefix(body.count / 2))
-                stream.abort()
-            }
-        case (let isTruncated, let rate?):
-            response.body = .produced(length: body.count) { stream in
-                await stream.drip(isTruncated ? body.prefix(body.count / 2) : body[...], bytesPerSecond: rate)
-                if isTruncated { stream.abort() }
-            }
-        }
-        return response
-    }
-}
-
-extension FaultRule.Effect {
-    /// How many bytes are written at once, and how long after that nothing is. Nothing is slower than a byte a second.
-    static func dripping(bytesPerSecond rate: Int) -> (portion: Int, pause: Duration) {
-        let rate = max(1, rate)
-        let portion = max(1, rate / 10)
-        return (portion, .seconds(Double(portion) / Double(rate)))
-    }
-}
-
-extension BodyStream {
-    /// Writes in ten portions a second, or byte by byte when that is slower.
-    fileprivate func drip(_ bytes: ArraySlice<UInt8>, bytesPerSecond rate: Int) async {
-        let (portion, pause) = FaultRule.Effect.dripping(bytesPerSecond: rate)
-        var rest = bytes
-        while !rest.isEmpty, !self.isClosed {
-            self.write(rest.prefix(portion))
-            rest = rest.dropFirst(portion)
-            do { try await Task.sleep(for: pause) } catch { return self.abort() }
         }
     }
 }

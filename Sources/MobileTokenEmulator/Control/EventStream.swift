@@ -2,7 +2,7 @@ internal import Foundation
 
 extension ServerResponse {
     /// Everything that changes, as server-sent events: first `ready`, when nothing can be missed any more.
-    static func events(_ events: AsyncStream<Emulator.Event>) -> ServerResponse {
+    static func events(_ events: AsyncStream<Emulator.Event>, _ clock: any Clock<Duration>) -> ServerResponse {
         let headers = [
             ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
         ]
@@ -17,7 +17,7 @@ extension ServerResponse {
                 }
                 group.addTask {
                     // Only writing shows that a client has gone.
-                    while !stream.isClosed, (try? await Task.sleep(for: .seconds(10))) != nil {
+                    while !stream.isClosed, (try? await clock.sleep(for: .seconds(10))) != nil {
                         stream.write(":\n\n".utf8)
                     }
                 }

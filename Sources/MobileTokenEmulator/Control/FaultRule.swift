@@ -1,6 +1,6 @@
 /// Something that goes wrong on purpose: which requests it strikes, and what happens to them.
 ///
-/// The requests of the APIs are struck, never those of the control plane. Of several rules, the first that strikes is
+/// The requests of the APIs are struck, never those of the control API. Of several rules, the first that strikes is
 /// applied.
 public struct FaultRule: Sendable, Codable, Hashable {
     /// Which requests are struck; those that fulfil all that is set.

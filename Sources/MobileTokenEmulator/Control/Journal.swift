@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Emulator {
-    /// One request that the server answered, as the journal keeps it. Requests to the control plane are not in it.
+    /// One request that the server answered, as the journal keeps it. Requests to the control API are not in it.
     public struct JournalEntry: Sendable, Codable, Hashable, Identifiable {
         /// A header field.
         public struct Header: Sendable, Codable, Hashable {

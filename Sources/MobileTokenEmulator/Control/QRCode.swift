@@ -39,9 +39,9 @@ struct QRCode {
     }
 
     /// The picture of the query's `text`.
-    static func response(to request: ReceivedRequest) throws(ControlRefusal) -> ServerResponse {
+    static func response(to request: ReceivedRequest) throws(Refusal) -> ServerResponse {
         guard let text = request.queryValue("text"), let code = QRCode(text) else {
-            throw ControlRefusal(400, "INVALID_REQUEST", "text must be there and fit a QR code")
+            throw Refusal(400, "INVALID_REQUEST", "text must be there and fit a QR code")
         }
         let headers = [(name: "Content-Type", value: "image/svg+xml"), (name: "Cache-Control", value: "no-store")]
         return ServerResponse(status: 200, headers: headers, body: .bytes(Array(code.svg.utf8)))

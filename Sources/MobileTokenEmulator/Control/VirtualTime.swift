@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The server's time: the machine's, perhaps shifted, or one that stands until it is moved.
+/// The server's time: the machine's, perhaps shifted, or frozen until it is moved.
 struct VirtualTime: Sendable, Hashable {
     enum Mode: String, Codable, Sendable {
         case real, manual
@@ -8,7 +8,7 @@ struct VirtualTime: Sendable, Hashable {
 
     private enum Source: Hashable {
         case machine(offset: TimeInterval)
-        case standing(Date)
+        case frozen(Date)
     }
 
     /// What it can show: the years that are written with four digits, and a little less.
@@ -19,7 +19,7 @@ struct VirtualTime: Sendable, Hashable {
     var mode: Mode {
         switch self.source {
         case .machine: .real
-        case .standing: .manual
+        case .frozen: .manual
         }
     }
 
@@ -27,7 +27,7 @@ struct VirtualTime: Sendable, Hashable {
     func now(machine: Date = Date()) -> Date {
         switch self.source {
         case .machine(let offset): machine.addingTimeInterval(offset)
-        case .standing(let date): date
+        case .frozen(let date): date
         }
     }
 
@@ -35,17 +35,17 @@ struct VirtualTime: Sendable, Hashable {
     mutating func advance(bySeconds seconds: TimeInterval) {
         switch self.source {
         case .machine(let offset): self.source = .machine(offset: offset + seconds)
-        case .standing(let date): self.source = .standing(date.addingTimeInterval(seconds))
+        case .frozen(let date): self.source = .frozen(date.addingTimeInterval(seconds))
         }
     }
 
-    /// Stands at `date` from now on.
-    mutating func stand(at date: Date) {
-        self.source = .standing(date)
+    /// Freezes the time at `date`.
+    mutating func freeze(at date: Date) {
+        self.source = .frozen(date)
     }
 
-    /// Runs from `date` on, or with the machine's time.
-    mutating func run(from date: Date? = nil, machine: Date = Date()) {
+    /// Resumes from `date`, or from the machine's time.
+    mutating func resume(from date: Date? = nil, machine: Date = Date()) {
         self.source = .machine(offset: date?.timeIntervalSince(machine) ?? 0)
     }
 }

@@ -54,7 +54,7 @@ final class HTTPServer: Sendable {
     /// How many clients are connected.
     var connectionCount: Int { self.context.connectionCount }
 
-    /// Serves until the task is cancelled; then ends every connection and returns when the last one is closed.
+    /// Serves until the task is canceled; then ends every connection and returns when the last one is closed.
     func run(_ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.context.endOverdue() }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The addresses under which this machine can be reached.
 enum InterfaceAddresses {
-    /// IPv4 and IPv6, as texts; none of those that mean something on one link only.
+    /// IPv4 and IPv6, as strings; none of those that mean something on one link only.
     static var all: [String] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return [] }

@@ -44,7 +44,7 @@ final class ServerContext: Sendable {
         for connection in connections { connection.end() }
     }
 
-    /// Ends connections whose clients keep the server waiting, until the task is cancelled.
+    /// Ends connections whose clients keep the server waiting, until the task is canceled.
     ///
     /// The library's own timeout is of silence only: a client that sends a byte now and then would stay for ever.
     func endOverdue() async {

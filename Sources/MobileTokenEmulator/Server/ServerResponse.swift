@@ -1,3 +1,5 @@
+internal import PowerAuthProtocol
+
 /// What the server sends back.
 struct ServerResponse: Sendable {
     enum Body: Sendable {
@@ -16,23 +18,35 @@ struct ServerResponse: Sendable {
 }
 
 extension ServerResponse {
-    /// An error in the shape that all of the APIs share.
-    static func error(_ status: Int, code: String, message: String) -> ServerResponse {
-        .json(ErrorDocument(responseObject: .init(code: code, message: message)), status: status)
+    /// `{"status":"OK"}`.
+    static let ok = Self.json(["status": "OK"])
+
+    /// Creates a response of the shape `{"status":"OK","responseObject":…}`.
+    static func object(_ value: JSONValue) -> Self {
+        .json(["status": "OK", "responseObject": value])
     }
 
-    /// - Parameter value: Something whose encoding cannot fail: no infinite numbers, no throwing `encode(to:)`.
-    static func json(_ value: some Encodable, status: Int = 200) -> ServerResponse {
-        let body = (try? ControlJSON.encode(value)) ?? []
-        return ServerResponse(status: status, headers: [("Content-Type", "application/json")], body: .bytes(body))
+    /// Creates a response whose members keep their order.
+    static func json(_ value: JSONValue, status: Int = 200) -> Self {
+        Self(status: status, headers: Self.jsonHeaders, body: .bytes(value.serialized()))
     }
 
-    private struct ErrorDocument: Encodable {
-        struct Detail: Encodable {
-            var code: String
-            var message: String
-        }
-        var status = "ERROR"
-        var responseObject: Detail
+    /// Creates a response of something whose encoding cannot fail: no infinite numbers, no throwing `encode(to:)`.
+    static func encoding(_ value: some Encodable) -> Self {
+        Self(status: 200, headers: Self.jsonHeaders, body: .bytes((try? ControlJSON.encode(value)) ?? []))
+    }
+
+    /// Creates an error in the shape that all of the APIs share.
+    static func error(_ status: Int, code: String, message: String, details: JSONObject = [:]) -> Self {
+        var object: JSONObject = ["code": .string(code), "message": .string(message)]
+        object.members += details.members
+        return .json(["status": "ERROR", "responseObject": .object(object)], status: status)
+    }
+
+    static var jsonHeaders: [(name: String, value: String)] { [("Content-Type", "application/json")] }
+
+    /// The body, unless it is made while it is sent.
+    var bytes: [UInt8] {
+        if case .bytes(let bytes) = self.body { bytes } else { [] }
     }
 }

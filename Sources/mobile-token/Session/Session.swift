@@ -1,3 +1,4 @@
+internal import CommandLineSupport
 internal import Foundation
 internal import MobileToken
 internal import PowerAuthProtocol
@@ -160,9 +161,4 @@ extension Session {
     }
 
     func push() async throws -> PushService { PushService(activation: try await self.activation()) }
-}
-
-/// The server does not know what was asked for.
-struct NotFound: Error {
-    let what: String
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// The integration suites of the phone SDKs, restated.
 ///
-/// What those suites have in common: they know a URL, a user, a password and an application, talk to the control API with
+/// What those suites have in common: they know a URL, a user, a password and an application, talk to the cloud API with
 /// requests of their own, and decode the answers into types with few optional members. So does this, and knows nothing
 /// of the emulator but what its command line prints; the phone is played by this SDK.
 struct PhoneSuite: Sendable {
@@ -61,7 +61,7 @@ struct PhoneSuite: Sendable {
         )
     }
 
-    // MARK: The control API
+    // MARK: The cloud API
 
     func get<Answer: Decodable>(_ path: String) async throws -> Answer {
         try await Self.call(.get, self.cloudURL + path, credentials: self.credentials, self.transport)

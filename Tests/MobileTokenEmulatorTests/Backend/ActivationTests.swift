@@ -13,7 +13,7 @@ import Testing
     ) throws -> (id: String, identity: JSONValue) {
         var request: JSONObject = ["userId": "alice"]
         request.members += more.members
-        let json = fixture.control("POST", "/v2/registrations", .object(request)).json
+        let json = fixture.cloud("POST", "/v2/registrations", .object(request)).json
         return (try #require(json["registrationId"]?.string), ["code": try #require(json["activationCode"])])
     }
 
@@ -23,7 +23,7 @@ import Testing
 
     @Test func theCodeIsSignedByTheMasterKey() throws {
         var fixture = try BackendFixture()
-        let json = fixture.control("POST", "/v2/registrations", ["userId": "alice", "flags": []]).json
+        let json = fixture.cloud("POST", "/v2/registrations", ["userId": "alice", "flags": []]).json
         let scanned = try ActivationCode(parsing: #require(json["activationQrCodeData"]?.string))
         #expect(scanned.code == json["activationCode"]?.string)
         #expect(scanned.isSigned(by: try self.device(fixture).masterKey))
@@ -133,7 +133,7 @@ import Testing
         var device = self.device(fixture)
         try device.activate(registration.identity, in: &fixture)
         for attempt in 1...5 {
-            let commit = fixture.control("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
+            let commit = fixture.cloud("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
             #expect(commit.outcome == "400 INVALID_ACTIVATION")
             #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? "PENDING_COMMIT" : "REMOVED"))
         }

@@ -52,8 +52,8 @@ struct BackendFixture {
         self.send("POST", path, headers: headers, body: json.serialized())
     }
 
-    /// A call of the control API with the right credentials.
-    mutating func control(_ method: String, _ path: String, query: String = "", _ json: JSONValue? = nil) -> Reply {
+    /// A call of the cloud API with the right credentials.
+    mutating func cloud(_ method: String, _ path: String, query: String = "", _ json: JSONValue? = nil) -> Reply {
         let credentials = Base64.encode(Array("cloud:secret".utf8))
         return self.send(
             method,
@@ -86,10 +86,10 @@ struct BackendFixture {
     ) throws -> TestDevice {
         var device = TestDevice(application: self.backend.defaultApplication, version: version)
         let flags = flags.map { JSONValue.string($0) }
-        let registration = self.control("POST", "/v2/registrations", ["userId": .string(user), "flags": .array(flags)])
+        let registration = self.cloud("POST", "/v2/registrations", ["userId": .string(user), "flags": .array(flags)])
         let code = try #require(registration.json["activationCode"]?.string)
         try device.activate(["code": .string(code)], in: &self)
-        let committed = self.control("POST", "/v2/registrations/\(device.activationID)/commit", ["externalUserId": "x"])
+        let committed = self.cloud("POST", "/v2/registrations/\(device.activationID)/commit", ["externalUserId": "x"])
         try #require(committed.status == 200)
         return device
     }
@@ -114,7 +114,7 @@ struct BackendFixture {
         var request: JSONObject = ["template": .string(template)]
         request["userId"] = user.map { .string($0) }
         request.members += more.members
-        let reply = self.control("POST", "/v2/operations", .object(request))
+        let reply = self.cloud("POST", "/v2/operations", .object(request))
         return (try #require(reply.json["operationId"]?.string), try #require(reply.json["data"]?.string))
     }
 

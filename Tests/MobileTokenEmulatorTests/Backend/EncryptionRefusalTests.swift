@@ -182,7 +182,7 @@ import Testing
         let claims = try TestDevice.decrypt(reply.json, &encryptor)
         #expect(claims["sub"]?.string == "alice")
         #expect(fixture.send("/pa/v3/user/info", headers: headers, json: body).outcome == "400 ERR_ENCRYPTION")
-        _ = fixture.control("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
+        _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         var other = try device.encryptor(.genericActivation, activationScope: true, in: &fixture)
         let again = try TestDevice.encrypt([:], &other, timestamp: fixture.milliseconds)
         #expect(fixture.send("/pa/v3/user/info", headers: headers, json: again).outcome == "400 ERR_ENCRYPTION")

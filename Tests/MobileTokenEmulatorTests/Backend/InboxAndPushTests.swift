@@ -7,7 +7,7 @@ import Testing
 @Suite struct InboxTests {
     private func message(_ number: Int, to user: String = "alice", _ fixture: inout BackendFixture) throws -> String {
         fixture.advance(seconds: 1)
-        let reply = fixture.control(
+        let reply = fixture.cloud(
             "POST",
             "/v2/inbox/messages",
             [
@@ -79,9 +79,9 @@ import Testing
         {
             var request = good
             request[member] = value
-            #expect(fixture.control("POST", "/v2/inbox/messages", .object(request)).outcome == "400 INVALID_REQUEST")
+            #expect(fixture.cloud("POST", "/v2/inbox/messages", .object(request)).outcome == "400 INVALID_REQUEST")
         }
-        #expect(fixture.control("POST", "/v2/inbox/messages", .object(good)).json["type"]?.string == "html")
+        #expect(fixture.cloud("POST", "/v2/inbox/messages", .object(good)).json["type"]?.string == "html")
     }
 }
 
@@ -108,7 +108,7 @@ import Testing
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken()
         let path = "/v2/registrations/\(device.activationID)"
-        #expect(fixture.control("GET", path).json["push"] == nil)
+        #expect(fixture.cloud("GET", path).json["push"] == nil)
         let request: JSONValue = ["platform": "apns", "token": "t1", "environment": "development"]
         let reply = device.sendWithToken("/api/push/device/register/token", ["requestObject": request], in: &fixture)
         #expect(reply.outcome == "200 OK")
@@ -116,11 +116,11 @@ import Testing
             "platform": "apns", "token": "t1", "environment": "development",
             "timestampRegistered": .number(JSONNumber(fixture.milliseconds)),
         ]
-        #expect(fixture.control("GET", path).json["push"] == expected)
+        #expect(fixture.cloud("GET", path).json["push"] == expected)
         #expect(fixture.backend.activations.first?.pushPlatform == "apns")
         #expect(fixture.backend.activations.first?.pushToken == "t1")
-        #expect(fixture.control("DELETE", path).status == 200)
-        #expect(fixture.control("GET", path).json["push"] == nil)
+        #expect(fixture.cloud("DELETE", path).status == 200)
+        #expect(fixture.cloud("GET", path).json["push"] == nil)
         #expect(fixture.backend.activations.first?.pushToken == nil)
     }
 

@@ -41,7 +41,7 @@ import Testing
         _ fixture: inout BackendFixture
     ) throws -> Scanned {
         let query = registration.map { "registrationId=\($0)" } ?? ""
-        let json = fixture.control("GET", "/v2/operations/\(id)/offline/qr", query: query).json
+        let json = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr", query: query).json
         let text = try #require(json["operationQrCodeData"]?.string)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let last = try #require(lines.last)
@@ -64,7 +64,7 @@ import Testing
         let request: JSONValue = [
             "otp": .string(code), "nonce": .string(scanned.nonce), "registrationId": .string(device.activationID),
         ]
-        return fixture.control("POST", "/v2/operations/\(id)/offline/otp", request)
+        return fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
     }
 
     @Test func aPersonalisedCodeIsApproved() throws {
@@ -109,7 +109,7 @@ import Testing
         let answer = self.verify(operation.id, code, scanned, device, &fixture).json
         #expect(answer["otpValid"] == true)
         #expect(answer["signatureType"]?.string == "POSSESSION_BIOMETRY")
-        let kept = fixture.control("GET", "/v2/operations/\(operation.id)").json
+        let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(kept["status"]?.string == "APPROVED")
         #expect(kept["userId"]?.string == "alice")
     }
@@ -153,13 +153,13 @@ import Testing
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice()
         let id = try fixture.operation("login_1FA").id
-        let code = fixture.control("GET", "/v2/operations/\(id)/offline/qr")
+        let code = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
         #expect(code.outcome == "400 INVALID_REQUEST")
         let request: JSONValue = [
             "otp": "00000000", "nonce": "AAAAAAAAAAAAAAAAAAAAAA==", "registrationId": .string(device.activationID),
         ]
         let state = try fixture.exportedState()
-        let verification = fixture.control("POST", "/v2/operations/\(id)/offline/otp", request)
+        let verification = fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
         #expect(verification.outcome == "400 INVALID_REQUEST")
         #expect(try fixture.exportedState() == state)
     }
@@ -171,7 +171,7 @@ import Testing
             "userId": "alice", "operationType": "custom", "data": "A1*Tx",
             "formData": ["title": "a\\b", "message": "two\nlines\r\nthree", "attributes": []],
         ]
-        let id = try #require(fixture.control("POST", "/v2/operations", request).json["operationId"]?.string)
+        let id = try #require(fixture.cloud("POST", "/v2/operations", request).json["operationId"]?.string)
         let serverKey = try #require(device.serverKey)
         let scanned = try self.scan(id, registration: device.activationID, signedBy: serverKey, &fixture)
         #expect(scanned.lines[1] == #"a\\b"#)

@@ -22,7 +22,7 @@ import Testing
         #expect(reply.outcome == "200 OK")
         #expect(reply.verdict == .accepted)
         #expect(reply.events.contains(BackendEvent(subject: .operation, id: operation.id, status: "APPROVED")))
-        let kept = fixture.control("GET", "/v2/operations/\(operation.id)").json
+        let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(kept["status"]?.string == "APPROVED")
         #expect(kept["additionalData"]?["mobileTokenData"] == sent)
         #expect(kept["additionalData"]?["mobileTokenData"]?["test2"]?.number?.literal == "2.30")
@@ -90,7 +90,7 @@ import Testing
     @Test func finishedOperationsAreRefusedByTheirState() throws {
         let ends: [(code: String, finish: (String, inout TestDevice, inout BackendFixture) throws -> Void)] = [
             ("OPERATION_ALREADY_FINISHED", { id, device, fixture in _ = try device.reject(id, in: &fixture) }),
-            ("OPERATION_ALREADY_CANCELED", { id, _, fixture in _ = fixture.control("DELETE", "/v2/operations/\(id)") }),
+            ("OPERATION_ALREADY_CANCELED", { id, _, fixture in _ = fixture.cloud("DELETE", "/v2/operations/\(id)") }),
             ("OPERATION_EXPIRED", { _, _, fixture in fixture.advance(seconds: 300) }),
         ]
         for (code, finish) in ends {
@@ -104,7 +104,7 @@ import Testing
             #expect(try device.reject(operation.id, in: &fixture).outcome == "400 \(code)")
             #expect(device.sendWithToken(path, detail, in: &fixture).outcome == "400 \(code)")
             #expect(device.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 \(code)")
-            #expect(fixture.control("DELETE", "/v2/operations/\(operation.id)").outcome == "400 \(code)")
+            #expect(fixture.cloud("DELETE", "/v2/operations/\(operation.id)").outcome == "400 \(code)")
         }
     }
 
@@ -168,7 +168,7 @@ import Testing
         var device = try fixture.activeDevice()
         let operation = try fixture.operation("login_proximity", ["maxFailureCount": 100])
         func code() throws -> String {
-            try #require(fixture.control("GET", "/v2/operations/\(operation.id)").json["proximityOtp"]?.string)
+            try #require(fixture.cloud("GET", "/v2/operations/\(operation.id)").json["proximityOtp"]?.string)
         }
         func authorize(_ code: String?) throws -> String {
             var more: JSONObject = [:]
@@ -185,7 +185,7 @@ import Testing
         let second = try code()
         fixture.advance(seconds: 30)
         #expect(try authorize(second) == "200 OK")
-        #expect(fixture.control("GET", "/v2/operations/\(operation.id)").json["proximityOtp"] == nil)
+        #expect(fixture.cloud("GET", "/v2/operations/\(operation.id)").json["proximityOtp"] == nil)
     }
 
     @Test(arguments: ["NFC", "", nil]) func aProximityCodeOfNoKnownSourceIsInvalid(source: String?) throws {
@@ -193,12 +193,12 @@ import Testing
         var device = try fixture.activeDevice()
         let operation = try fixture.operation("login_proximity")
         let path = "/v2/operations/\(operation.id)"
-        let code = try #require(fixture.control("GET", path).json["proximityOtp"])
+        let code = try #require(fixture.cloud("GET", path).json["proximityOtp"])
         var check: JSONObject = ["otp": code]
         check["type"] = source.map(JSONValue.string)
         let reply = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
         #expect(reply.outcome == "400 INVALID_REQUEST")
-        let kept = fixture.control("GET", path).json
+        let kept = fixture.cloud("GET", path).json
         #expect((kept["status"]?.string, kept["failureCount"]?.int64) == ("PENDING", 0))
         check["type"] = "DEEPLINK"
         let right = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
@@ -214,7 +214,7 @@ import Testing
         let withoutReason = try device.reject(operation.id, reason: "", in: &fixture)
         #expect(withoutReason.outcome == "400 INVALID_REQUEST")
         #expect(try device.reject(operation.id, reason: "POSSIBLE_FRAUD", in: &fixture).outcome == "200 OK")
-        let kept = fixture.control("GET", "/v2/operations/\(operation.id)").json
+        let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(kept["status"]?.string == "REJECTED")
         #expect(kept["additionalData"]?["rejectReason"]?.string == "POSSIBLE_FRAUD")
     }

@@ -158,7 +158,7 @@ import Testing
             "userId": "alice", "operationType": "custom", "data": "A9", "formData": form, "ui": ["flipButtons": true],
             "allowedSignatureType": ["type": "1FA", "variants": ["possession"]], "expiresIn": 7,
         ]
-        #expect(fixture.control("POST", "/v2/operations", request).status == 200)
+        #expect(fixture.cloud("POST", "/v2/operations", request).status == 200)
         let shown = try #require(device.operations(in: &fixture).first)
         #expect(shown["name"]?.string == "custom")
         #expect(shown["formData"]?["attributes"]?[0]?["amount"]?.number?.literal == "2199.40")

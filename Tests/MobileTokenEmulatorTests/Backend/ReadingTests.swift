@@ -18,9 +18,9 @@ import Testing
     /// The lines of the QR code of an operation, split as devices split them; nil when there is none.
     private static func lines(_ request: JSONValue) throws -> [String]? {
         var fixture = try BackendFixture()
-        let created = fixture.control("POST", "/v2/operations", request)
+        let created = fixture.cloud("POST", "/v2/operations", request)
         let id = try #require(created.json["operationId"]?.string)
-        let reply = fixture.control("GET", "/v2/operations/\(id)/offline/qr")
+        let reply = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
         guard let text = reply.json["operationQrCodeData"]?.string else {
             #expect(reply.outcome == "400 INVALID_REQUEST")
             return nil
@@ -120,8 +120,8 @@ import Testing
             let message: JSONValue = [
                 "userId": "e\u{301}va", "subject": "s", "summary": "s", "body": "b",
             ]
-            _ = fixture.control("POST", "/v2/inbox/messages", message)
-            _ = fixture.control("POST", "/v2/operations", ["userId": "e\u{301}va", "template": "login"])
+            _ = fixture.cloud("POST", "/v2/inbox/messages", message)
+            _ = fixture.cloud("POST", "/v2/operations", ["userId": "e\u{301}va", "template": "login"])
             let device = try fixture.deviceWithToken(user: "éva")
             let count = device.sendWithToken("/api/inbox/count", in: &fixture)
             return count.object["countUnread"] == 0 && device.operations(in: &fixture).isEmpty
@@ -143,7 +143,7 @@ import Testing
     @Test func otherDataAreOtherData() throws {
         let request = Self.custom(data: "A1*Té")
         var fixture = try BackendFixture()
-        let id = try #require(fixture.control("POST", "/v2/operations", request).json["operationId"]?.string)
+        let id = try #require(fixture.cloud("POST", "/v2/operations", request).json["operationId"]?.string)
         let operation = try #require(fixture.backend.state.operations[id])
         var approval = ServerOperation.Approval(
             userID: "alice",

@@ -197,7 +197,7 @@ import Testing
     @Test func nothingIsSignedBeforeTheCommitNorAfterTheEnd() throws {
         var fixture = try BackendFixture()
         var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
-        let registration = fixture.control("POST", "/v2/registrations", ["userId": "alice"])
+        let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
         try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
         for status in ["PENDING_COMMIT", "REMOVED"] {
             #expect(fixture.status(ofActivation: device.activationID) == status)
@@ -206,7 +206,7 @@ import Testing
             let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", in: &fixture)
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
             #expect(try fixture.exportedState() == state)
-            _ = fixture.control("DELETE", "/v2/registrations/\(device.activationID)")
+            _ = fixture.cloud("DELETE", "/v2/registrations/\(device.activationID)")
         }
     }
 

@@ -61,14 +61,14 @@ import Testing
             let message: JSONValue = [
                 "userId": "alice", "subject": .string("\(number)"), "summary": "b", "body": "c",
             ]
-            #expect(fixture.control("POST", "/v2/inbox/messages", message).status == 200)
+            #expect(fixture.cloud("POST", "/v2/inbox/messages", message).status == 200)
         }
         #expect(alice.sendWithToken("/api/inbox/message/read-all", in: &fixture).status == 200)
         let push: JSONValue = ["requestObject": ["platform": "fcm", "token": "t"]]
         #expect(bob.sendWithToken("/api/push/device/register/token", push, in: &fixture).status == 200)
         try follow(&fixture)
-        #expect(fixture.control("POST", "/v2/applications", ["appId": "second\u{0}é"]).status == 200)
-        #expect(fixture.control("DELETE", "/v2/registrations/\(bob.activationID)").status == 200)
+        #expect(fixture.cloud("POST", "/v2/applications", ["appId": "second\u{0}é"]).status == 200)
+        #expect(fixture.cloud("DELETE", "/v2/registrations/\(bob.activationID)").status == 200)
         try follow(&fixture)
         // What has expired is swept away, and the sweep is followed too.
         fixture.advance(seconds: 8000)
@@ -86,9 +86,9 @@ import Testing
         _ = fixture.backend.state.takeChanges()
         #expect(fixture.send("GET", "/nothing").status == 404)
         #expect(fixture.send("/pa/v3/status", json: [:]).status == 200)
-        #expect(fixture.control("GET", "/v2/operations").status == 200)
-        #expect(fixture.control("GET", "/v2/registrations/\(device.activationID)").status == 200)
-        #expect(fixture.control("POST", "/v2/operations", ["template": "no such template"]).status == 400)
+        #expect(fixture.cloud("GET", "/v2/operations").status == 200)
+        #expect(fixture.cloud("GET", "/v2/registrations/\(device.activationID)").status == 200)
+        #expect(fixture.cloud("POST", "/v2/operations", ["template": "no such template"]).status == 400)
         #expect(fixture.send("/api/inbox/count", json: [:]).status == 401)
         try rows.follow(&fixture.backend.state)
         #expect(rows.writes == 0)

@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: ["", "{}", "[]", #"{"format":"mobile-token-emulator","version":1,"state":{}}"#])
     func otherDocumentsAreRefused(text: String) {
-        #expect(throws: AdministrationError.self) {
+        #expect(throws: EmulatorError.self) {
             try Backend(importing: Array(text.utf8), configuration: Self.configuration)
         }
     }
@@ -47,7 +47,7 @@ import Testing
         func identifiers(seed: UInt64?) throws -> [String] {
             var fixture = try BackendFixture(seed: seed)
             let application = fixture.backend.defaultApplication
-            let registration = fixture.control("POST", "/v2/registrations", ["userId": "alice"]).json
+            let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"]).json
             let operation = try fixture.operation()
             let code = try #require(registration["activationCode"]?.string)
             return [application.key, application.secret, application.masterServerPublicKey, code, operation.id]
@@ -78,7 +78,7 @@ import Testing
             .advanceCounter(activationID: id, by: 1), .advanceCounter(activationID: id, by: .max),
             .block(activationID: "nothing"),
         ] {
-            #expect(throws: AdministrationError.self) { try administer(change) }
+            #expect(throws: EmulatorError.self) { try administer(change) }
         }
         #expect(try fixture.exportedState() == state)
     }
@@ -99,10 +99,10 @@ import Testing
 
     @Test func applicationsAreKeptApart() throws {
         var fixture = try BackendFixture()
-        let made = fixture.control("POST", "/v2/applications", ["appId": "second"]).json
-        let again = fixture.control("POST", "/v2/applications", ["appId": "second"])
+        let made = fixture.cloud("POST", "/v2/applications", ["appId": "second"]).json
+        let again = fixture.cloud("POST", "/v2/applications", ["appId": "second"])
         #expect(again.outcome == "400 APPLICATION_EXISTS")
-        let listed = fixture.control("GET", "/v2/applications").json["applications"]
+        let listed = fixture.cloud("GET", "/v2/applications").json["applications"]
         #expect(listed?.array?.compactMap { $0["appId"]?.string } == ["mobile-token", "second"])
         let configuration = try SDKConfiguration(parsing: #require(made["sdkConfiguration"]?.string))
         #expect(configuration.applicationKey == made["applicationKey"]?.string)
@@ -113,7 +113,7 @@ import Testing
             masterServerPublicKey: try #require(made["masterServerPublicKey"]?.string)
         )
         let request: JSONValue = ["userId": "alice", "appId": "second"]
-        let code = try #require(fixture.control("POST", "/v2/registrations", request).json["activationCode"])
+        let code = try #require(fixture.cloud("POST", "/v2/registrations", request).json["activationCode"])
 
         var stranger = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
         let attempt = try stranger.activationAttempt(["code": code], in: &fixture)
@@ -122,7 +122,7 @@ import Testing
 
         var device = TestDevice(application: second, version: .v3_3)
         try device.activate(["code": code], in: &fixture)
-        #expect(fixture.control("POST", "/v2/registrations/\(device.activationID)/commit").status == 200)
+        #expect(fixture.cloud("POST", "/v2/registrations/\(device.activationID)/commit").status == 200)
         try device.createToken(in: &fixture)
         _ = try fixture.operation(user: "alice")
         #expect(device.operations(in: &fixture).isEmpty)

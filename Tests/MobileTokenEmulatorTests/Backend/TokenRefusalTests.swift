@@ -74,9 +74,9 @@ import Testing
     @Test func aTokenOfABlockedActivationIsRefused() throws {
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken()
-        _ = fixture.control("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
+        _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
         try Self.expectRefusal(of: device, &fixture)
-        _ = fixture.control("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
+        _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "UNBLOCK"])
         #expect(device.sendWithToken(Self.path, in: &fixture).outcome == "200 OK")
     }
 

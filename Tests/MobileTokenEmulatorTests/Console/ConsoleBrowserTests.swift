@@ -50,7 +50,7 @@ struct ConsoleBrowserTests {
 
     @Test func theFormOfAnOperationHasEverythingTheServerTakes() async throws {
         try await withConsole { emulator, page async throws in
-            await emulator.clock.stand()
+            await emulator.clock.freeze()
             try await page.click("[data-open=new-operation]")
             try await page.choose("payment", in: "#operation-template")
             try await page.fill("[name=amount]", with: "12.50")
@@ -254,6 +254,8 @@ struct ConsoleBrowserTests {
             try await page.choose("", in: "#journal-verdict")
             try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('accepted')")
             try await page.fill("#journal-filter", with: "token is missing")
+            // A click on the row that is about to go would open nothing.
+            try await page.wait(until: "\(row).length === 1 && \(row)[0].textContent.includes('401')")
 
             try await page.click("#journal-list .row")
             try await page.wait(until: "document.querySelector('#details').open")

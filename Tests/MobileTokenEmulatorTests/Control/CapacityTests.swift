@@ -30,14 +30,14 @@ import Testing
             $0.messages = 5
             $0.applications = 6
         }
-        #expect(self.count { fixture.control("POST", "/v2/registrations", ["userId": "alice"]) } == 3)
-        #expect(self.count { fixture.control("POST", "/v2/operations", ["template": "login"]) } == 4)
+        #expect(self.count { fixture.cloud("POST", "/v2/registrations", ["userId": "alice"]) } == 3)
+        #expect(self.count { fixture.cloud("POST", "/v2/operations", ["template": "login"]) } == 4)
         let message: JSONValue = ["userId": "alice", "subject": "a", "summary": "b", "body": "c"]
-        #expect(self.count { fixture.control("POST", "/v2/inbox/messages", message) } == 5)
+        #expect(self.count { fixture.cloud("POST", "/v2/inbox/messages", message) } == 5)
         var number = 0
         let applications = self.count {
             number += 1
-            return fixture.control("POST", "/v2/applications", ["appId": .string("\(number)")])
+            return fixture.cloud("POST", "/v2/applications", ["appId": .string("\(number)")])
         }
         #expect(applications == 5)  // beside the one there is from the start
     }
@@ -46,7 +46,7 @@ import Testing
         var fixture = try self.fixture { $0.operations = 1 }
         _ = try fixture.operation()
         let before = try fixture.exportedState()
-        #expect(fixture.control("POST", "/v2/operations", ["template": "login"]).status == 507)
+        #expect(fixture.cloud("POST", "/v2/operations", ["template": "login"]).status == 507)
         #expect(try fixture.exportedState() == before)
     }
 
@@ -54,10 +54,10 @@ import Testing
         var fixture = try self.fixture { $0.storedBytes = 100_000 }
         let body = String(repeating: "x", count: 20_000)
         let message: JSONValue = ["userId": "alice", "subject": "a", "summary": "b", "body": .string(body)]
-        #expect(self.count { fixture.control("POST", "/v2/inbox/messages", message) } == 4)
+        #expect(self.count { fixture.cloud("POST", "/v2/inbox/messages", message) } == 4)
         // Something small still fits, but not without end.
-        #expect((1...16).contains(self.count { fixture.control("POST", "/v2/operations", ["template": "login"]) }))
-        #expect(fixture.control("GET", "/v2/operations").status == 200)
+        #expect((1...16).contains(self.count { fixture.cloud("POST", "/v2/operations", ["template": "login"]) }))
+        #expect(fixture.cloud("GET", "/v2/operations").status == 200)
     }
 
     @Test func whatARefusedRequestSentIsNotKept() throws {
@@ -65,7 +65,7 @@ import Testing
         let nonsense: JSONValue = [
             "template": "no such template", "note": .string(String(repeating: "x", count: 20_000)),
         ]
-        for _ in 0..<20 { #expect(fixture.control("POST", "/v2/operations", nonsense).code == "TEMPLATE_NOT_FOUND") }
+        for _ in 0..<20 { #expect(fixture.cloud("POST", "/v2/operations", nonsense).code == "TEMPLATE_NOT_FOUND") }
         _ = try fixture.operation()
     }
 
@@ -117,14 +117,14 @@ import Testing
         var fixture = try self.fixture { $0.flagsPerRegistration = 3 }
         let device = try fixture.activeDevice(flags: ["a"])
         let path = "/v2/registrations/\(device.activationID)/flags"
-        #expect(fixture.control("POST", path, ["flags": ["a", "b", "c"]]).status == 200)
-        #expect(fixture.control("POST", path, ["flags": ["d"]]).outcome == "507 CAPACITY_EXCEEDED")
+        #expect(fixture.cloud("POST", path, ["flags": ["a", "b", "c"]]).status == 200)
+        #expect(fixture.cloud("POST", path, ["flags": ["d"]]).outcome == "507 CAPACITY_EXCEEDED")
         let registration: JSONValue = ["userId": "bob", "flags": ["a", "b", "c", "d"]]
-        #expect(fixture.control("POST", "/v2/registrations", registration).outcome == "507 CAPACITY_EXCEEDED")
-        #expect(fixture.control("GET", path).json["flags"]?.array?.count == 3)
+        #expect(fixture.cloud("POST", "/v2/registrations", registration).outcome == "507 CAPACITY_EXCEEDED")
+        #expect(fixture.cloud("GET", path).json["flags"]?.array?.count == 3)
         let long: JSONValue = ["flags": [.string(String(repeating: "x", count: 256))]]
-        _ = fixture.control("DELETE", path)
-        #expect(fixture.control("POST", path, long).code == "INVALID_REQUEST")
+        _ = fixture.cloud("DELETE", path)
+        #expect(fixture.cloud("POST", path, long).code == "INVALID_REQUEST")
     }
 
     @Test func aResetMakesRoom() async throws {

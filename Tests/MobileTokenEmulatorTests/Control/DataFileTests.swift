@@ -207,12 +207,12 @@ import Testing
 }
 
 extension Emulator {
-    /// The header field with the credentials of the `/v2` API.
+    /// The header field with the credentials of the cloud API.
     var authorization: String {
         "Authorization: Basic " + Data("\(self.cloudUser):\(self.cloudPassword)".utf8).base64EncodedString()
     }
 
-    /// Makes a registration through the `/v2` API.
+    /// Makes a registration through the cloud API.
     @discardableResult
     func register(user: String) async throws -> RawConnection.Response {
         let response = try await self.send(

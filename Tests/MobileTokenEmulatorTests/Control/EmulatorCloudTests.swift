@@ -34,7 +34,7 @@ import Testing
 
     @Test func anOperationExpiresForThoseWhoWatch() async throws {
         try await withEmulator { emulator async throws in
-            await emulator.clock.stand()
+            await emulator.clock.freeze()
             let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
             let events = emulator.events()
             await emulator.clock.advance(by: .seconds(3600))

@@ -205,7 +205,7 @@ import Testing
     @Test func theClockStandsAndMoves() async throws {
         try await withEmulator { emulator async throws in
             let noon = Date(timeIntervalSince1970: 1_700_000_000)
-            await emulator.clock.stand(at: noon)
+            await emulator.clock.freeze(at: noon)
             #expect(await emulator.clock.now == noon)
             #expect(await emulator.clock.isManual)
             await emulator.clock.advance(by: .seconds(90))
@@ -214,7 +214,7 @@ import Testing
             #expect(await emulator.clock.now == noon.addingTimeInterval(-0.5))
             try await emulator.send("GET", "/nothing")
             #expect(await emulator.journal().first?.time == noon.addingTimeInterval(-0.5))
-            await emulator.clock.run()
+            await emulator.clock.resume()
             #expect(await abs(emulator.clock.now.timeIntervalSinceNow) < 3600)
             #expect(await !emulator.clock.isManual)
         }
@@ -265,7 +265,7 @@ import Testing
     func theClockIsNotSetToWhatItCannotShow(body: String) async throws {
         try await withEmulator { emulator async throws in
             let noon = Date(timeIntervalSince1970: 1_700_000_000)
-            await emulator.clock.stand(at: noon)
+            await emulator.clock.freeze(at: noon)
             let refused = try await emulator.send("PUT", "/_emulator/clock", body: body)
             #expect(refused.status == 400)
             #expect(refused.text.contains("INVALID_REQUEST"))
@@ -288,11 +288,11 @@ import Testing
     @Test func aRunningClockRunsOnFromWhereItIsSet() {
         var time = VirtualTime()
         let start = Date(timeIntervalSince1970: 1000)
-        time.run(from: Date(timeIntervalSince1970: 5000), machine: start)
+        time.resume(from: Date(timeIntervalSince1970: 5000), machine: start)
         #expect(time.now(machine: start.addingTimeInterval(10)) == Date(timeIntervalSince1970: 5010))
         time.advance(bySeconds: 7)
         #expect(time.now(machine: start.addingTimeInterval(10)) == Date(timeIntervalSince1970: 5017))
-        time.stand(at: time.now(machine: start))
+        time.freeze(at: time.now(machine: start))
         #expect(time.now(machine: .distantFuture) == Date(timeIntervalSince1970: 5007))
     }
 
@@ -302,7 +302,7 @@ import Testing
         try await withEmulator { emulator async throws in
             let configuration = emulator.sdkConfiguration
             try await emulator.send("GET", "/nothing")
-            await emulator.clock.stand(at: .distantPast)
+            await emulator.clock.freeze(at: .distantPast)
             await emulator.faults.add(FaultRule(effect: .init(status: 500)))
             #expect(try await emulator.send("POST", "/_emulator/reset").status == 200)
             #expect(emulator.sdkConfiguration == configuration)
@@ -354,7 +354,7 @@ import Testing
         try await withEmulator { emulator async throws in
             var one = emulator.events().makeAsyncIterator()
             var two = emulator.events().makeAsyncIterator()
-            await emulator.clock.stand(at: .distantPast)
+            await emulator.clock.freeze(at: .distantPast)
             await emulator.faults.removeAll()
             try await emulator.reset()
             for expected: Emulator.Event.Kind in [.clock, .faults, .reset] {

@@ -53,7 +53,7 @@ import Testing
                 body: body.serialized()
             )
         )
-        try #require(response.status == 200, "control API: \(response.status)")
+        try #require(response.status == 200, "cloud API: \(response.status)")
         return response.body.isEmpty ? .null : try JSONValue(parsing: response.body)
     }
 

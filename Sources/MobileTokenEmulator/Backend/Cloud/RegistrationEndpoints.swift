@@ -3,14 +3,14 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let request = try call.json()
-        let userID = try request.text("userId")
-        let flags = try request.texts("flags")
+    mutating func createRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let request = try context.json()
+        let userID = try request.string("userId")
+        let flags = try request.strings("flags")
         try self.requireRoom(forFlags: flags)
-        let applicationID = try request.optionalText("appId") ?? self.defaultApplicationID
+        let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
         guard let application = self.state.applications[applicationID] else {
-            throw BackendRefusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let otp = try Self.activationOTP(in: request)
         let commitPhase = try Self.commitPhase(in: request)
@@ -25,18 +25,18 @@ extension Backend {
                 application: application,
                 otp: otp,
                 commitPhase: commitPhase,
-                call.now
+                context.now
             )
         } catch {
             throw .activation("the activation code cannot be signed")
         }
-        call.activationID = registration.id
-        call.report(registration)
-        return Answer(body: .object(self.presented(registration)))
+        context.activationID = registration.id
+        context.report(registration)
+        return .json(.object(self.presented(registration)))
     }
 
-    private static func commitPhase(in request: JSONObject) throws(BackendRefusal) -> ServerActivation.CommitPhase? {
-        guard let text = try request.optionalText("commitPhase") else { return nil }
+    private static func commitPhase(in request: JSONObject) throws(Refusal) -> ServerActivation.CommitPhase? {
+        guard let text = try request.optionalString("commitPhase") else { return nil }
         guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
             throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
         }
@@ -44,9 +44,9 @@ extension Backend {
     }
 
     /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
-    private static func activationOTP(in request: JSONObject) throws(BackendRefusal) -> ActivationOTP? {
-        let value = try request.optionalText("activationOtp", or: "otp")
-        let validation = try request.optionalText("activationOtpValidation", or: "otpValidation")
+    private static func activationOTP(in request: JSONObject) throws(Refusal) -> ActivationOTP? {
+        let value = try request.optionalString("activationOtp", or: "otp")
+        let validation = try request.optionalString("activationOtpValidation", or: "otpValidation")
         let stage: ActivationOTP.Stage
         switch validation {
         case "ON_KEY_EXCHANGE": stage = .keyExchange
@@ -61,29 +61,29 @@ extension Backend {
         return ActivationOTP(value: value, stage: stage)
     }
 
-    func listRegistrations(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let userID = call.request.queryValue("userId")
+    func listRegistrations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let userID = context.request.queryValue("userId")
         let listed = self.state.activations.newestFirst.lazy
             .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
             .prefix(1_000)
-        return Answer(body: ["registrations": .array(listed.map { .object(self.presented($0)) })])
+        return .json(["registrations": .array(listed.map { .object(self.presented($0)) })])
     }
 
-    func registration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        Answer(body: .object(self.presented(try self.addressedRegistration(&call))))
+    func registration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        .json(.object(self.presented(try self.addressedRegistration(&context))))
     }
 
-    mutating func commitRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        let request = try call.json()
-        let externalUserID = try request.optionalText("externalUserId")
-        let otp = try request.optionalText("activationOtp", or: "otp")
+    mutating func commitRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try self.addressedRegistration(&context)
+        let request = try context.json()
+        let externalUserID = try request.optionalString("externalUserId")
+        let otp = try request.optionalString("activationOtp", or: "otp")
         do {
             try activation.commit(externalUserID: externalUserID, otp: otp)
         } catch {
             // A wrong code is counted, and the last one removes the activation.
-            self.keep(activation, &call)
-            throw BackendRefusal(
+            self.keep(activation, &context)
+            throw Refusal(
                 400,
                 "INVALID_ACTIVATION",
                 "The registration cannot be committed",
@@ -91,89 +91,88 @@ extension Backend {
             )
         }
         self.activateRecoveryCodes(of: activation.id)
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return self.changed(activation)
     }
 
-    mutating func changeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        let change = try call.json().text("change")
+    mutating func changeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try self.addressedRegistration(&context)
+        let change = try context.json().string("change")
         do {
             switch change {
             case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
             case "UNBLOCK": try activation.unblock()
-            default: throw BackendRefusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
+            default: throw Refusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
             }
         } catch let error as ActivationStateError {
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "INVALID_ACTIVATION",
                 "The registration's state forbids it",
                 because: error.reason
             )
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch {
             throw .invalidRequest("The change was not made")
         }
-        self.keep(activation, &call)
+        self.keep(activation, &context)
         return self.changed(activation)
     }
 
-    mutating func removeRegistration(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.addressedRegistration(&call)
+    mutating func removeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.addressedRegistration(&context)
         guard activation.status != .removed else {
-            throw BackendRefusal(400, "INVALID_ACTIVATION", "The registration is already removed")
+            throw Refusal(400, "INVALID_ACTIVATION", "The registration is already removed")
         }
-        self.remove(activation.id, &call)
+        self.remove(activation.id, &context)
         return self.changed(self.state.activations[activation.id] ?? activation)
     }
 
-    func registrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.addressedRegistration(&call)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+    func registrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.addressedRegistration(&context)
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func addRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
-        for flag in try call.json().texts("flags") where !activation.flags.contains(flag) {
+    mutating func addRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try self.addressedRegistration(&context)
+        for flag in try context.json().strings("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
         try self.requireRoom(forFlags: activation.flags)
-        self.keep(activation, &call)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        self.keep(activation, &context)
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    mutating func removeRegistrationFlags(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        var activation = try self.addressedRegistration(&call)
+    mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try self.addressedRegistration(&context)
         // A DELETE may come without a body: then all go.
-        let removed = call.request.body.isEmpty ? activation.flags : try call.json().texts("flags")
+        let removed = context.request.body.isEmpty ? activation.flags : try context.json().strings("flags")
         activation.flags.removeAll(where: removed.contains)
-        self.keep(activation, &call)
-        return Answer(body: ["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        self.keep(activation, &context)
+        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
     }
 
-    func addressedRegistration(_ call: inout Call) throws(BackendRefusal) -> ServerActivation {
-        guard let id = call.pathArguments.first, let activation = self.state.activations[id] else {
-            throw BackendRefusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+    func addressedRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerActivation {
+        guard let id = context.pathArguments.first, let activation = self.state.activations[id] else {
+            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
-        call.activationID = id
+        context.activationID = id
         return activation
     }
 
-    private mutating func keep(_ activation: ServerActivation, _ call: inout Call) {
+    private mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext) {
         self.state.activations[activation.id] = activation
-        call.report(activation)
+        context.report(activation)
     }
 
     /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
-    private func changed(_ activation: ServerActivation) -> Answer {
-        Answer(
-            body: [
-                "status": "OK",
-                "registrationId": .string(activation.id),
-                "registrationStatus": .string(activation.status.rawValue),
-            ]
+    private func changed(_ activation: ServerActivation) -> ServerResponse {
+        .json([
+            "status": "OK",
+            "registrationId": .string(activation.id),
+            "registrationStatus": .string(activation.status.rawValue),
+        ]
         )
     }
 

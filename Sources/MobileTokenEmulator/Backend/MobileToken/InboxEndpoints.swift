@@ -3,17 +3,17 @@ internal import Foundation
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func countMessages(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
-        _ = try call.json()
+    mutating func countMessages(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
+        _ = try context.json()
         var count = 0
         for message in self.state.inbox.newestFirst(ofUser: activation.userID) where !message.isRead { count += 1 }
         return .object(["countUnread": .number(JSONNumber(count))])
     }
 
-    mutating func listMessages(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
-        let request = try call.requestObject()
+    mutating func listMessages(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
+        let request = try context.requestObject()
         let page = try request.optionalInteger("page") ?? 0
         let size = try request.optionalInteger("size") ?? 100
         let onlyUnread = try request.optionalBool("onlyUnread") ?? false
@@ -26,34 +26,34 @@ extension Backend {
         return .object(.array(messages.map { Self.presented($0, withBody: false) }))
     }
 
-    mutating func messageDetail(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let message = try self.addressedMessage(&call)
+    mutating func messageDetail(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let message = try self.addressedMessage(&context)
         return .object(Self.presented(message, withBody: true))
     }
 
-    mutating func markMessageRead(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let message = try self.addressedMessage(&call)
-        self.markRead([message], &call)
+    mutating func markMessageRead(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let message = try self.addressedMessage(&context)
+        self.markRead([message], &context)
         return .ok
     }
 
-    mutating func markAllMessagesRead(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
-        _ = try call.json()
-        self.markRead(Array(self.state.inbox.newestFirst(ofUser: activation.userID)), &call)
+    mutating func markAllMessagesRead(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
+        _ = try context.json()
+        self.markRead(Array(self.state.inbox.newestFirst(ofUser: activation.userID)), &context)
         return .ok
     }
 
-    private mutating func markRead(_ messages: [InboxMessage], _ call: inout Call) {
+    private mutating func markRead(_ messages: [InboxMessage], _ context: inout RequestContext) {
         for message in messages where !message.isRead {
             self.state.inbox.markRead(message.id)
-            call.events.append(BackendEvent(subject: .message, id: message.id, status: "READ"))
+            context.events.append(BackendEvent(subject: .message, id: message.id, status: "READ"))
         }
     }
 
-    private mutating func addressedMessage(_ call: inout Call) throws(BackendRefusal) -> InboxMessage {
-        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
-        let id = try call.requestObject().text("id")
+    private mutating func addressedMessage(_ context: inout RequestContext) throws(Refusal) -> InboxMessage {
+        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
+        let id = try context.requestObject().string("id")
         guard let message = self.state.inbox.message(id, ofUser: activation.userID) else {
             throw .invalidRequest("There is no such message")
         }

@@ -1,34 +1,35 @@
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func registerDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let activation = try self.authenticateToken(&call, dialect: .powerAuth)
-        return try self.register(activation, &call)
+    mutating func registerDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
+        return try self.register(activation, &context)
     }
 
     /// The older form, with a signature in place of a token.
-    mutating func registerSignedDevice(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func registerSignedDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try self.authenticateSignature(
-            &call,
+            &context,
             uriID: "/push/device/register",
             allowing: .onlineFactors,
             dialect: .powerAuth
         )
-        return try self.register(signature.activation, &call)
+        return try self.register(signature.activation, &context)
     }
 
-    private mutating func register(_ activation: ServerActivation, _ call: inout Call) throws(BackendRefusal) -> Answer
+    private mutating func register(_ activation: ServerActivation, _ context: inout RequestContext)
+        throws(Refusal) -> ServerResponse
     {
-        let request = try call.requestObject()
-        let (platform, token) = (try request.text("platform"), try request.text("token"))
-        let environment = try request.optionalText("environment")
+        let request = try context.requestObject()
+        let (platform, token) = (try request.string("platform"), try request.string("token"))
+        let environment = try request.optionalString("environment")
         // `ios` and `android` are what older clients say.
         guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
             throw .invalidRequest("'platform' is none of apns, fcm and hms")
         }
         try self.refuseUnverifiedDevice(activation)
         guard token.utf8.count <= Self.longestPushToken else {
-            throw BackendRefusal(
+            throw Refusal(
                 400,
                 "PUSH_REGISTRATION_FAILED",
                 "Push registration failed",
@@ -40,9 +41,9 @@ extension Backend {
             platform: platform,
             token: token,
             environment: environment,
-            registered: call.now
+            registered: context.now
         )
-        call.events.append(BackendEvent(subject: .device, id: activation.id, status: "REGISTERED"))
+        context.events.append(BackendEvent(subject: .device, id: activation.id, status: "REGISTERED"))
         return .ok
     }
 

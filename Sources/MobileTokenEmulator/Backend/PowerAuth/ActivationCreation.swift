@@ -5,18 +5,18 @@ internal import PowerAuthProtocol
 extension Backend {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
-    mutating func createActivation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let outer = try self.openEncrypted(&call, scope: .application, path: .genericApplication)
+    mutating func createActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let outer = try self.openEncrypted(&context, scope: .application, path: .genericApplication)
         let layer = try outer.json()
-        let inner = try self.openInner(of: layer, outer, at: call.now)
+        let inner = try self.openInner(of: layer, outer, at: context.now)
         let request = try ActivationRequest(outer: layer, inner: inner.json())
-        let grant = try self.grant(of: request, outer.application, &call)
+        let grant = try self.grant(of: request, outer.application, &context)
         let device = try self.binding(to: request.devicePublicKey, version: outer.version)
 
         // Nothing is refused any more.
-        self.remember(outer, at: call.now)
-        self.remember(inner, at: call.now)
-        let activation = self.begin(grant, device, request.description, outer.application, &call)
+        self.remember(outer, at: context.now)
+        self.remember(inner, at: context.now)
+        let activation = self.begin(grant, device, request.description, outer.application, &context)
         let recovery = try self.issueRecoveryCode(for: activation)
         var keys: JSONObject = [
             "activationId": .string(activation.id),
@@ -24,17 +24,17 @@ extension Backend {
             "ctrData": .string(Base64.encode(device.counter.data)),
         ]
         keys["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
-        var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: call.now)]
+        var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: context.now)]
         answer["customAttributes"] = request.customAttributes.map { .object($0) }
-        answer["userInfo"] = Self.claims(of: activation, at: call.now)
-        return Answer(body: try self.seal(.object(answer), in: outer, at: call.now))
+        answer["userInfo"] = Self.claims(of: activation, at: context.now)
+        return .json(try self.seal(.object(answer), in: outer, at: context.now))
     }
 
     private func openInner(
         of layer: JSONObject,
         _ outer: OpenedEnvelope,
         at now: Milliseconds
-    ) throws(BackendRefusal) -> OpenedEnvelope {
+    ) throws(Refusal) -> OpenedEnvelope {
         guard let data = try layer.optionalObject("activationData") else {
             throw .invalidRequest("'activationData' is missing")
         }
@@ -51,7 +51,7 @@ extension Backend {
     private mutating func binding(
         to devicePublicKey: P256PublicKey,
         version: ProtocolVersion
-    ) throws(BackendRefusal) -> DeviceBinding {
+    ) throws(Refusal) -> DeviceBinding {
         var randomness = self.state.randomness
         do {
             let binding = try DeviceBinding(
@@ -84,27 +84,27 @@ private struct ActivationRequest {
     let devicePublicKey: P256PublicKey
     let description: ServerActivation.Description
 
-    init(outer: JSONObject, inner: JSONObject) throws(BackendRefusal) {
+    init(outer: JSONObject, inner: JSONObject) throws(Refusal) {
         // The documentation says `activationType`, clients send `type`.
-        let kind = try outer.text("type", or: "activationType")
+        let kind = try outer.string("type", or: "activationType")
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
         var identity: [String: String] = [:]
         for (name, value) in try outer.valuesByName(of: "identityAttributes") {
-            guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of texts") }
+            guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of strings") }
             identity[name] = text
         }
         self.kind = kind
         self.identity = identity
         self.customAttributes = try outer.optionalObject("customAttributes")
-        guard let point = Base64.decode(try inner.text("devicePublicKey")), let key = try? P256PublicKey(x963: point)
+        guard let point = Base64.decode(try inner.string("devicePublicKey")), let key = try? P256PublicKey(x963: point)
         else { throw .activation("the device's public key is not a point of the curve") }
         self.devicePublicKey = key
         self.description = ServerActivation.Description(
-            name: try inner.optionalText("activationName"),
-            platform: try inner.optionalText("platform"),
-            deviceInfo: try inner.optionalText("deviceInfo"),
-            extras: try inner.optionalText("extras"),
-            otp: try inner.optionalText("activationOtp")
+            name: try inner.optionalString("activationName"),
+            platform: try inner.optionalString("platform"),
+            deviceInfo: try inner.optionalString("deviceInfo"),
+            extras: try inner.optionalString("extras"),
+            otp: try inner.optionalString("activationOtp")
         )
     }
 }
@@ -123,11 +123,11 @@ extension Backend {
     private mutating func grant(
         of request: ActivationRequest,
         _ application: ServerApplication,
-        _ call: inout Call
-    ) throws(BackendRefusal) -> ActivationGrant {
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ActivationGrant {
         switch request.kind {
         case .code:
-            return .registration(try self.registration(waitingFor: request, application, &call))
+            return .registration(try self.registration(waitingFor: request, application, &context))
         case .custom, .direct:
             // Whoever asks gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
@@ -147,19 +147,19 @@ extension Backend {
     private mutating func registration(
         waitingFor request: ActivationRequest,
         _ application: ServerApplication,
-        _ call: inout Call
-    ) throws(BackendRefusal) -> ServerActivation {
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerActivation {
         guard let code = request.identity["code"], let id = self.state.offers[code],
             let activation = self.state.activations[id]
         else { throw .activation("the activation code is unknown, used or expired") }
-        call.activationID = id
+        context.activationID = id
         guard activation.applicationID == application.id else {
             throw .activation("the activation code belongs to another application")
         }
         guard activation.status == .created else { throw .activation("the activation code was used") }
         guard activation.acceptsOTP(request.description.otp, at: .keyExchange) else {
             self.state.activations.update(id) { $0.countWrongOTP() }
-            if self.state.activations[id]?.status == .removed { self.remove(id, &call) }
+            if self.state.activations[id]?.status == .removed { self.remove(id, &context) }
             throw .activation("the activation's own code is missing or wrong")
         }
         return activation
@@ -168,7 +168,7 @@ extension Backend {
     private mutating func recoveryCode(
         of request: ActivationRequest,
         _ application: ServerApplication
-    ) throws(BackendRefusal) -> RecoveryCode {
+    ) throws(Refusal) -> RecoveryCode {
         guard let code = request.identity["recoveryCode"], let puk = request.identity["puk"],
             let recovery = self.state.recoveryCodes[code], recovery.applicationID == application.id
         else { throw .activation("the recovery code is unknown") }
@@ -178,7 +178,7 @@ extension Backend {
                 recovery.failures = recovery.failures.addingSaturated(1)
                 if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
             }
-            var refusal = BackendRefusal.recovery("the PUK is wrong")
+            var refusal = Refusal.recovery("the PUK is wrong")
             refusal.details = ["currentRecoveryPukIndex": 1]
             throw refusal
         }
@@ -190,7 +190,7 @@ extension Backend {
         _ device: DeviceBinding,
         _ description: ServerActivation.Description,
         _ application: ServerApplication,
-        _ call: inout Call
+        _ context: inout RequestContext
     ) -> ServerActivation {
         var activation: ServerActivation
         switch grant {
@@ -199,16 +199,16 @@ extension Backend {
             if let code = registration.offer?.code { self.state.offers[code] = nil }
             activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
-            activation = self.newActivation(userID: userID, applicationID: application.id, call.now)
+            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
             activation.bind(device, description, commits: true)
         case .recovery(let recovery):
-            self.remove(recovery.activationID, &call)
-            activation = self.newActivation(userID: recovery.userID, applicationID: recovery.applicationID, call.now)
+            self.remove(recovery.activationID, &context)
+            activation = self.newActivation(userID: recovery.userID, applicationID: recovery.applicationID, context.now)
             activation.bind(device, description, commits: true)
         }
         self.state.activations[activation.id] = activation
-        call.activationID = activation.id
-        call.report(activation)
+        context.activationID = activation.id
+        context.report(activation)
         return activation
     }
 
@@ -227,7 +227,7 @@ extension Backend {
         )
     }
 
-    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(BackendRefusal) -> RecoveryCode {
+    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(Refusal) -> RecoveryCode {
         let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
         guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
             throw .activation("no recovery code can be made")

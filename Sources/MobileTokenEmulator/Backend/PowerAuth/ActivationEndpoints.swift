@@ -2,13 +2,13 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func activationStatus(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let request = try call.requestObject()
-        let id = try request.text("activationId")
-        guard let challenge = Base64.decode(try request.text("challenge")), challenge.count == 16 else {
+    mutating func activationStatus(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let request = try context.requestObject()
+        let id = try request.string("activationId")
+        guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
             throw .invalidRequest("'challenge' is not 16 bytes in Base64")
         }
-        call.activationID = id
+        context.activationID = id
         let nonce = self.state.randomness.bytes(16)
         let blob: [UInt8]
         if let activation = self.state.activations[id], let device = activation.device {
@@ -30,7 +30,7 @@ extension Backend {
         _ device: DeviceBinding,
         challenge: [UInt8],
         nonce: [UInt8]
-    ) throws(BackendRefusal) -> [UInt8] {
+    ) throws(Refusal) -> [UInt8] {
         do {
             let blob = ActivationStatusBlob(
                 state: activation.status.state,
@@ -46,23 +46,23 @@ extension Backend {
         }
     }
 
-    mutating func removeActivation(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let signature = try self.authenticateSignature(&call, uriID: "/pa/activation/remove", allowing: .twoFactors)
-        self.remove(signature.activation.id, &call)
+    mutating func removeActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try self.authenticateSignature(&context, uriID: "/pa/activation/remove", allowing: .twoFactors)
+        self.remove(signature.activation.id, &context)
         return .object(["activationId": .string(signature.activation.id)])
     }
 
-    mutating func validateSignature(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        _ = try self.authenticateSignature(&call, uriID: "/pa/signature/validate", allowing: .validatedFactors)
+    mutating func validateSignature(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        _ = try self.authenticateSignature(&context, uriID: "/pa/signature/validate", allowing: .validatedFactors)
         return .ok
     }
 
-    mutating func userInfo(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let envelope = try self.openEncrypted(&call, scope: .activation, path: .genericActivation)
+    mutating func userInfo(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let envelope = try self.openEncrypted(&context, scope: .activation, path: .genericActivation)
         _ = try envelope.json()
         guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
-        self.remember(envelope, at: call.now)
-        return Answer(body: try self.seal(Self.claims(of: activation, at: call.now), in: envelope, at: call.now))
+        self.remember(envelope, at: context.now)
+        return .json(try self.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
     }
 
     /// What the server knows of a user, in OpenID's names.
@@ -74,14 +74,14 @@ extension Backend {
         ]
     }
 
-    mutating func confirmRecovery(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func confirmRecovery(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try self.authenticateEncrypted(
-            &call,
+            &context,
             path: .recoveryConfirm,
             uriID: "/pa/recovery/confirm",
             allowing: .twoFactors
         )
-        let code = try envelope.json().text("recoveryCode")
+        let code = try envelope.json().string("recoveryCode")
         guard let recovery = self.state.recoveryCodes[code], recovery.userID == signature.activation.userID,
             recovery.applicationID == signature.application.id
         else { throw .recovery("the recovery code is unknown") }
@@ -90,6 +90,6 @@ extension Backend {
         }
         self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
         let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
-        return Answer(body: try self.seal(answer, in: envelope, at: call.now))
+        return .json(try self.seal(answer, in: envelope, at: context.now))
     }
 }

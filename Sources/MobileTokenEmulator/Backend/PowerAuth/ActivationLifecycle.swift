@@ -44,13 +44,13 @@ extension Backend {
     }
 
     /// Removes what waited too long for a device or for the server side's commit.
-    mutating func expireActivations(_ call: inout Call) {
-        guard let next = self.state.nextActivationExpiration, next <= call.now else { return }
+    mutating func expireActivations(_ context: inout RequestContext) {
+        guard let next = self.state.nextActivationExpiration, next <= context.now else { return }
         var remaining: Milliseconds?
         for activation in self.state.activations.newestFirst where activation.isUnfinished {
             guard let offer = activation.offer else { continue }
-            if offer.expires <= call.now {
-                self.remove(activation.id, &call)
+            if offer.expires <= context.now {
+                self.remove(activation.id, &context)
             } else {
                 remaining = min(remaining ?? offer.expires, offer.expires)
             }
@@ -59,14 +59,14 @@ extension Backend {
     }
 
     /// Ends an activation, with all that depends on it.
-    mutating func remove(_ activationID: String, _ call: inout Call) {
+    mutating func remove(_ activationID: String, _ context: inout RequestContext) {
         self.state.activations.update(activationID) { $0.remove() }
         self.state.tokens.removeAll { $0.activationID == activationID }
         self.state.recoveryCodes.removeAll { $0.activationID == activationID }
         self.state.devices[activationID] = nil
         guard let activation = self.state.activations[activationID] else { return }
         if let code = activation.offer?.code { self.state.offers[code] = nil }
-        call.report(activation)
+        context.report(activation)
     }
 
     /// Recovery codes that came with an activation can be used once it is committed.

@@ -2,14 +2,14 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createTemporaryKey(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let text = try call.requestObject().text("jwt")
+    mutating func createTemporaryKey(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let text = try context.requestObject().string("jwt")
         do {
             let asked = try TemporaryKeyRequest.Unverified(jwt: text)
             guard let application = self.application(ofKey: asked.applicationKey) else {
-                throw BackendRefusal.temporaryKey("the application key is unknown")
+                throw Refusal.temporaryKey("the application key is unknown")
             }
-            let device = try self.device(asking: asked, application, &call)
+            let device = try self.device(asking: asked, application, &context)
             let request = try asked.verified(
                 applicationSecret: application.secret,
                 transportKey: device?.keys.transport
@@ -20,19 +20,19 @@ extension Backend {
                 privateKey: try randomness.privateKey(),
                 applicationKey: application.key,
                 activationID: request.activationID,
-                expires: call.now + self.limits.temporaryKeyLifetime.inMilliseconds
+                expires: context.now + self.limits.temporaryKeyLifetime.inMilliseconds
             )
             let response = TemporaryKeyResponse(
                 keyID: key.id,
                 publicKey: key.privateKey.publicKey,
-                issuedAt: call.now,
+                issuedAt: context.now,
                 expiresAt: key.expires
             )
             let jwt = try response.jwt(signedBy: device?.serverKey ?? application.masterKey, answering: request)
             self.state.randomness = randomness
-            self.keep(key, at: call.now)
+            self.keep(key, at: context.now)
             return .object(["jwt": .string(jwt)])
-        } catch let refusal as BackendRefusal {
+        } catch let refusal as Refusal {
             throw refusal
         } catch let error as TemporaryKeyError {
             throw .temporaryKey("the request for a temporary key is refused: \(error)")
@@ -45,10 +45,10 @@ extension Backend {
     private func device(
         asking request: TemporaryKeyRequest.Unverified,
         _ application: ServerApplication,
-        _ call: inout Call
-    ) throws(BackendRefusal) -> DeviceBinding? {
+        _ context: inout RequestContext
+    ) throws(Refusal) -> DeviceBinding? {
         guard let id = request.activationID else { return nil }
-        call.activationID = id
+        context.activationID = id
         guard let activation = self.state.activations[id], activation.applicationID == application.id,
             let device = activation.device
         else { throw .temporaryKey("there is no such activation") }

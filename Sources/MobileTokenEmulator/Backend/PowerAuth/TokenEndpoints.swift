@@ -2,9 +2,9 @@ internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 extension Backend {
-    mutating func createToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func createToken(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try self.authenticateEncrypted(
-            &call,
+            &context,
             path: .tokenCreate,
             uriID: "/pa/token/create",
             allowing: .onlineFactors
@@ -15,36 +15,36 @@ extension Backend {
             secret: ExportableSecret(self.state.randomness.secret(16)),
             activationID: signature.activation.id,
             factors: signature.type,
-            created: call.now
+            created: context.now
         )
         let answer: JSONValue = [
             "tokenId": .string(token.id),
             "tokenSecret": .string(Base64.encode(token.secret.secret)),
         ]
-        let sealed = try self.seal(answer, in: envelope, at: call.now)
+        let sealed = try self.seal(answer, in: envelope, at: context.now)
         self.state.tokens[token.id] = token
-        return Answer(body: sealed)
+        return .json(sealed)
     }
 
     /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
     /// lost.
-    mutating func removeToken(_ call: inout Call) throws(BackendRefusal) -> Answer {
-        let signature = try self.authenticateSignature(&call, uriID: "/pa/token/remove", allowing: .onlineFactors)
-        let id = try call.requestObject().text("tokenId")
+    mutating func removeToken(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try self.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
+        let id = try context.requestObject().string("tokenId")
         if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
         return .object(["tokenId": .string(id)])
     }
 
-    mutating func unlockVault(_ call: inout Call) throws(BackendRefusal) -> Answer {
+    mutating func unlockVault(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try self.authenticateEncrypted(
-            &call,
+            &context,
             path: .vaultUnlock,
             uriID: "/pa/vault/unlock",
             allowing: .vaultFactors
         )
-        if let reason = try envelope.json().optionalText("reason") {
+        if let reason = try envelope.json().optionalString("reason") {
             guard Self.isVaultReason(reason) else {
-                throw BackendRefusal(
+                throw Refusal(
                     400,
                     "ERR_SECURE_VAULT",
                     "POWER_AUTH_SECURE_VAULT_INVALID",
@@ -55,13 +55,13 @@ extension Backend {
         guard let keys = signature.activation.device?.keys,
             let wrapped = try? Vault.encrypt(vaultKey: keys.vault, transportKey: keys.transport)
         else {
-            throw BackendRefusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
+            throw Refusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
         }
         let answer: JSONValue = [
             "activationId": .string(signature.activation.id),
             "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
         ]
-        return Answer(body: try self.seal(answer, in: envelope, at: call.now))
+        return .json(try self.seal(answer, in: envelope, at: context.now))
     }
 
     private static func isVaultReason(_ reason: String) -> Bool {

@@ -24,7 +24,7 @@ struct ExportableSecret: Sendable, Equatable, Codable {
     }
 }
 
-/// JSON inside the exported state, as a text: through a coder, numbers would lose digits and members their order.
+/// JSON inside the exported state, as a string: through a coder, numbers would lose digits and members their order.
 struct ExportableJSON: Sendable, Hashable, Codable {
     var value: JSONValue
 

@@ -30,7 +30,7 @@ struct ServerOperation: Sendable, Codable, Equatable {
     var activationFlag: String?
     var externalID: String?
     let content: Content
-    /// The `name` the device sees, `operationType` in the control API.
+    /// The `name` the device sees, `operationType` in the cloud API.
     let type: String
     let data: String
     let parameters: [String: ExportableJSON]

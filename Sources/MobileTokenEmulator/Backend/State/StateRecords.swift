@@ -72,7 +72,7 @@ extension BackendState {
     /// Puts together what was written object by object.
     init(records: [StateRecord]) throws {
         let decoder = JSONDecoder()
-        guard let root = records.first(where: { $0.key == .root }) else { throw AdministrationError.invalidDocument }
+        guard let root = records.first(where: { $0.key == .root }) else { throw EmulatorError.invalidDocument }
         self.init(root: try decoder.decode(StateRoot.self, from: Data(root.document)))
         for record in records {
             try Self.tables[record.key.kind]?.restore(&self, record, decoder)
@@ -81,7 +81,7 @@ extension BackendState {
         self.activations.restoreOrder()
         self.operations.restoreOrder()
         self.inbox.restoreOrder()
-        guard self.applications[self.defaultApplicationID] != nil else { throw AdministrationError.invalidDocument }
+        guard self.applications[self.defaultApplicationID] != nil else { throw EmulatorError.invalidDocument }
     }
 
     private init(root: StateRoot) {

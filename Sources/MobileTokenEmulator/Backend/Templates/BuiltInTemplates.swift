@@ -1,4 +1,16 @@
 extension OperationTemplate {
-    /// What a new server knows. Each template has defaults for all its parameters, so that its name is enough.
-    static let builtIn: [String] = loginTemplates + paymentTemplates + [showcaseTemplate]
+    /// What a new server knows, from the files in `BuiltIn`. Each template has defaults for all its parameters, so that its
+    /// name is enough.
+    static let builtIn = [
+        PackageResources.login_json,
+        PackageResources.login_1FA_json,
+        PackageResources.login_preApproval_json,
+        PackageResources.login_preApproval_legacy_json,
+        PackageResources.login_proximity_json,
+        PackageResources.payment_json,
+        PackageResources.payment_conversion_json,
+        PackageResources.payment_shop_json,
+        PackageResources.payment_suspicious_json,
+        PackageResources.showcase_json,
+    ].map { String(decoding: $0, as: UTF8.self) }
 }

@@ -1,4 +1,4 @@
-// The control plane, as this page asks it.
+// The control API, as this page asks it.
 
 export const api = new URL("../_emulator/", document.baseURI);
 // The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.

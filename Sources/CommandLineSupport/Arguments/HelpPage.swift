@@ -1,0 +1,54 @@
+/// The help of the program and of each command, made from what the commands declare.
+enum HelpPage {
+    static func program(_ program: CommandLineProgram) -> String {
+        """
+        \(CommandLineProgram.name): \(program.summary)
+
+        Usage: \(CommandLineProgram.name) COMMAND [OPTIONS]
+
+        Commands:
+        \(self.table(program.commands.map { ($0.name, $0.summary) }))
+
+        Options common to all commands:
+        \(self.table(program.commonOptions.map(self.row)))
+
+        Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
+        5 trouble on this machine (the store, the output), 130 interrupted. '\(CommandLineProgram.name) COMMAND --help' \
+        tells more about a command.
+        """
+    }
+
+    static func command(_ command: Command, of program: CommandLineProgram) -> String {
+        let operands = command.operands.map { operand in
+            let name = operand.takesRest ? "\(operand.name)..." : operand.name
+            return operand.isOptional ? "[\(name)]" : name
+        }
+        var page = "Usage: " + ([self.fullName(command)] + operands + ["[OPTIONS]"]).joined(separator: " ")
+        page += "\n\n\(command.summary)"
+        if !command.discussion.isEmpty { page += "\n\n\(command.discussion)" }
+        // What a program does without a command has the only page that can name the others.
+        let others = command.path.isEmpty ? program.commands.filter { !$0.path.isEmpty } : []
+        if !others.isEmpty { page += "\n\nCommands:\n" + self.table(others.map { ($0.name, $0.summary) }) }
+        if !command.operands.isEmpty {
+            page += "\n\nArguments:\n" + self.table(command.operands.map { ($0.name, $0.help) })
+        }
+        if !command.options.isEmpty { page += "\n\nOptions:\n" + self.table(command.options.map(self.row)) }
+        return page + "\n\nCommon options:\n" + self.table(program.commonOptions.map(self.row))
+    }
+
+    /// The words that call a command, the program's name included.
+    static func fullName(_ command: Command?) -> String {
+        ([CommandLineProgram.name] + (command?.path ?? [])).joined(separator: " ")
+    }
+
+    private static func row(_ option: Command.Option) -> (String, String) {
+        ("--\(option.name)" + (option.value.map { " \($0)" } ?? ""), option.help)
+    }
+
+    private static func table(_ rows: [(left: String, right: String)]) -> String {
+        let width = rows.map(\.left.count).max() ?? 0
+        return rows.map { row in
+            "  " + row.left + String(repeating: " ", count: width - row.left.count + 2) + row.right
+        }.joined(separator: "\n")
+    }
+}

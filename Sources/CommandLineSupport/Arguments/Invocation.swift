@@ -1,0 +1,103 @@
+internal import Foundation
+
+/// A command with the words it was called with, taken apart.
+package struct Invocation: Sendable {
+    package let command: Command
+    private var values: [String: String] = [:]
+    private var flags: Set<String> = []
+    package private(set) var operands: [String] = []
+
+    /// Takes apart the words after the command's own.
+    ///
+    /// - Throws: ``UsageError`` for an unknown or doubled option, a missing or needless value, and operands that are
+    ///   missing or too many.
+    init(of command: Command, common: [Command.Option], words: [String]) throws {
+        self.command = command
+        let options = command.options + common
+        var words = words[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                self.operands += words
+                break
+            }
+            guard word.hasPrefix("--") else {
+                self.operands.append(word)
+                continue
+            }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts.first.map(String.init) ?? ""
+            guard let option = options.first(where: { $0.name == name }) else {
+                let hint = Suggestion.closest(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" }
+                throw UsageError(message: "unknown option --\(name)\(hint ?? "")", command: command)
+            }
+            guard self.values[name] == nil, !self.flags.contains(name) else {
+                throw UsageError(message: "--\(name) stands twice", command: command)
+            }
+            if let placeholder = option.value {
+                // What looks like the next option is no value; `--name=--value` says that it is meant.
+                let isForgotten = words.first?.hasPrefix("--") ?? true
+                guard let value = parts.count == 2 ? String(parts[1]) : isForgotten ? nil : words.popFirst() else {
+                    throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: command)
+                }
+                self.values[name] = value
+            } else {
+                guard parts.count == 1 else {
+                    throw UsageError(message: "--\(name) takes no value", command: command)
+                }
+                self.flags.insert(name)
+            }
+        }
+        try self.checkOperands()
+    }
+
+    private func checkOperands() throws {
+        let needed = self.command.operands.filter { !$0.isOptional }
+        if self.operands.count < needed.count {
+            throw UsageError(message: "\(needed[self.operands.count].name) is missing", command: self.command)
+        }
+        if self.operands.count > self.command.operands.count, self.command.operands.last?.takesRest != true {
+            throw UsageError(
+                message: "'\(self.operands[self.command.operands.count])' is one word too many",
+                command: self.command
+            )
+        }
+    }
+
+    /// Whether a flag was given.
+    package func has(_ flag: String) -> Bool { self.flags.contains(flag) }
+
+    /// The value of an option, if it was given.
+    package subscript(_ option: String) -> String? { self.values[option] }
+
+    /// The operand at a position, if it was given.
+    package func operand(_ index: Int) -> String? { self.operands.indices.contains(index) ? self.operands[index] : nil }
+
+    /// An operand that the command declares as needed.
+    package func required(_ index: Int) throws -> String {
+        guard let operand = self.operand(index) else {
+            throw UsageError(message: "a word is missing", command: self.command)
+        }
+        return operand
+    }
+
+    /// The value of an option as a whole number within a range.
+    package func integer(_ option: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageError(
+                message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)",
+                command: self.command
+            )
+        }
+        return number
+    }
+
+    /// The value of an option as seconds.
+    package func seconds(_ option: String) throws -> Duration? {
+        guard let text = self[option] else { return nil }
+        guard let seconds = Double(text), seconds.isFinite, seconds > 0, seconds <= 86_400 else {
+            throw UsageError(message: "--\(option) takes seconds, more than 0", command: self.command)
+        }
+        return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+}

@@ -1,0 +1,114 @@
+internal import Foundation
+internal import MobileToken
+
+/// A program made of commands: it finds the one that is called, and ends with its exit code.
+package struct CommandLineProgram: Sendable {
+    let commands: [Command]
+    let commonOptions: [Command.Option]
+    let summary: String
+    /// For before the process ends by force.
+    let cleanUp: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - commonOptions: Options of every command, beside `--json` and `--help`.
+    ///   - cleanUp: Runs before the process ends by force.
+    package init(
+        summary: String,
+        commands: [Command],
+        commonOptions: [Command.Option] = [],
+        cleanUp: @escaping @Sendable () -> Void = {}
+    ) {
+        self.summary = summary
+        self.commands = commands
+        self.commonOptions =
+            commonOptions + [
+                Command.Option("json", nil, "write results as JSON"),
+                Command.Option("help", nil, "show this help"),
+            ]
+        self.cleanUp = cleanUp
+    }
+
+    /// What the program is called: `mobile-token` names its commands when it has another program carry them out.
+    package static let name: String = {
+        let path = (CommandLine.arguments.first ?? "").utf8.split(separator: UInt8(ascii: "/"))
+        return path.last.map { TextTable.printable(String(decoding: $0, as: UTF8.self)) } ?? "mobile-token"
+    }()
+
+    /// Does what the words of this process say, and ends it.
+    package func main() async -> Never {
+        Output.fillClosedDescriptors()
+        let words = Array(CommandLine.arguments.dropFirst())
+        // Before anything changes that the other program would inherit, such as ignored signals.
+        if let command = self.command(for: words), case .hand(let program) = command.action {
+            Output.note("\(Self.name): \(TextTable.printable(program.takeOver(with: Self.rest(words, of: command))))")
+            exit(ExitCode.local.rawValue)
+        }
+        let work = Task { await self.run(words) }
+        let signals = TerminationSignals(onSignal: { work.cancel() }, beforeForcedExit: self.cleanUp)
+        let code = await work.value
+        signals.stop()
+        exit(code.rawValue)
+    }
+
+    /// Does what the words say. Every mistake ends as a line on standard error and a documented exit code.
+    private func run(_ words: [String]) async -> ExitCode {
+        do {
+            return try await self.dispatch(words)
+        } catch let error as UsageError {
+            Output.note("\(Self.name): \(TextTable.printable(error.message))")
+            Output.note("See '\(HelpPage.fullName(error.command)) --help'.")
+            return .usage
+        } catch is CancellationError {
+            return .interrupted
+        } catch let error as NotFound {
+            Output.note("\(Self.name): the server knows no \(TextTable.printable(error.what))")
+            return .notFound
+        } catch {
+            Output.note("\(Self.name): \(TextTable.printable("\(error)"))")
+            return (error as? MobileTokenError).map { ExitCode($0) } ?? .refused
+        }
+    }
+
+    private func dispatch(_ words: [String]) async throws -> ExitCode {
+        guard let command = self.command(for: words) else {
+            guard let first = words.first, !first.hasPrefix("-") else {
+                let isHelp = words.contains { $0 == "--help" || $0 == "-h" }
+                guard isHelp || words.isEmpty else { throw UsageError(message: "the command comes first") }
+                Output.line(HelpPage.program(self))
+                return words.isEmpty ? .usage : .done
+            }
+            throw UsageError(message: self.unknown(words))
+        }
+        let rest = Self.rest(words, of: command)
+        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            Output.line(HelpPage.command(command, of: self))
+            return .done
+        }
+        guard case .run(let body) = command.action else { return .local }
+        return try await body(Invocation(of: command, common: self.commonOptions, words: rest))
+    }
+
+    /// The command with the longest path, so that `inbox list` goes before `inbox`.
+    private func command(for words: [String]) -> Command? {
+        self.commands.filter { words.starts(with: $0.path) }.max { $0.path.count < $1.path.count }
+    }
+
+    private static func rest(_ words: [String], of command: Command) -> [String] {
+        Array(words.dropFirst(command.path.count))
+    }
+
+    private func unknown(_ words: [String]) -> String {
+        let spoken = words.prefix { !$0.hasPrefix("-") }
+        let group = self.commands.filter { $0.path.count > 1 && $0.path.first == spoken.first }
+        if !group.isEmpty {
+            let next = spoken.dropFirst().first
+            let hint = next.flatMap { Suggestion.closest(to: $0, among: group.compactMap(\.path.last)) }
+            let choices = group.compactMap(\.path.last).joined(separator: ", ")
+            let question = hint.map { "; did you mean '\(spoken.first ?? "") \($0)'?" } ?? ""
+            return "'\(spoken.first ?? "")' is followed by one of: \(choices)\(question)"
+        }
+        let word = spoken.first ?? ""
+        let hint = Suggestion.closest(to: word, among: self.commands.compactMap(\.path.first))
+        return "unknown command '\(word)'" + (hint.map { "; did you mean '\($0)'?" } ?? "")
+    }
+}

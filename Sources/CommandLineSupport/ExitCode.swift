@@ -1,0 +1,33 @@
+internal import MobileToken
+
+/// The status a process ends with. The numbers are documented in the help and never change their meaning.
+package struct ExitCode: Sendable, Hashable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let done = Self(rawValue: 0)
+    package static let refused = Self(rawValue: 1)
+    package static let usage = Self(rawValue: 2)
+    package static let network = Self(rawValue: 3)
+    package static let notFound = Self(rawValue: 4)
+    package static let local = Self(rawValue: 5)
+    package static let interrupted = Self(rawValue: 130)
+}
+
+extension ExitCode {
+    /// What a failure means to the caller of the program.
+    init(_ error: MobileTokenError) {
+        switch error.code {
+        case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
+        case .unknownActivation: self = .notFound
+        case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:
+            self = .usage
+        case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
+            .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
+            .cryptographyFailed, .activationNotSaved:
+            self = .local
+        default: self = .refused
+        }
+    }
+}

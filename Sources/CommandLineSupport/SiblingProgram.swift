@@ -1,0 +1,35 @@
+internal import Foundation
+internal import Glibc
+
+/// Another program of this package, in whose place a command runs it.
+package struct SiblingProgram: Sendable {
+    let executable: String
+    /// What it calls itself in its help and its messages.
+    let shownName: String
+    /// The words that go before those of the caller.
+    let words: [String]
+
+    package init(_ executable: String, shownAs shownName: String, words: String...) {
+        self.executable = executable
+        self.shownName = shownName
+        self.words = words
+    }
+
+    /// Runs the program in place of this one: the process stays the same, and with it signals and the exit status.
+    ///
+    /// The one beside this program goes before those on `PATH`, which may be of another version.
+    ///
+    /// - Returns: Why the program cannot be run.
+    func takeOver(with rest: [String]) -> String {
+        let words = ([self.shownName] + self.words + rest).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        if let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
+            let path = URL(filePath: folder).deletingLastPathComponent().appending(path: self.executable).path
+            execv(path, words + [nil])
+            guard errno == ENOENT else { return "cannot run '\(path)': \(String(cString: strerror(errno)))" }
+        }
+        execvp(self.executable, words + [nil])
+        guard errno == ENOENT else { return "cannot run '\(self.executable)': \(String(cString: strerror(errno)))" }
+        return "this needs the program '\(self.executable)', which is neither beside this one nor on PATH"
+    }
+}

@@ -1,0 +1,69 @@
+internal import Basics
+package import ExactJSON
+internal import Foundation
+internal import Glibc
+
+/// Where a command's results go: text for people, or JSON documents for programs.
+package struct Output: Sendable {
+    /// Whether results are written as JSON.
+    package let isJSON: Bool
+
+    package init(isJSON: Bool) { self.isJSON = isJSON }
+
+    /// Whether standard output is a terminal, which can be redrawn.
+    package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Writes a result: `document` with `--json`, else `text`.
+    package func result(_ document: @autoclosure () -> JSONValue, text: @autoclosure () -> String) {
+        Self.line(self.isJSON ? Self.json(document()) : text())
+    }
+
+    /// A document on one line. Programs read what was sent; a terminal that it is shown on sees escapes.
+    private static func json(_ document: JSONValue) -> String {
+        DisplayText.escaped(json: String(decoding: document.serialized(), as: UTF8.self))
+    }
+
+    /// Writes a line to standard output, whole and at once. A result that cannot be written ends the program.
+    package static func line(_ text: String) {
+        let failure = self.write(text, to: STDOUT_FILENO)
+        guard failure != 0 else { return }
+        // Who closed the pipe has seen enough.
+        if failure != EPIPE {
+            self.note("\(CommandLineProgram.name): cannot write the output: \(String(cString: strerror(failure)))")
+        }
+        exit(ExitCode.local.rawValue)
+    }
+
+    /// Writes a line for people to standard error. What came from outside must be made printable before.
+    package static func note(_ text: String) {
+        _ = self.write(text, to: STDERR_FILENO)
+    }
+
+    /// Returns the system's error, or 0.
+    private static func write(_ text: String, to descriptor: CInt) -> CInt {
+        var rest = Array((text + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count < 0 else {
+                rest = rest.dropFirst(count)
+                continue
+            }
+            if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+
+    /// Takes the place of standard descriptors that are closed, which the next file or connection would have otherwise:
+    /// what is meant for people would be written there.
+    static func fillClosedDescriptors() {
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+            // Results must not vanish without an error, so nothing can be written to what stands for standard output.
+            _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import Dispatch
+internal import Foundation
+package import Synchronization
+
+/// Turns SIGINT and SIGTERM into the cancellation of the running command.
+///
+/// A command that does not end within a second, such as one that waits for input, is ended by force, unless it is in the midst
+/// of something that must not be cut short.
+package final class TerminationSignals: Sendable {
+    // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
+    nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
+
+    /// Whether the command must come to its end by itself: the server has used up an activation code, say.
+    package static let mustFinish = Atomic(false)
+
+    init(onSignal: @escaping @Sendable () -> Void, beforeForcedExit: @escaping @Sendable () -> Void) {
+        // A parent may have started this process with signals blocked, and they would never arrive.
+        var numbers = sigset_t()
+        sigemptyset(&numbers)
+        for number in [SIGINT, SIGTERM] { sigaddset(&numbers, number) }
+        pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+        self.sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                onSignal()
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                    guard !Self.mustFinish.load(ordering: .acquiring) else { return }
+                    beforeForcedExit()
+                    exit(ExitCode.interrupted.rawValue)
+                }
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    func stop() { for source in self.sources { source.cancel() } }
+}

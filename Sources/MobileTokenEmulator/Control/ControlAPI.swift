@@ -1,0 +1,198 @@
+internal import Foundation
+
+/// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
+struct ControlAPI: Sendable {
+    let core: EmulatorCore
+    let address: ServerAddress
+    let certificate: Emulator.Certificate?
+    /// Whether the request showed the credentials.
+    let isAuthenticated: Bool
+
+    /// Answers a request of the control API.
+    ///
+    /// - Parameter access: Asks for the credentials where the route needs them, also on loopback.
+    func respond(to request: ReceivedRequest, _ access: ControlAccess) async -> ServerResponse {
+        let method = request.method == "HEAD" ? "GET" : request.method
+        do {
+            switch Self.routes.match(method: method, path: request.path) {
+            case .route(let route, let arguments):
+                if route.needsCredentials, let refusal = access.refusalWithoutCredentials(of: request) {
+                    return refusal
+                }
+                return try await route.handler(self, request, arguments)
+            case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
+            case .none: throw Refusal.unknownControlPath
+            }
+        } catch let refusal as Refusal {
+            return refusal.response
+        } catch let error as EmulatorError {
+            return error.response
+        } catch {
+            return .error(500, code: "ERROR_GENERIC", message: "The state could not be written")
+        }
+    }
+
+    // MARK: Clock
+
+    private struct ClockState: Encodable {
+        var now: Date
+        var mode: VirtualTime.Mode
+    }
+
+    struct ClockChange: Decodable {
+        private enum CodingKeys: String, CodingKey, CaseIterable { case now, mode, advance }
+
+        var now: Date?
+        var mode: VirtualTime.Mode?
+        /// In seconds.
+        var advance: Double?
+
+        init(from decoder: any Decoder) throws {
+            try decoder.refuseMembers(except: CodingKeys.self)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            self.now = try container.decodeIfPresent(Date.self, forKey: .now)
+            self.mode = try container.decodeIfPresent(VirtualTime.Mode.self, forKey: .mode)
+            self.advance = try container.decodeIfPresent(Double.self, forKey: .advance)
+        }
+    }
+
+    func clock() async -> ServerResponse {
+        .encoding(ClockState(now: await self.core.now, mode: await self.core.timeMode))
+    }
+
+    func setClock(_ change: ClockChange) async throws(Refusal) {
+        let isPossible = await self.core.changeTime { time in
+            switch change.mode ?? time.mode {
+            case .manual: time.freeze(at: change.now ?? time.now())
+            // Who asks for the machine's time, without another one, gets it, wherever the clock was moved to.
+            case .real where change.now != nil || change.mode != nil: time.resume(from: change.now)
+            case .real: break
+            }
+            if let seconds = change.advance { time.advance(bySeconds: seconds) }
+        }
+        guard isPossible else {
+            let name = change.advance == nil ? "now" : "advance"
+            throw Refusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
+        }
+    }
+
+    // MARK: Faults
+
+    struct FaultRules: Codable {
+        var rules: [FaultRule]
+    }
+
+    func faults() async -> ServerResponse { .encoding(FaultRules(rules: await self.core.faultRules)) }
+
+    func setFaults(_ rules: [FaultRule]) async throws(Refusal) {
+        guard rules.count <= self.capacity.faultRules else { throw self.tooManyFaultRules }
+        await self.core.setFaults(rules)
+    }
+
+    func addFault(_ rule: FaultRule) async throws(Refusal) {
+        let isAdded = await self.core.addFault(rule, unlessThereAre: self.capacity.faultRules)
+        guard isAdded else { throw self.tooManyFaultRules }
+    }
+
+    private var tooManyFaultRules: Refusal {
+        let message = "There is room for \(self.capacity.faultRules) fault rules"
+        return Refusal(507, "CAPACITY_EXCEEDED", message)
+    }
+
+    private var capacity: Emulator.Capacity { self.core.configuration.capacity }
+
+    // MARK: Events
+
+    func eventStream() throws(Refusal) -> ServerResponse {
+        guard let events = self.core.events.subscribe(unlessThereAre: self.capacity.eventStreams) else {
+            let message = "There are \(self.capacity.eventStreams) readers of the events already"
+            throw Refusal(503, "CAPACITY_EXCEEDED", message)
+        }
+        return .events(events, self.core.clock)
+    }
+
+    // MARK: Journal
+
+    private struct JournalPage: Encodable {
+        var entries: [Emulator.JournalEntry]
+        /// The number of the newest entry there is, for the next `since`.
+        var last: UInt64
+    }
+
+    func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
+        let limit = try request.number("limit", in: 1...10_000) ?? 1000
+        let page =
+            if let before = try request.number("before", in: 0...Int.max) {
+                await self.core.journal(before: UInt64(before), limit: limit)
+            } else {
+                await self.core.journal(
+                    since: UInt64(try request.number("since", in: 0...Int.max) ?? 0),
+                    limit: limit
+                )
+            }
+        return .encoding(JournalPage(entries: page.entries, last: page.lastID))
+    }
+
+    // MARK: Activations
+
+    struct CounterChange: Decodable {
+        /// How many steps the counter moves ahead.
+        var advance: UInt64
+    }
+
+    func administer(_ change: AdministrativeChange, _ id: String) async throws -> ServerResponse {
+        try await self.core.administer(change)
+        return .encoding(try await self.activation(id))
+    }
+
+    func activation(_ id: String) async throws(Refusal) -> Emulator.ActivationSummary {
+        guard let activation = await self.core.snapshot.backend.activation(id) else {
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such activation")
+        }
+        return activation
+    }
+
+    func operation(_ id: String) async throws(Refusal) -> Emulator.OperationSummary {
+        let (backend, now) = await self.core.snapshot
+        guard let operation = backend.operation(id, at: now) else {
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such operation")
+        }
+        return operation
+    }
+
+    func message(_ id: String) async throws(Refusal) -> Emulator.MessageSummary {
+        guard let message = await self.core.snapshot.backend.message(id) else {
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such message")
+        }
+        return message
+    }
+}
+
+/// What a client is configured with.
+struct ServerConfiguration: Encodable {
+    var baseURL: String
+    var sdkConfiguration: String
+    var applicationId: String
+    var applicationKey: String
+    var applicationSecret: String
+    var masterServerPublicKey: String
+    var cloudUser: String
+    var cloudPassword: String
+    /// In PEM, when the server speaks TLS; and the pin of its key.
+    var certificate: String?
+    var publicKeyPin: String?
+
+    init(_ core: EmulatorCore, _ address: ServerAddress, _ certificate: Emulator.Certificate?) {
+        let application = core.application
+        self.baseURL = address.origin + "/enrollment-server"
+        self.sdkConfiguration = application.sdkConfiguration
+        self.applicationId = application.id
+        self.applicationKey = application.key
+        self.applicationSecret = application.secret
+        self.masterServerPublicKey = application.masterServerPublicKey
+        self.cloudUser = core.configuration.cloudUser
+        self.cloudPassword = core.configuration.cloudPassword ?? ""
+        self.certificate = certificate?.pem
+        self.publicKeyPin = certificate?.publicKeyPin
+    }
+}

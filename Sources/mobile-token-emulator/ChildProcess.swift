@@ -1,0 +1,66 @@
+internal import CommandLineSupport
+internal import Foundation
+
+/// A command that runs beside the development server, on the same terminal.
+enum ChildProcess {
+    /// Runs a command to its end, and returns its exit status: 128 and the signal when one killed it, as shells do.
+    ///
+    /// When the calling task is canceled the command is asked to end, and is waited for.
+    static func run(_ words: [String], environment: [String: String]) async throws -> ExitCode {
+        let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" })
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Waiting blocks, so it has a thread of its own.
+                Thread.detachNewThread { continuation.resume(returning: self.waitForEnd(of: identifier)) }
+            }
+        } onCancel: {
+            kill(identifier, SIGTERM)
+        }
+    }
+
+    /// Starts the command with every signal as a shell would leave it.
+    ///
+    /// Foundation's `Process` passes on the mask of the thread that starts it and the signals this program ignores, and the
+    /// command could be neither interrupted nor terminated.
+    private static func spawn(_ words: [String], environment: [String]) throws -> pid_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        guard let program = words.first else { throw UsageError(message: "no command to run") }
+        var identifier: pid_t = 0
+        let failure = self.withPointers(words) { words in
+            self.withPointers(environment) { environment in
+                posix_spawnp(&identifier, program, nil, &attributes, words, environment)
+            }
+        }
+        guard failure == 0 else {
+            throw UsageError(message: "cannot start '\(program)': \(String(cString: strerror(failure)))")
+        }
+        return identifier
+    }
+
+    private static func waitForEnd(of identifier: pid_t) -> ExitCode {
+        var status: CInt = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return ExitCode(rawValue: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+    }
+
+    /// Lends texts as the null-terminated array that C calls take.
+    private static func withPointers<Result>(
+        _ texts: [String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let pointers = texts.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}

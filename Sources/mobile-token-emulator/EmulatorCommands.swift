@@ -1,0 +1,151 @@
+internal import CommandLineSupport
+internal import Foundation
+internal import MobileToken
+internal import MobileTokenEmulator
+internal import ExactJSON
+
+/// The development server as a command.
+enum EmulatorCommands {
+    static let all = [emulator, execute]
+
+    private static let options: [Command.Option] = [
+        .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
+        .init("port", "NUMBER", "the port to bind to (default: a free one)"),
+        .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
+        .init("user", "NAME", "the user of the cloud API (default: developer)"),
+        .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
+        .init("data", "FILE", "keep the state in this file, of mode 0600"),
+        .init("seed", "FILE", "start from an exported state"),
+        .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
+        .init("random-seed", "NUMBER", "fix identifiers, keys and nonces; on loopback the password too"),
+    ]
+
+    static let emulator = Command(
+        summary: "Run a development server until interrupted.",
+        discussion: """
+            It speaks the protocol strictly, keeps its state in memory, and is for development only. With --json the first
+            line on standard output, once it accepts connections, says how to reach it.
+            """,
+        options: options + [.init("register", "USER", "register a device for a user, and show its activation code")]
+    ) { invocation in
+        let emulator = try await start(invocation)
+        let output = Output(isJSON: invocation.has("json"))
+        output.result(document(emulator), text: description(emulator))
+        if let user = invocation["register"] {
+            let registration = try await emulator.cloud.register(userID: user)
+            output.result(
+                ["userId": .string(user), "activationCode": .string(registration.activationQRCode)],
+                text: "  activation code    \(registration.activationCode), for \(user)"
+            )
+            if !output.isJSON, Output.isTerminal, let code = registration.terminalQRCode { Output.line(code) }
+        }
+        await untilCancelled()
+        try await stop(emulator, invocation)
+        return .done
+    }
+
+    static let execute = Command(
+        "exec",
+        summary: "Run a command beside a development server, and end with its exit status.",
+        discussion: """
+            The command finds the server in MOBILE_TOKEN_URL, MOBILE_TOKEN_SDK_CONFIGURATION, MOBILE_TOKEN_CLOUD_URL,
+            MOBILE_TOKEN_CLOUD_USER, MOBILE_TOKEN_CLOUD_PASSWORD and MOBILE_TOKEN_APPLICATION_ID; with --tls, what to trust
+            in MOBILE_TOKEN_CA_FILE and MOBILE_TOKEN_PIN.
+            """,
+        operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
+        options: options
+    ) { invocation in
+        let emulator = try await start(invocation)
+        let status = try await ChildProcess.run(invocation.operands, environment: environment(emulator))
+        try await stop(emulator, invocation)
+        return status
+    }
+
+    private static func untilCancelled() async {
+        let (stream, sink) = AsyncStream.makeStream(of: Void.self)
+        await withTaskCancellationHandler {
+            for await _ in stream {}
+        } onCancel: {
+            sink.finish()
+        }
+    }
+
+    private static func start(_ invocation: Invocation) async throws -> Emulator {
+        var configuration = Emulator.Configuration()
+        configuration.host = invocation["host"] ?? configuration.host
+        configuration.port = UInt16(try invocation.integer("port", in: 0...65_535) ?? 0)
+        if invocation.has("tls") { configuration.tls = .selfSigned }
+        configuration.cloudUser = invocation["user"] ?? configuration.cloudUser
+        configuration.cloudPassword = invocation["password"]
+        configuration.dataFile = invocation["data"]
+        configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
+        if let file = invocation["seed"] {
+            guard let state = FileManager.default.contents(atPath: file) else {
+                throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
+            }
+            configuration.initialState = state
+        }
+        raiseDescriptorLimit()
+        return try await Emulator.start(configuration: configuration)
+    }
+
+    private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {
+        if let file = invocation["export-on-exit"] {
+            try await emulator.export(toFile: file)
+        }
+        await emulator.stop()
+    }
+
+    private static func document(_ emulator: Emulator) -> JSONValue {
+        var document: JSONObject = [
+            "baseURL": .string(emulator.baseURL),
+            "sdkConfiguration": .string(emulator.sdkConfiguration),
+            "applicationKey": .string(emulator.applicationKey),
+            "applicationSecret": .string(emulator.applicationSecret),
+            "masterServerPublicKey": .string(emulator.masterServerPublicKey),
+            "cloudUser": .string(emulator.cloudUser),
+            "cloudPassword": .string(emulator.cloudPassword),
+            "applicationId": .string(emulator.applicationID),
+        ]
+        if let certificate = emulator.certificate {
+            document["caFile"] = .string(certificate.file)
+            document["pin"] = .string(certificate.publicKeyPin)
+        }
+        return .object(document)
+    }
+
+    private static func description(_ emulator: Emulator) -> String {
+        let trust = emulator.certificate.map { certificate in
+            """
+
+              certificate        --ca-file \(certificate.file)
+              pin                --pin \(certificate.publicKeyPin)
+            """
+        }
+        return """
+            Development server, not for production. Ctrl-C ends it.
+
+              server             \(emulator.baseURL)
+              SDK configuration  \(emulator.sdkConfiguration)
+              console            \(emulator.cloudURL)/console/
+              cloud API          \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
+              application        \(emulator.applicationID)\(trust ?? "")
+            """
+    }
+
+    private static func environment(_ emulator: Emulator) -> [String: String] {
+        var environment = [
+            "MOBILE_TOKEN_URL": emulator.baseURL,
+            "MOBILE_TOKEN_SDK_CONFIGURATION": emulator.sdkConfiguration,
+            "MOBILE_TOKEN_CLOUD_URL": emulator.cloudURL,
+            "MOBILE_TOKEN_CLOUD_USER": emulator.cloudUser,
+            "MOBILE_TOKEN_CLOUD_PASSWORD": emulator.cloudPassword,
+            "MOBILE_TOKEN_APPLICATION_ID": emulator.applicationID,
+        ]
+        if let certificate = emulator.certificate {
+            environment["MOBILE_TOKEN_CA_FILE"] = certificate.file
+            environment["MOBILE_TOKEN_PIN"] = certificate.publicKeyPin
+        }
+        return environment
+    }
+}

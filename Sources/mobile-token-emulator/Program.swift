@@ -1,0 +1,11 @@
+internal import CommandLineSupport
+
+@main
+enum Program {
+    static func main() async {
+        await CommandLineProgram(
+            summary: "a development server for PowerAuth clients.",
+            commands: EmulatorCommands.all + [Demo.command]
+        ).main()
+    }
+}

@@ -1,0 +1,232 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite struct CloudAPITests {
+    @Test func credentialsAreAskedForFirst() throws {
+        var fixture = try BackendFixture()
+        let state = try fixture.exportedState()
+        let wrong: [[(name: String, value: String)]] = [
+            [], [("Authorization", "Basic")], [("Authorization", "Basic !!!")],
+            [("Authorization", "Basic \(Base64.encode(Array("cloud:wrong".utf8)))")],
+            [("Authorization", "Bearer \(Base64.encode(Array("cloud:secret".utf8)))")],
+        ]
+        for headers in wrong {
+            let reply = fixture.send("POST", "/v2/registrations", headers: headers, body: Array("[".utf8))
+            #expect(reply.outcome == "401 ERROR_UNAUTHORIZED")
+            #expect(reply.headers.contains { $0.name == "WWW-Authenticate" })
+        }
+        let credentials = Base64.encode(Array("cloud:secret".utf8))
+        let lowerCase = fixture.send("GET", "/v2/registrations", headers: [("authorization", "basic \(credentials)")])
+        #expect(lowerCase.status == 200)
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aServerWithoutAPasswordLetsNobodyIn() throws {
+        var fixture = try BackendFixture { $0.cloudPassword = nil }
+        #expect(fixture.cloud("GET", "/v2/registrations").status == 401)
+    }
+
+    @Test func aRegistrationGoesThroughAllItsStates() throws {
+        var fixture = try BackendFixture()
+        let created = fixture.cloud(
+            "POST",
+            "/v2/registrations",
+            ["userId": "alice", "flags": ["A"], "appId": "mobile-token"]
+        ).json
+        let id = try #require(created["registrationId"]?.string)
+        let path = "/v2/registrations/\(id)"
+        func status() -> String? { fixture.cloud("GET", path).json["registrationStatus"]?.string }
+        #expect(status() == "CREATED")
+        #expect(fixture.cloud("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
+        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+        try device.activate(["code": #require(created["activationCode"])], in: &fixture)
+        #expect(status() == "PENDING_COMMIT")
+        #expect(fixture.cloud("PUT", path, ["change": "BLOCK"]).outcome == "400 INVALID_ACTIVATION")
+        let committed = fixture.cloud("POST", "\(path)/commit", ["externalUserId": "x"])
+        #expect(committed.json["status"]?.string == "OK")
+        #expect(status() == "ACTIVE")
+        #expect(fixture.cloud("POST", "\(path)/commit", [:]).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("PUT", path, ["change": "BLOCK"]).json["registrationStatus"]?.string == "BLOCKED")
+        #expect(fixture.cloud("PUT", path, ["change": "EXPLODE"]).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.cloud("PUT", path, ["change": "UNBLOCK"]).json["registrationStatus"]?.string == "ACTIVE")
+        #expect(fixture.cloud("DELETE", path).json["registrationStatus"]?.string == "REMOVED")
+        #expect(fixture.cloud("DELETE", path).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("PUT", path, ["change": "UNBLOCK"]).outcome == "400 INVALID_ACTIVATION")
+        #expect(fixture.cloud("GET", path).json["externalUserId"]?.string == "x")
+        let listed = fixture.cloud("GET", "/v2/registrations", query: "userId=alice").json["registrations"]
+        #expect(listed?.array?.count == 1)
+        #expect(fixture.cloud("GET", "/v2/registrations", query: "userId=bob").json["registrations"] == [])
+    }
+
+    @Test func aRegistrationMayBeCommittedByItsKeys() throws {
+        var fixture = try BackendFixture()
+        let users: [(phase: String?, status: String)] = [
+            ("ON_KEY_EXCHANGE", "ACTIVE"), ("ON_COMMIT", "PENDING_COMMIT"), (nil, "PENDING_COMMIT"),
+        ]
+        for (phase, status) in users {
+            var request: JSONObject = ["userId": "alice"]
+            request["commitPhase"] = phase.map { .string($0) }
+            let created = fixture.cloud("POST", "/v2/registrations", .object(request)).json
+            var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+            try device.activate(["code": #require(created["activationCode"])], in: &fixture)
+            #expect(fixture.status(ofActivation: device.activationID) == status)
+        }
+        for wrong: JSONObject in [
+            ["commitPhase": "ON_MONDAY"], ["commitPhase": 1],
+            ["commitPhase": "ON_KEY_EXCHANGE", "activationOtp": "1234", "activationOtpValidation": "ON_COMMIT"],
+        ] {
+            var request: JSONObject = ["userId": "alice"]
+            request.members += wrong.members
+            #expect(fixture.cloud("POST", "/v2/registrations", .object(request)).outcome == "400 INVALID_REQUEST")
+        }
+    }
+
+    @Test func anApplicationTellsWhatTheNewerSuitesConfigureThemselvesWith() throws {
+        var fixture = try BackendFixture()
+        let path = "/admin/applications/mobile-token"
+        let shown = fixture.cloud("GET", path).json
+        let application = fixture.backend.defaultApplication
+        #expect(shown["id"]?.string == application.id)
+        #expect(shown["appKey"]?.string == application.key)
+        #expect(shown["appSecret"]?.string == application.secret)
+        #expect(shown["mobileSdkConfig"]?.string == application.sdkConfiguration)
+        #expect(fixture.cloud("GET", "/admin/applications/nothing").outcome == "404 APPLICATION_NOT_FOUND")
+        #expect(fixture.cloud("POST", path, [:]).status == 405)
+        #expect(fixture.send("GET", path).outcome == "401 ERROR_UNAUTHORIZED")
+    }
+
+    @Test func flagsAreAddedAndRemoved() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice(flags: ["A"])
+        let path = "/v2/registrations/\(device.activationID)/flags"
+        #expect(fixture.cloud("POST", path, ["flags": ["B", "A"]]).json["flags"] == ["A", "B"])
+        #expect(fixture.cloud("DELETE", path, ["flags": ["A"]]).json["flags"] == ["B"])
+        #expect(fixture.cloud("GET", path).json["flags"] == ["B"])
+        #expect(fixture.cloud("POST", path, ["flags": [1]]).outcome == "400 INVALID_REQUEST")
+    }
+
+    @Test func anOperationTellsWhatTheSuitesRead() throws {
+        var fixture = try BackendFixture()
+        let parameters: JSONValue = [
+            "party.id": "666", "party.name": "Datová schránka", "session.id": "123",
+            "session.ip-address": "192.168.0.1",
+        ]
+        let created = fixture.cloud(
+            "POST",
+            "/v2/operations",
+            ["userId": "alice", "template": "login", "parameters": parameters]
+        ).json
+        #expect(created["userId"]?.string == "alice")
+        #expect(created["status"]?.string == "PENDING")
+        #expect(created["operationType"]?.string == "login")
+        #expect(created["parameters"] == parameters)
+        #expect((created["failureCount"]?.int64, created["maxFailureCount"]?.int64) == (0, 5))
+        #expect(created["timestampCreated"]?.int64 == fixture.milliseconds)
+        #expect(created["timestampExpires"]?.int64 == fixture.milliseconds + 300_000)
+        #expect(created["proximityOtp"] == nil)
+        let id = try #require(created["operationId"]?.string)
+        #expect(fixture.cloud("GET", "/v2/operations/\(id)").json == created)
+        let canceled = fixture.cloud("DELETE", "/v2/operations/\(id)", query: "statusReason=PREARRANGED_REASON").json
+        #expect(canceled["status"]?.string == "CANCELED")
+        #expect(canceled["statusReason"]?.string == "PREARRANGED_REASON")
+    }
+
+    @Test func anOperationForNobodyHasACode() throws {
+        var fixture = try BackendFixture()
+        let request: JSONValue = ["template": "login_preApproval", "proximityCheckEnabled": true]
+        let created = fixture.cloud("POST", "/v2/operations", request).json
+        #expect(created["userId"] == nil)
+        #expect(created["proximityOtp"]?.string?.count == 8)
+    }
+
+    private static let refused: [JSONValue] = [
+        ["template": "nothing"], ["template": 5], ["userId": "a"], ["template": "login", "parameters": []],
+        ["template": "login", "timestampExpires": 1], ["template": "login", "expiresIn": 0],
+        ["template": "login", "maxFailureCount": 0], ["template": "login", "appId": "nothing"],
+        ["template": "login", "registrationId": "nothing"], ["template": "payment", "parameters": ["amount": "lots"]],
+        ["template": "payment", "parameters": ["amount": [1]]], ["operationType": "x", "data": "A1"],
+        ["operationType": "x", "data": "A1", "formData": ["title": "T"]],
+        ["template": "login", "proximityCheckEnabled": "yes"],
+    ]
+
+    @Test(arguments: Self.refused) func operationsThatMakeNoSenseAreNotMade(request: JSONValue) throws {
+        var fixture = try BackendFixture()
+        let state = try fixture.exportedState()
+        let reply = fixture.cloud("POST", "/v2/operations", request)
+        #expect([400, 404].contains(reply.status))
+        #expect(reply.code != nil)
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func unknownIdentifiersAreNotFound() throws {
+        var fixture = try BackendFixture()
+        for path in ["/v2/operations/x", "/v2/operations/x/offline/qr"] {
+            #expect(fixture.cloud("GET", path).outcome == "404 OPERATION_NOT_FOUND")
+        }
+        for path in ["/v2/registrations/x", "/v2/registrations/x/flags"] {
+            #expect(fixture.cloud("GET", path).outcome == "404 REGISTRATION_NOT_FOUND")
+        }
+    }
+}
+
+@Suite struct RoutingTests {
+    @Test func unknownPathsAndMethodsAreRefusedInTheAPIsShape() throws {
+        var fixture = try BackendFixture()
+        for path in [
+            "/", "", "/pa/v3", "/pa/v3/status/", "/PA/v3/status", "/v2/registrations/", "/v2/registrations/a/b/c",
+            "/pa/v3/upgrade/start", "/api/auth/token/app/operation", "/v2//commit", "/v2/operations/x/offline",
+        ] {
+            #expect(fixture.send("POST", path).outcome == "404 ERROR_NOT_FOUND", "\(path)")
+        }
+        let wrong = fixture.send("GET", "/pa/v3/status")
+        #expect(wrong.outcome == "405 ERROR_METHOD_NOT_ALLOWED")
+        #expect(wrong.headers.contains { $0 == ("Allow", "POST") })
+        #expect(fixture.send("PATCH", "/v2/registrations/x").headers.contains { $0 == ("Allow", "DELETE, GET, PUT") })
+    }
+
+    @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json", "*/*", ""])
+    func otherContentTypesAreRefused(type: String) throws {
+        var fixture = try BackendFixture()
+        for path in [
+            "/pa/v3/status", "/pa/v3/activation/create", "/api/auth/token/app/operation/list", "/api/inbox/count",
+        ] {
+            let reply = fixture.send("POST", path, headers: [("Content-Type", type)], body: Array("{}".utf8))
+            #expect(reply.outcome == "415 INVALID_REQUEST")
+        }
+    }
+
+    @Test(arguments: ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=utf-8"])
+    func jsonIsTakenHoweverItIsSpelled(type: String) throws {
+        var fixture = try BackendFixture()
+        let reply = fixture.send("POST", "/pa/v3/status", headers: [("content-type", type)], body: Array("{}".utf8))
+        #expect(reply.object["serverTime"]?.int64 == fixture.milliseconds)
+        #expect(reply.object["application"]?["name"]?.string == "Mobile Token Emulator")
+    }
+
+    @Test func theStatusTakesAnEmptyBodyButNoMalformedOne() throws {
+        var fixture = try BackendFixture()
+        #expect(fixture.send("POST", "/pa/v3/status", body: []).outcome == "200 OK")
+        for text in ["{", "nul", "[]", String(repeating: "[", count: 10_000)] {
+            #expect(fixture.send("POST", "/pa/v3/status", body: Array(text.utf8)).outcome == "400 INVALID_REQUEST")
+        }
+    }
+
+    @Test func malformedBodiesAreInvalidRequests() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        let bombs = [
+            "{", "nul", #"{"requestObject":"#, #"{"requestObject":[]}"#, String(repeating: "[", count: 10_000),
+        ]
+        for text in bombs {
+            let body = Array(text.utf8)
+            #expect(fixture.send("POST", "/pa/v3/activation/status", body: body).outcome == "400 INVALID_REQUEST")
+            #expect(fixture.send("POST", "/pa/v3/keystore/create", body: body).outcome == "400 INVALID_REQUEST")
+            let header = device.tokenHeader(timestamp: fixture.milliseconds)
+            let detail = "/api/auth/token/app/operation/detail"
+            #expect(fixture.send("POST", detail, headers: [header], body: body).outcome == "400 INVALID_REQUEST")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// What the server waits for is on the clock it is given.
+@Suite(.timeLimit(.minutes(1))) struct InjectedClockTests {
+    private static func core(_ clock: ManualClock, _ effect: FaultRule.Effect) async throws -> EmulatorCore {
+        var configuration = Emulator.Configuration()
+        configuration.cloudPassword = "secret"
+        let core = try EmulatorCore(configuration: configuration, clock: clock)
+        await core.setFaults([FaultRule(effect: effect)])
+        return core
+    }
+
+    private static let request = ReceivedRequest(method: "POST", path: "/pa/v3/status")
+
+    @Test func aDelayedRequestIsAnsweredWhenTheClockSaysSo() async throws {
+        let clock = ManualClock()
+        let core = try await Self.core(clock, .init(delay: 3600))
+        async let response = core.respond(to: Self.request)
+        #expect(await clock.nextSleep() == .seconds(3600))
+        #expect(await core.journal(since: 0, limit: 1).entries.isEmpty)
+        clock.advance(by: .seconds(3600))
+        #expect(await response.status == 200)
+        #expect(await core.journal(since: 0, limit: 1).entries.count == 1)
+    }
+
+    @Test func whatExpiresIsLookedForOnceASecond() async throws {
+        let clock = ManualClock()
+        let core = try await Self.core(clock, .init())
+        let keeping = Task { await core.keepTime() }
+        for _ in 0..<3 {
+            #expect(await clock.nextSleep() == .seconds(1))
+            clock.advance(by: .seconds(1))
+        }
+        keeping.cancel()
+        await keeping.value
+    }
+}
