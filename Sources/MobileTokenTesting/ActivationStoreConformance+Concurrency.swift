@@ -101,7 +101,7 @@ extension ActivationStoreConformance {
         }
         waiting.cancel()  // only matters when it was not served
         _ = await waiting.result
-        try self.require(served.change(by: 0) == 1, "one who waits is passed over forever")
+        try self.require(served.change(by: 0) == 1, "a waiter is passed over forever")
     }
 
     func checkCancellation(of store: any ActivationStore) async throws {

@@ -43,7 +43,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case changesWithinTurns
     /// A task that waits for a turn gets it, however eagerly another one takes it again and again.
     case givesTurnsToEveryWaiter
-    /// A waiter that is canceled gets `CancellationError`, and holds up nobody.
+    /// A waiter that is canceled gets `CancellationError`, and holds up no other.
     case forgetsCanceledWaiters
     /// Turns of different activations do not wait for each other.
     case keepsTurnsOfActivationsApart

@@ -28,14 +28,16 @@ extension Activation {
 }
 
 extension Activation {
-    /// What the server tells about the activation's user, such as claims from an identity provider.
+    /// What the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
         let path = "/pa/v3/user/info"
-        let answer = try await self.encryptionKeys.send(path) { key in
+        let response = try await self.encryptionKeys.send(path) { key in
             try self.encryptionKeys.encrypt(Array("{}".utf8), for: .genericActivation, with: key)
         }
-        return try answer.read { bytes in try MobileTokenError.reading(path) { try JSONValue(parsing: bytes) } }
+        return try response.read { bytes in
+            try MobileTokenError.mapErrors(ofResponse: path) { try JSONValue(parsing: bytes) }
+        }
     }
 
     /// Confirms a recovery code that was handed out on paper, so that it can be used.
@@ -51,8 +53,8 @@ extension Activation {
             keys: try await self.signingKeys(for: authentication),
             body: { try await self.encryptionKeys.encrypt(plaintext, for: .recoveryConfirm) }
         )
-        return try await self.send(request) { answer in
-            try Wire.decode(RecoveryConfirmed.self, from: answer, of: path).alreadyConfirmed
+        return try await self.send(request) { response in
+            try Wire.decode(RecoveryConfirmed.self, from: response, of: path).alreadyConfirmed
         }
     }
 

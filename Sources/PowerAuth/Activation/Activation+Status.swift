@@ -8,7 +8,7 @@ extension Activation {
     /// Asks the server for the activation's state, and brings the counter in step when it is not.
     ///
     /// When the client is more than half the window ahead, a signature is made so that the server catches up; the result
-    /// still tells what was found. What cannot be repaired is reported here and thrown by signatures; see
+    /// still says what was found. What cannot be repaired is reported here and thrown by signatures; see
     /// ``CounterComparison``.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
@@ -36,8 +36,9 @@ extension Activation {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
         let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
-        let (blob, customObject) = try await self.server.ask(path, request, returning: StatusResponse.self) { answer in
-            (try self.readBlob(answer, of: path, challenge: challenge), answer.customObject)
+        let (blob, customObject) = try await self.server.ask(path, request, returning: StatusResponse.self) {
+            response in
+            (try self.readBlob(response, of: path, challenge: challenge), response.customObject)
         }
         let (comparison, counter) = try await self.compareCounter(with: blob)
         self.server.observer?.counterCompared(
@@ -56,15 +57,15 @@ extension Activation {
     }
 
     private nonisolated func readBlob(
-        _ answer: StatusResponse,
+        _ response: StatusResponse,
         of path: String,
         challenge: [UInt8]
     ) throws -> ActivationStatusBlob {
-        try MobileTokenError.reading(path) {
-            guard answer.activationId.isExactly(self.activationID),
-                let encrypted = Base64.decode(answer.encryptedStatusBlob),
-                let nonce = Base64.decode(answer.nonce)
-            else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
+        try MobileTokenError.mapErrors(ofResponse: path) {
+            guard response.activationId.isExactly(self.activationID),
+                let encrypted = Base64.decode(response.encryptedStatusBlob),
+                let nonce = Base64.decode(response.nonce)
+            else { throw MobileTokenError.invalidResponse("The response of \(path) is not about this activation") }
             return try ActivationStatusBlob(
                 decrypting: encrypted,
                 transportKey: self.identity.transportKey,
@@ -80,11 +81,13 @@ extension Activation {
         let transportKey = self.identity.transportKey
         let stored = try await self.storedRecord().ledger
         var ledger = stored
-        let comparison = try MobileTokenError.computing { try ledger.compare(with: blob, transportKey: transportKey) }
+        let comparison = try MobileTokenError.mapCryptoErrors {
+            try ledger.compare(with: blob, transportKey: transportKey)
+        }
         guard ledger != stored else { return (comparison, ledger.counter) }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
         return try await self.updateRecord { record in
-            let comparison = try MobileTokenError.computing {
+            let comparison = try MobileTokenError.mapCryptoErrors {
                 try record.ledger.compare(with: blob, transportKey: transportKey)
             }
             return (comparison, record.ledger.counter)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// One activation: its state at the server, its factors and tokens, and every request it authenticates.
 ///
 /// Signed requests go one after the other, in the order they were asked for, also when several processes share a store.
-/// Everything else passes beside them. A call whose task is cancelled ends with `CancellationError` at once; a signed
+/// Everything else passes beside them. A call whose task is canceled ends with `CancellationError` at once; a signed
 /// request that is on the wire by then is still finished in the background, so that the counter stays in step.
 public actor Activation: AuthenticatedChannel {
     /// The server's identifier of this activation.
@@ -48,7 +48,7 @@ public actor Activation: AuthenticatedChannel {
         self.name = record.name
         self.server = server
         self.applicationKeys = applicationKeys
-        let identity = try MobileTokenError.computing {
+        let identity = try MobileTokenError.mapCryptoErrors {
             Identity(
                 applicationKey: record.applicationKey,
                 version: record.version,
@@ -59,7 +59,7 @@ public actor Activation: AuthenticatedChannel {
         }
         self.identity = identity
         // The device's key serves nothing else: a parsed key takes kilobytes, and a fleet has thousands.
-        self.fingerprint = try MobileTokenError.computing {
+        self.fingerprint = try MobileTokenError.mapCryptoErrors {
             ActivationFingerprint(
                 devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
                 activationID: record.activationID,
@@ -77,7 +77,7 @@ public actor Activation: AuthenticatedChannel {
         )
     }
 
-    /// The server's date: the local clock, corrected by what the server's answers say.
+    /// The server's date: the local clock, corrected by what the server's responses say.
     public nonisolated var serverDate: Date { self.server.time.date }
 
     package nonisolated var measuredServerDate: Date? { self.server.time.measuredDate }
@@ -93,7 +93,9 @@ public actor Activation: AuthenticatedChannel {
 
     /// The activation as the store has it now.
     nonisolated func storedRecord() async throws -> ActivationRecord {
-        let record = try await MobileTokenError.store { try await self.server.store.record(of: self.activationID) }
+        let record = try await MobileTokenError.mapStoreErrors {
+            try await self.server.store.record(of: self.activationID)
+        }
         guard let record else { throw MobileTokenError.unknownActivation }
         return record
     }
@@ -103,7 +105,7 @@ public actor Activation: AuthenticatedChannel {
     nonisolated func updateRecord<Result: Sendable>(
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
-        try await MobileTokenError.store { try await self.server.store.update(self.activationID, change) }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.update(self.activationID, change) }
     }
 
     /// Removes the activation at the server, and then here.
@@ -124,7 +126,7 @@ public actor Activation: AuthenticatedChannel {
     /// Requests that are on the wire end as they would have; later ones throw
     /// ``MobileTokenError/Code/unknownActivation``.
     public func removeLocally() async throws {
-        try await MobileTokenError.store { try await self.server.store.remove(self.activationID) }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.remove(self.activationID) }
         self.removed.store(true, ordering: .releasing)
         self.tokenCache = [:]
         self.counterKnowledge.forget()

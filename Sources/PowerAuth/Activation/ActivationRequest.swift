@@ -1,14 +1,14 @@
 public import ExactJSON
 internal import PowerAuthProtocol
 
-/// What an activation is asked for with.
+/// The data that a new activation is requested with.
 public struct ActivationRequest: Sendable {
     enum Credentials: Sendable {
         case code(ActivationCode)
         case recovery(code: String, puk: String)
         case custom([String: JSONValue])
 
-        /// The name of the kind, and what the server is told to find the user by.
+        /// The name of the kind, and how the server finds the user.
         var attributes: (type: String, identity: [String: JSONValue]) {
             switch self {
             case .code(let code): ("CODE", ["code": .string(code.code)])
@@ -64,7 +64,7 @@ public struct ActivationRequest: Sendable {
     private static let defaultDeviceInfo = "swift-mobile-token \(SDKVersion.text)"
 }
 
-/// A new activation, and what the server told about it.
+/// A new activation, and what the server said about it.
 public struct ActivationResult: Sendable {
     /// The activation, stored and ready; the server may still have to commit it.
     public let activation: Activation
@@ -72,9 +72,9 @@ public struct ActivationResult: Sendable {
     public let fingerprint: String
     /// The codes that restore the activation elsewhere, to be kept on paper. They are stored nowhere.
     public let recovery: RecoveryCodes?
-    /// What the server tells about the user.
+    /// What the server says about the user.
     public let userInfo: JSONValue?
-    /// What the server's own code answered.
+    /// The custom attributes that the server's own code returned.
     public let customAttributes: JSONValue?
 }
 

@@ -11,7 +11,7 @@ public struct ActivationStatus: Sendable {
     public let maximumFailedAttempts: Int
     /// How the counters compare, and what was done about it.
     public let counter: CounterComparison
-    /// What else the server tells about the activation.
+    /// What else the server says about the activation.
     public let customObject: JSONValue?
 
     /// How many more signatures may be refused before the activation is blocked.

@@ -29,7 +29,7 @@ struct ActivationCreation: Sendable {
     }
 
     func perform(for caller: UncancellableTask.Caller) async throws -> Created {
-        let deviceKey = try MobileTokenError.computing { try self.server.randomness.privateKey() }
+        let deviceKey = try MobileTokenError.mapCryptoErrors { try self.server.randomness.privateKey() }
         let inner = try Wire.encode(
             InnerRequest(
                 devicePublicKey: Base64.encode(deviceKey.publicKey.compressed),
@@ -52,7 +52,7 @@ struct ActivationCreation: Sendable {
         guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
         return try answer.read { bytes in
             let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
-            let opened = try MobileTokenError.reading(Self.path) {
+            let opened = try MobileTokenError.mapErrors(ofResponse: Self.path) {
                 try innerLayer.open(try Wire.encode(outer.activationData))
             }
             let created = try Wire.decode(InnerResponse.self, from: opened, of: Self.path)
@@ -71,7 +71,7 @@ struct ActivationCreation: Sendable {
         guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {
             throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no counter")
         }
-        let serverPublicKey = try MobileTokenError.reading(Self.path) {
+        let serverPublicKey = try MobileTokenError.mapErrors(ofResponse: Self.path) {
             try P256PublicKey(x963: Base64.decode(inner.serverPublicKey) ?? [])
         }
         return Created(
@@ -88,7 +88,7 @@ struct ActivationCreation: Sendable {
     /// The record to store. Derives a key from the password, on the threads made for that.
     func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {
         try await self.server.derivations.run {
-            try MobileTokenError.computing {
+            try MobileTokenError.mapCryptoErrors {
                 try self.computeRecord(created, password: password, biometryKey: biometryKey)
             }
         }

@@ -51,7 +51,7 @@ extension PowerAuthClient {
         try self.verify(request.credentials)
         if let name = request.name { try NameRule.check(name, of: "an activation") }
         // The server takes the code with the request: what can be found wrong is to be found before that.
-        try await MobileTokenError.store { try await self.server.store.prove() }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.prove() }
         try await self.encryptionKeys.prepare()
         try self.activationsUnderWay.begin()
         return try await UncancellableTask.run { caller in
@@ -80,7 +80,7 @@ extension PowerAuthClient {
     ) async throws -> Activation {
         do {
             let record = try await creation.record(created, password: password, biometryKey: biometryKey)
-            try await MobileTokenError.store { try await self.server.store.insert(record) }
+            try await MobileTokenError.mapStoreErrors { try await self.server.store.insert(record) }
             return try self.activation(record)
         } catch {
             let cause = (error as? MobileTokenError).map { ": \($0)" } ?? ""

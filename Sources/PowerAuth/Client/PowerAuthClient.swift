@@ -44,7 +44,7 @@ public final class PowerAuthClient: Sendable {
 
     /// The identifiers of all activations in the store, oldest first.
     public func activationIDs() async throws -> [String] {
-        try await MobileTokenError.store { try await self.server.store.activationIDs() }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.activationIDs() }
     }
 
     /// All activations in the store, oldest first.
@@ -69,7 +69,7 @@ public final class PowerAuthClient: Sendable {
     }
 
     private func record(of id: String) async throws -> ActivationRecord? {
-        try await MobileTokenError.store { try await self.server.store.record(of: id) }
+        try await MobileTokenError.mapStoreErrors { try await self.server.store.record(of: id) }
     }
 
     /// The one instance for a record.

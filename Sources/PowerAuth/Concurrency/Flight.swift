@@ -3,10 +3,10 @@ internal import Synchronization
 /// One run of a piece of work that any number of tasks wait for, each of which may be canceled on its own.
 ///
 /// A task first takes a seat and then waits on it. The work is canceled when the last seat is given up, unless the flight is
-/// kept. A flight that has landed or was abandoned gives no more seats, so nobody joins work that is over. The work runs at
+/// kept. A flight that has landed or was abandoned gives no more seats, so no task joins work that is over. The work runs at
 /// the priority of the most urgent task that ever took a seat.
 package final class Flight<Value: Sendable>: Sendable {
-    /// A place on the flight. Whoever takes one has to wait on it, which gives it up.
+    /// A place on the flight. A task that takes one has to wait on it, which gives it up.
     package struct Seat: Hashable, Sendable {
         fileprivate let number: UInt64
     }

@@ -24,7 +24,7 @@ public struct EncryptedRequest: ~Copyable, Sendable {
     /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it is not the server's answer to this request.
     public consuming func decrypt(_ answer: [UInt8]) throws -> [UInt8] {
         let open = self.open
-        return try MobileTokenError.reading("an encrypted request") { try open(answer) }
+        return try MobileTokenError.mapErrors(ofResponse: "an encrypted request") { try open(answer) }
     }
 }
 

@@ -56,7 +56,7 @@ final class EncryptionKeys: Sendable {
         // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
             try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { answer in
-                let response = try MobileTokenError.reading(path) {
+                let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
                         jwt: answer.jwt,
                         signedBy: self.signingKey,
@@ -127,7 +127,7 @@ final class EncryptionKeys: Sendable {
             temporaryKeyID: key.id
         )
         var encryptor = ECIESEncryptor(parameters: parameters, recipient: key.publicKey)
-        let request = try MobileTokenError.computing {
+        let request = try MobileTokenError.mapCryptoErrors {
             try encryptor.encryptRequest(
                 plaintext,
                 ephemeralKey: try self.server.randomness.privateKey(),
@@ -169,7 +169,7 @@ final class EncryptionKeys: Sendable {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
         let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try answer.map { bytes in try MobileTokenError.reading(path) { try body.open(bytes) } }
+        return try answer.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 
     /// The key that signs temporary keys, and that takes their place before version 3.3.

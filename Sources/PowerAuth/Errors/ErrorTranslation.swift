@@ -36,11 +36,11 @@ extension MobileTokenError {
         }
     }
 
-    /// Runs a store's call; what it throws of its own becomes ``Code/storeFailed``.
+    /// Runs a store's call; any error of its own becomes ``Code/storeFailed``.
     ///
     /// An activation that is not in the store any more has one name, whichever of a store's calls was the first to miss it:
     /// users match on it, and polling ends with it.
-    static func store<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    static func mapStoreErrors<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as MobileTokenError where error.code == .activationNotStored {
@@ -59,19 +59,22 @@ extension MobileTokenError {
 }
 
 extension MobileTokenError {
-    /// Reads what the server sent; whatever is wrong with it is an ``Code/invalidResponse``.
-    static func reading<Result>(_ what: String, _ body: () throws -> Result) throws(MobileTokenError) -> Result {
+    /// Runs `body`, which reads a response; any error of its own becomes ``Code/invalidResponse``.
+    static func mapErrors<Result>(ofResponse path: String, _ body: () throws -> Result) throws(MobileTokenError)
+        -> Result
+    {
         do {
             return try body()
         } catch let error as MobileTokenError {
             throw error
         } catch {
-            throw .invalidResponse("The answer of \(what) cannot be trusted", underlying: error)
+            throw .invalidResponse("The response of \(path) cannot be trusted", underlying: error)
         }
     }
 
-    /// Computes with our own keys, where a failure is neither the caller's nor the server's doing.
-    static func computing<Result>(_ body: () throws -> Result) throws(MobileTokenError) -> Result {
+    /// Runs `body`, which computes with our own keys; any error of its own becomes ``Code/cryptographyFailed``, which is
+    /// neither the caller's nor the server's doing.
+    static func mapCryptoErrors<Result>(_ body: () throws -> Result) throws(MobileTokenError) -> Result {
         do {
             return try body()
         } catch let error as MobileTokenError {

@@ -11,7 +11,7 @@ extension Activation {
         return UnlockedFactor(activationID: self.activationID, key: key)
     }
 
-    /// Unlocks the knowledge factor with a password held as text.
+    /// Unlocks the knowledge factor with a password held as a string.
     public nonisolated func unlockKnowledge(password: String) async throws -> UnlockedFactor {
         try await self.unlockKnowledge(password: SecretBytes(utf8: password))
     }
@@ -65,7 +65,7 @@ extension Activation {
         salt: [UInt8]
     ) async throws -> SecretBytes {
         try await self.server.derivations.run {
-            try MobileTokenError.computing {
+            try MobileTokenError.mapCryptoErrors {
                 let key = try KnowledgeKeyProtection.unprotect(
                     record.encryptedKnowledgeKey,
                     password: old,
@@ -81,7 +81,7 @@ extension Activation {
         try await self.storedRecord().encryptedBiometryKey != nil
     }
 
-    /// Forgets the biometry factor. The server is not told: without this key nobody can use it.
+    /// Forgets the biometry factor. The server does not need to know: without this key, the factor cannot be used.
     public func removeBiometryFactor() async throws {
         try await self.updateRecord { $0.encryptedBiometryKey = nil }
     }

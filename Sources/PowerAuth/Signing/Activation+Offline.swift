@@ -10,8 +10,8 @@ extension Activation {
     ///   - data: What is signed, such as `operationId&operationData`.
     ///   - nonce: 16 bytes, from the QR code.
     ///   - authentication: Two factors or more.
-    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone, which anybody who copied the store
-    ///   could use.
+    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone, which anyone who copied the
+    ///   store could use.
     package nonisolated func offlineSignature(
         data: [UInt8],
         nonce: [UInt8],

@@ -1,7 +1,7 @@
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
-/// Whose signature data must carry.
+/// The server's key that a signature is checked with.
 public enum ServerSigningKey: Sendable, Hashable {
     /// The master key, the same for all activations of the application.
     case master
@@ -9,7 +9,7 @@ public enum ServerSigningKey: Sendable, Hashable {
     case activation
 }
 
-/// How an ECDSA signature is written.
+/// The encoding of an ECDSA signature.
 public enum ServerSignatureFormat: Sendable, Hashable {
     /// ASN.1 DER, as in QR codes.
     case der
@@ -18,7 +18,7 @@ public enum ServerSignatureFormat: Sendable, Hashable {
 }
 
 extension Activation {
-    /// Whether data was signed by the server: ECDSA on P-256 over SHA-256.
+    /// Returns whether the server signed `data`: ECDSA on P-256 over SHA-256.
     public nonisolated func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],

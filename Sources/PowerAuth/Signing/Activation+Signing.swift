@@ -25,7 +25,7 @@ extension Activation {
     ) async throws -> Value {
         try await UncancellableTask.runOnceBegun { caller in
             // A result within the turn, so that only the store's own errors are translated.
-            let result: Result<Value, any Error> = try await MobileTokenError.store {
+            let result: Result<Value, any Error> = try await MobileTokenError.mapStoreErrors {
                 try await self.server.store.withSigningTurn(of: self.activationID) { turn in
                     try caller.begin()
                     do {
@@ -61,7 +61,7 @@ extension Activation {
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
             } catch is Unsettled {
-                // Comes back only when somebody else moves the counter between the status and the next attempt.
+                // Happens again only when another call moves the counter between the status and the next attempt.
                 try await self.settle(in: turn, for: caller)
             } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey && mayRenewKey {
                 guard let keyID = body.temporaryKeyID else { throw error }
@@ -93,7 +93,9 @@ extension Activation {
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
         let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
-        let opened = try response.map { bytes in try MobileTokenError.reading(request.path) { try body.open(bytes) } }
+        let opened = try response.map { bytes in
+            try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
+        }
         // A page of some proxy proves nothing. Until a JSON response came, the next signature asks for the status first.
         if response.bytes.first(where: { !Self.whitespace.contains($0) }) == UInt8(ascii: "{") {
             self.counterKnowledge.accepted(taken)
@@ -112,7 +114,7 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement,
         confirmed: HashCounter? = nil
     ) async throws -> CounterLedger.Taken? {
-        try await MobileTokenError.store {
+        try await MobileTokenError.mapStoreErrors {
             try await turn.update { record in try record.ledger.take(requirement, confirmed: confirmed) }
         }
     }

@@ -2,7 +2,7 @@
 ///
 /// The server tries its own counter and those after it, as many as its window N in all (20 unless told otherwise):
 ///
-/// | who is ahead | by | result | signatures |
+/// | side ahead | by | result | signatures |
 /// |---|---|---|---|
 /// | the server | 1 to N−1 | ``Result/movedForward(_:)`` | are accepted |
 /// | the server | N or more | ``Result/rolledBack`` | throw `stateRolledBack` |
@@ -10,7 +10,7 @@
 /// | the client | up to N−1 | ``Result/signatureRecommended`` | are accepted, after one that lets the server catch up |
 /// | the client | N | ``Result/signatureRecommended``, which servers refuse; then ``Result/deadlock`` | throw `deadlock` |
 /// | the client | more than N | ``Result/deadlock`` | throw `deadlock` |
-/// | nobody can tell | hash and byte contradict each other | ``Result/deadlock`` | throw `deadlock` |
+/// | unknown | hash and byte contradict each other | ``Result/deadlock`` | throw `deadlock` |
 ///
 /// A signature that is made without asking first, and refused because the server is ahead, has itself brought the client
 /// one step closer; the comparison follows it.

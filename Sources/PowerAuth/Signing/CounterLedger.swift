@@ -95,7 +95,7 @@ extension CounterLedger {
 // MARK: - Comparing with the server
 
 extension CounterLedger {
-    /// Compares the counter with what the server told, and does at once what can be done without a signature.
+    /// Compares the counter with what the server reported, and does at once what can be done without a signature.
     ///
     /// When nothing can be repaired, the ledger is unsettled from then on, so that every signature asks again rather than
     /// being made in vain.
@@ -170,7 +170,7 @@ package struct CounterHistory: Sendable, Equatable {
 /// Kept in memory only: the ledger says "unsettled" from the moment a counter value is taken, and clearing that after each
 /// response would cost a second durable write for every signature. After a restart one status request settles it.
 struct CounterKnowledge: Sendable, Equatable {
-    /// The counter as the last exchange left it, when its end is known: the server followed, or its status told that the
+    /// The counter as the last exchange left it, when its end is known: the server followed, or its status showed that the
     /// counters are close enough.
     private(set) var settled: HashCounter?
     /// The counter where it was last known to equal the server's.
@@ -234,7 +234,7 @@ struct CounterKnowledge: Sendable, Equatable {
         clearsFailedAttempts: Bool,
         failedAttempts: Int
     ) -> Bool {
-        // Within a turn nobody else takes a counter value. So when the counter is not where the refused signature left
+        // Within a turn no other task takes a counter value. So when the counter is not where the refused signature left
         // it, a status moved it forward: this one, or another that was asked for meanwhile.
         if counter != self.taken { return true }
         // Equal counters mean that the server stands one step after the refused value. Either it was one step ahead, or it

@@ -9,7 +9,7 @@ final class SigningGate: Sendable {
     private typealias Waiter = CheckedContinuation<Void, any Error>
 
     private struct State {
-        /// By activation. One that nobody signs with has no entry.
+        /// By activation. One without signatures has no entry.
         var queues: [String: TurnQueue<Waiter>] = [:]
         var nextNumber: UInt64 = 0
     }
@@ -31,7 +31,7 @@ final class SigningGate: Sendable {
         self.state.withLock { $0.queues[activationID] != nil }
     }
 
-    /// Waits for the turn. Each success must be followed by one ``leave(_:)``.
+    /// Waits until the turn is the caller's. Each success must be followed by one ``leave(_:)``.
     ///
     /// - Throws: `CancellationError`, and then the turn is not the caller's.
     func enter(_ activationID: String) async throws {
@@ -42,7 +42,7 @@ final class SigningGate: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = self.state.withLock { state in
-                    // Looked at under the lock: a cancellation handler that ran before found nobody to withdraw.
+                    // Looked at under the lock: a cancellation handler that ran before found no waiter to withdraw.
                     guard !Task.isCancelled else { return .failure(CancellationError()) }
                     switch state.queues[activationID, default: TurnQueue(width: self.width)].enter() {
                     case .proceed:

@@ -41,7 +41,7 @@ extension Activation {
             try Password.validate(password)
             let record = try await self.storedRecord()
             return try await self.server.derivations.run {
-                try MobileTokenError.computing {
+                try MobileTokenError.mapCryptoErrors {
                     try KnowledgeKeyProtection.unprotect(
                         record.encryptedKnowledgeKey,
                         password: password,
@@ -56,6 +56,6 @@ extension Activation {
         guard let encrypted = try await self.storedRecord().encryptedBiometryKey else {
             throw MobileTokenError(.invalidAuthentication, "The biometry factor is not set up")
         }
-        return try MobileTokenError.computing { try BiometryKeyProtection.unlock(encrypted, with: unlockKey) }
+        return try MobileTokenError.mapCryptoErrors { try BiometryKeyProtection.unlock(encrypted, with: unlockKey) }
     }
 }

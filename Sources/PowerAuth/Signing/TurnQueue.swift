@@ -1,7 +1,6 @@
-/// Who may sign with an activation, and who comes next: first come, first served. A wider queue lets so many have a turn at
-/// once.
+/// The order in which tasks sign with an activation: first come, first served. A wider queue gives that many turns at once.
 ///
-/// It only decides. The waiters are whatever the owner resumes; each comes out exactly once.
+/// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
 struct TurnQueue<Waiter: Sendable>: Sendable {
     /// How many may have a turn at once.
     private let width: Int
@@ -16,7 +15,7 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
 
     /// How many wait.
     var waitingCount: Int { self.waiters.count }
-    /// Whether somebody has a turn.
+    /// Whether any turn is taken.
     var isBusy: Bool { self.turns > 0 }
 
     enum EnterAction: Equatable {
@@ -26,7 +25,7 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
         case wait
     }
 
-    /// Asks for the turn. Whoever waits is always before somebody new.
+    /// Asks for the turn. Waiters are always before newcomers.
     mutating func enter() -> EnterAction {
         guard self.turns < self.width else { return .wait }
         self.turns += 1

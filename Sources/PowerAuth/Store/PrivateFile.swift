@@ -24,7 +24,7 @@ enum PrivateFile {
             if errno == EEXIST { return }  // another process was quicker
             throw MobileTokenError.system("create the folder", path)
         }
-        // A umask can only have taken bits away, so nobody could enter meanwhile.
+        // A umask can only have taken bits away, so no other user could enter meanwhile.
         guard chmod(path, 0o700) == 0 else { throw MobileTokenError.system("set the mode of", path) }
         try self.synchronizeFolder(parent)
     }

@@ -72,7 +72,7 @@ extension Activation {
         try self.checkNotRemoved()
         let name = try Self.tokenName(name)
         let token = try await self.token(name, with: .possession)
-        try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have told the time
+        try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have shown the time
         do {
             return try await self.post(path, headers: headers, token: token, body: body)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
@@ -112,8 +112,8 @@ extension Activation {
         var headers = headers
         headers[TokenHeader.name] = self.tokenHeader(token)
         headers[EncryptionHeader.name] = body.encryptionHeader
-        let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try answer.map { bytes in try MobileTokenError.reading(path) { try body.open(bytes) } }
+        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 }
 
@@ -155,15 +155,15 @@ extension Activation {
             keys: try await self.signingKeys(for: authentication),
             body: { try await self.encryptionKeys.encrypt(Array("{}".utf8), for: .tokenCreate) }
         )
-        return try await self.send(request) { answer in
-            let token = try answer.read { bytes in
+        return try await self.send(request) { response in
+            let token = try response.read { bytes in
                 let created = try Wire.decode(CreatedToken.self, from: bytes, of: path)
                 guard let secret = Base64.decodeSecret(created.tokenSecret) else {
-                    throw MobileTokenError.invalidResponse("The answer of \(path) holds no token secret")
+                    throw MobileTokenError.invalidResponse("The response of \(path) holds no token secret")
                 }
                 return ActivationRecord.Token(id: created.tokenId, secret: secret)
             }
-            // Kept even when nobody waits any more: the server has it now, and the next request can use it.
+            // Kept even when the caller no longer waits: the server has it now, and the next request can use it.
             try await self.updateRecord { $0.tokens[name] = token }
             await self.remember(token, as: name)
             return token

@@ -34,7 +34,7 @@ extension Activation {
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
         try await self.openVault(with: authentication, reason: reason) { vaultKey, _ in
-            try MobileTokenError.computing { try Vault.dataKey(vaultKey: vaultKey, index: index) }
+            try MobileTokenError.mapCryptoErrors { try Vault.dataKey(vaultKey: vaultKey, index: index) }
         }
     }
 
@@ -48,7 +48,7 @@ extension Activation {
     ) async throws -> [UInt8] {
         try await self.openVault(with: authentication, reason: reason) { vaultKey, record in
             let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
-            return try MobileTokenError.computing { try privateKey.derSignature(for: data) }
+            return try MobileTokenError.mapCryptoErrors { try privateKey.derSignature(for: data) }
         }
     }
 
@@ -59,7 +59,7 @@ extension Activation {
         let authentication = Authentication.possession(password: password)
         try await self.openVault(with: authentication, reason: .addBiometry) { vaultKey, record in
             let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
-            let encrypted = try MobileTokenError.computing {
+            let encrypted = try MobileTokenError.mapCryptoErrors {
                 let keys = try ActivationKeys(privateKey: privateKey, publicKey: self.identity.serverPublicKey)
                 return try BiometryKeyProtection.protect(keys.biometry, with: key)
             }
@@ -67,7 +67,7 @@ extension Activation {
         }
     }
 
-    /// Opens the vault and lends its key to `use`, which runs to its end even when the caller is cancelled by then.
+    /// Opens the vault and lends its key to `use`, which runs to its end even when the caller is canceled by then.
     private func openVault<Result: Sendable>(
         with authentication: Authentication,
         reason: VaultUnlockReason,
@@ -84,13 +84,13 @@ extension Activation {
             keys: try await self.signingKeys(for: authentication),
             body: { try await self.encryptionKeys.encrypt(plaintext, for: .vaultUnlock) }
         )
-        return try await self.send(request) { answer in
-            let vaultKey = try answer.read { bytes in
+        return try await self.send(request) { response in
+            let vaultKey = try response.read { bytes in
                 let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
                 guard unlocked.activationId.isExactly(self.activationID),
                     let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
-                else { throw MobileTokenError.invalidResponse("The answer of \(path) is not about this activation") }
-                return try MobileTokenError.reading(path) {
+                else { throw MobileTokenError.invalidResponse("The response of \(path) is not about this activation") }
+                return try MobileTokenError.mapErrors(ofResponse: path) {
                     try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
                 }
             }
@@ -108,7 +108,7 @@ extension Activation {
 extension ActivationRecord {
     /// The device's private key, which is wiped when the value goes.
     fileprivate func devicePrivateKey(vaultKey: SecretBytes) throws -> P256PrivateKey {
-        try MobileTokenError.computing {
+        try MobileTokenError.mapCryptoErrors {
             let encrypted = self.encryptedDevicePrivateKey.withUnsafeBytes { Array($0) }
             return try Vault.decryptDevicePrivateKey(encrypted, vaultKey: vaultKey)
         }

@@ -7,9 +7,9 @@ import TestSupport
 
 @testable import PowerAuth
 
-/// Every call, cancelled at every place where it waits for the network or the store.
+/// Every call, canceled at every place where it waits for the network or the store.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CancellationTests {
-    /// One call to be cancelled.
+    /// One call to be canceled.
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: @Sendable (Fixture, Activation) async throws -> Void
@@ -116,7 +116,7 @@ import TestSupport
         #expect(place > 4)
     }
 
-    @Test func aCancelledCallerHasItsErrorAtOnceWhileTheSignedRequestGoesOn() async throws {
+    @Test func aCanceledCallerHasItsErrorAtOnceWhileTheSignedRequestGoesOn() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         let arrived = Shared(false)
@@ -163,7 +163,7 @@ import TestSupport
         #expect(fixture.server.requestCount("/token/create") == 1)
     }
 
-    @Test func aRequestCancelledWhileItWaitsForItsTurnIsNeverSigned() async throws {
+    @Test func aRequestCanceledWhileItWaitsForItsTurnIsNeverSigned() async throws {
         let store = InMemoryActivationStore()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()

@@ -28,7 +28,7 @@ struct CounterHistoryTests {
     }
 
     /// A distance that reads as "behind" modulo 256, although the server is 200 signatures ahead.
-    @Test func aServerFarAheadIsRecognisedByWhatItHadConfirmed() {
+    @Test func aServerFarAheadIsRecognizedByWhatItHadConfirmed() {
         #expect(self.history(unconfirmed: 1).isRolledBack(localByte: 10, serverByte: 10 &+ 200))
         #expect(!self.history(unconfirmed: 56).isRolledBack(localByte: 10, serverByte: 10 &+ 200))
     }

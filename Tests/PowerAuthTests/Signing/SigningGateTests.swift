@@ -25,15 +25,15 @@ import TestSupport
         #expect(!self.gate.isBusy(for: "a"))
     }
 
-    @Test func aCancelledWaiterEndsAndTheNextOneHasItsTurn() async throws {
+    @Test func aCanceledWaiterEndsAndTheNextOneHasItsTurn() async throws {
         try await self.gate.enter("a")
-        let cancelled = Task { try await self.gate.enter("a") }
+        let canceled = Task { try await self.gate.enter("a") }
         await until { self.gate.waitingCount(for: "a") == 1 }
         let patient = Task { try await self.gate.enter("a") }
         await until { self.gate.waitingCount(for: "a") == 2 }
 
-        cancelled.cancel()
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        canceled.cancel()
+        await #expect(throws: CancellationError.self) { try await canceled.value }
         #expect(self.gate.waitingCount(for: "a") == 1)
         self.gate.leave("a")
         try await patient.value
@@ -41,7 +41,7 @@ import TestSupport
         #expect(!self.gate.isBusy(for: "a"))
     }
 
-    @Test func aTaskThatIsCancelledAlreadyDoesNotTakeTheTurn() async throws {
+    @Test func aTaskThatIsCanceledAlreadyDoesNotTakeTheTurn() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await self.gate.enter("a")

@@ -136,7 +136,7 @@ final class ActivationDatabase {
     /// Does what inserting an activation does, without leaving one behind.
     ///
     /// The rows themselves are taken back within their transaction, since a crash must not leave half an activation; they
-    /// show that the tables take them. That a commit reaches the disk is shown by a setting that nobody reads.
+    /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
     func rehearseInsertion() throws {
         do {
             try self.connection.write {

@@ -10,8 +10,9 @@ internal import Synchronization
 /// may be closed without dropping them. A file system that does not carry such locks between machines, such as NFS, does
 /// not keep machines apart; SQLite's write-ahead log does not work there either.
 ///
-/// Who waits has a ticket, which is a lock too, far beyond the end of the file: a number greater than those of all who wait
-/// already. The least is next. The kernel takes back the ticket of a process that dies, so nobody waits for the dead.
+/// A waiter has a ticket, which is a lock too, far beyond the end of the file: a number greater than those of all
+/// waiters before it. The least is next. The kernel takes back the ticket of a process that dies, so no process waits for a
+/// dead one.
 ///
 /// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a high-water mark: the
 /// greatest count of moves that was ever committed. It is written after each commit without being synchronized, so a power
@@ -29,8 +30,8 @@ final class LeaseFile: Sendable {
 
     /// Where the tickets of the first slot begin.
     private static let firstTicket: Int64 = 1 << 56
-    /// How many tickets a slot has. They begin anew whenever nobody waits; when that does not happen for so long, the last
-    /// comers wait until it does.
+    /// How many tickets a slot has. They start over whenever there is no waiter; until that happens, waiters beyond the last
+    /// ticket wait.
     private static let ticketCount: Int64 = 1 << 24
 
     private let descriptor: Int32

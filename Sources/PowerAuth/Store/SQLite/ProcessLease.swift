@@ -1,6 +1,6 @@
 /// The right to sign with one activation, against other tasks of this process and against other processes.
 ///
-/// Whoever acquires one releases it, once.
+/// Must be released exactly once.
 struct ProcessLease: Sendable {
     private let activationID: String
     private let slot: Int64
@@ -40,7 +40,7 @@ struct ProcessLease: Sendable {
         }
     }
 
-    /// Gives the right to whoever is next.
+    /// Gives the right to the next waiter.
     func release() {
         self.file.unlock(.holder, of: self.slot)
         self.gate.leave(self.activationID)

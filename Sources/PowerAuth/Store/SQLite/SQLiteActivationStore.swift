@@ -40,7 +40,7 @@ public actor SQLiteActivationStore: ActivationStore {
         let database: ActivationDatabase
         let lease: LeaseFile
         let sealing: Sealing
-        /// What the database holds as long as nobody changes its key.
+        /// What the database holds as long as its key is not changed.
         let keyCheck: [UInt8]
     }
 
@@ -106,7 +106,7 @@ public actor SQLiteActivationStore: ActivationStore {
     /// Opens the store, and writes and takes back what takes as much room as an activation, both durably.
     public func prove() async throws {
         let open = try await self.opened()
-        try self.mappingErrors {
+        try self.mapErrors {
             try self.checkKey(of: open)
             try open.database.rehearseInsertion()
         }
@@ -121,13 +121,13 @@ public actor SQLiteActivationStore: ActivationStore {
     /// The identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         let open = try await self.opened()
-        return try self.mappingErrors { try open.database.activationIDs() }
+        return try self.mapErrors { try open.database.activationIDs() }
     }
 
     /// One activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         let open = try await self.opened()
-        return try self.mappingErrors {
+        return try self.mapErrors {
             var highWaterMark: (slot: Int64, moves: UInt64)?
             while let (slot, sealed) = try self.stored(activationID, in: open) {
                 var record = try self.decrypting { try open.sealing.open(sealed) }
@@ -148,7 +148,7 @@ public actor SQLiteActivationStore: ActivationStore {
     /// Adds an activation, or throws `activationAlreadyStored`.
     public func insert(_ record: ActivationRecord) async throws {
         let open = try await self.opened()
-        try self.mappingErrors {
+        try self.mapErrors {
             let slot = try open.database.write {
                 try self.checkKey(of: open)
                 guard try open.database.slot(of: record.activationID) == nil else {
@@ -173,7 +173,7 @@ public actor SQLiteActivationStore: ActivationStore {
         return try await withoutActuallyEscaping(change) { change in
             let pending = PendingChange(of: activationID, change)
             self.pendingChanges.append(pending)
-            // Whoever is queued behind this call joins the commit.
+            // Changes that are queued behind this call join the commit.
             if self.executor.waitingJobCount > 0 {
                 await withCheckedContinuation { continuation in self.executor.afterQueuedJobs { continuation.resume() }
                 }
@@ -186,7 +186,7 @@ public actor SQLiteActivationStore: ActivationStore {
     /// Forgets an activation with its tokens and factors; their bytes are overwritten in the file.
     public func remove(_ activationID: String) async throws {
         let open = try await self.opened()
-        try self.mappingErrors {
+        try self.mapErrors {
             try open.database.write {
                 try self.checkKey(of: open)
                 guard let slot = try open.database.slot(of: activationID) else { return }
@@ -210,7 +210,7 @@ public actor SQLiteActivationStore: ActivationStore {
 
     func acquireLease(of activationID: String) async throws -> ProcessLease {
         let open = try await self.opened()
-        let slot = try self.mappingErrors { try open.database.slot(of: activationID) }
+        let slot = try self.mapErrors { try open.database.slot(of: activationID) }
         guard let slot else { throw MobileTokenError.notStored() }
         return try await ProcessLease.acquire(
             activationID: activationID,
@@ -228,7 +228,7 @@ public actor SQLiteActivationStore: ActivationStore {
         let sealing = try Sealing(key: try await provider.sealingKey(isForNewStore: true))
         let keyCheck = try sealing.makeKeyCheck()
         let open = try await self.opened()
-        try self.mappingErrors {
+        try self.mapErrors {
             try open.database.write {
                 try self.checkKey(of: open)
                 for activationID in try open.database.activationIDs() {
@@ -251,17 +251,17 @@ public actor SQLiteActivationStore: ActivationStore {
         case .closed: throw self.closed()
         case .new: break
         }
-        let database = try self.mappingErrors {
+        let database = try self.mapErrors {
             try self.files.prepare()
             let database = try ActivationDatabase(path: self.path, options: self.options)
             try self.files.check()
             return database
         }
-        let stored = try self.mappingErrors { try database.keyCheck() }
+        let stored = try self.mapErrors { try database.keyCheck() }
         let sealing = try Sealing(key: try await self.sealingKey.sealingKey(isForNewStore: stored == nil))
         // Another call may have opened the store, or closed it, while this one waited for the key.
         guard case .new = self.state else { return try await self.opened() }
-        let open = try self.mappingErrors {
+        let open = try self.mapErrors {
             Open(
                 database: database,
                 lease: try LeaseFile(path: self.files.lease),
@@ -312,7 +312,7 @@ public actor SQLiteActivationStore: ActivationStore {
     }
 
     /// Runs `body`, and gives SQLite's failures the codes that users know.
-    private func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+    private func mapErrors<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch { throw self.mapped(error) }
     }
 

@@ -14,7 +14,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         self.systemError = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(status & 0xFF) ? errno : 0
     }
 
-    /// SQLite's and the system's fixed texts for the codes: they quote no statement and no value.
+    /// SQLite's and the system's fixed strings for the codes, which quote no statement and no value.
     var description: String {
         let text = sqlite3_errstr(self.status).map { String(cString: $0) } ?? "unknown error"
         let cause = self.systemError == 0 ? "" : " (\(String(cString: strerror(self.systemError))))"

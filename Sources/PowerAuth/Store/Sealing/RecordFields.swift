@@ -55,7 +55,7 @@ struct RecordFields {
     /// The record, of which every value must be there and of its form, and no other.
     func record(activationID: String) throws -> ActivationRecord {
         try self.checkNames()
-        guard let version = ProtocolVersion(rawValue: try self.text(Name.version)) else {
+        guard let version = ProtocolVersion(rawValue: try self.string(Name.version)) else {
             throw MobileTokenError.damaged(Name.version.string)
         }
         guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
@@ -64,8 +64,8 @@ struct RecordFields {
         let ledger = try self.ledger()
         return ActivationRecord(
             activationID: activationID,
-            name: self.open[Name.name] == nil ? nil : try self.text(Name.name),
-            applicationKey: try self.text(Name.applicationKey),
+            name: self.open[Name.name] == nil ? nil : try self.string(Name.name),
+            applicationKey: try self.string(Name.applicationKey),
             version: version,
             createdAt: Date(timeIntervalSinceReferenceDate: Double(bitPattern: createdAt)),
             devicePublicKey: try self.bytes(Name.devicePublicKey),
@@ -97,7 +97,7 @@ struct RecordFields {
         return bytes
     }
 
-    private func text(_ name: ExactString) throws -> String {
+    private func string(_ name: ExactString) throws -> String {
         guard let text = String(validating: try self.bytes(name), as: UTF8.self) else {
             throw MobileTokenError.damaged(name.string)
         }

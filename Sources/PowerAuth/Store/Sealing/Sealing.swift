@@ -106,7 +106,7 @@ public struct Sealing: Sendable {
         )
     }
 
-    /// A value that tells this key from others without helping anybody find it.
+    /// A value that tells this key from others without helping to find it.
     ///
     /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
     /// keys is lost.

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Where the key comes from that a store's secrets are sealed with.
 ///
-/// Whoever has the store's file and this key can sign with the possession factor, so keep the two apart where it
+/// Anyone who has the store's file and this key can sign with the possession factor, so keep the two apart where it
 /// matters: a backup should hold one of them.
 public protocol SealingKeyProvider: Sendable {
     /// The key, 32 bytes.

@@ -1,6 +1,6 @@
 package import PowerAuthCrypto
 
-/// What the server tells of an activation, encrypted so that only the activation's holder can read it.
+/// The status of an activation as the server reports it, encrypted so that only the activation's holder can read it.
 ///
 /// 32 bytes: `DE C0 DE D1` (`D1` to `DF` for the version of the format), state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
 /// allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC without padding under `KEY_TRANSPORT`;
@@ -15,7 +15,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
         case notABlob
         /// It names a state that does not exist.
         case unknownState
-        /// No server tries no counter at all, or more than 64: whoever says so wants the client's counter moved far.
+        /// No server tries no counter at all, or more than 64: such a value would move the client's counter far.
         case impossibleLookAhead
     }
 
@@ -81,7 +81,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - challenge: The 16 bytes that the client sent.
-    ///   - nonce: The 16 bytes that the server answered with.
+    ///   - nonce: The 16 bytes that the server responded with.
     package init(
         decrypting encrypted: [UInt8],
         transportKey: SecretBytes,

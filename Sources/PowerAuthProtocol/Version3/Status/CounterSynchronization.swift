@@ -1,6 +1,6 @@
 package import PowerAuthCrypto
 
-/// What is to be done so that the client's counter and the server's agree again, decided from one status of the activation.
+/// The action that brings the client's and the server's counters back into agreement, decided from one status.
 ///
 /// The server tries its own counter and those after it, as many as its look-ahead N in all. So a client ahead of it by less
 /// than N still signs well, and one behind it never does.
@@ -8,11 +8,12 @@ package import PowerAuthCrypto
 /// - The server's counter hash is found among the client's counter and the N−1 after it: the client moves there.
 /// - Else the client is ahead, by the shortest distance of the two counter bytes: up to N/2, nothing is needed; up to N, it
 ///   should make one possession signature, which moves the server; beyond that no signature will ever be accepted again.
-/// - A hash that is found while the counter byte beside it says another number is of no counter that ever was: a deadlock.
+/// - A hash that is found while the counter byte beside it says another number belongs to no counter that ever existed: a
+///   deadlock.
 package struct CounterSynchronization: Sendable, Equatable {
-    /// What is to be done.
+    /// An action that brings the counters back into agreement.
     package enum Outcome: Sendable, Equatable {
-        /// Nothing.
+        /// No action: the counters are close enough.
         case inSync
         /// The server was ahead by so many steps: store this counter.
         case movedForward(Int, HashCounter)
@@ -22,18 +23,18 @@ package struct CounterSynchronization: Sendable, Equatable {
         case deadlock
     }
 
-    /// What is to be done.
+    /// The action that brings the counters back into agreement.
     package let outcome: Outcome
     /// How far the client's counter is ahead of the server's; negative when it is behind. In a deadlock, only what the
     /// counter bytes suggest.
     package let distance: Int
     /// The server's look-ahead.
     package let window: Int
-    /// Whether the deadlock is one because hash and byte contradict each other, so that the byte tells nothing about who
-    /// is ahead.
+    /// Whether the deadlock is one because hash and byte contradict each other, so that the byte says nothing about which
+    /// side is ahead.
     package let isContradictory: Bool
 
-    /// Compares a client's counter with what the server told.
+    /// Compares a client's counter with the one that the server reported.
     package init(
         client: HashCounter,
         status: ActivationStatusBlob,
