@@ -30,7 +30,7 @@ extension Activation {
     ///   dropped; later it is finished in the background, `receive` included.
     nonisolated func send<Answer: Sendable>(
         _ request: SignedRequest,
-        receive: @escaping @Sendable (ResponseBody) async throws -> Answer
+        receive: @escaping @Sendable (ChannelResponse) async throws -> Answer
     ) async throws -> Answer {
         try await self.takingTurn { audience in
             try await receive(try await self.exchange(request, for: audience))
@@ -67,7 +67,7 @@ extension Activation {
     }
 
     /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
-    private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> ResponseBody {
+    private func exchange(_ request: SignedRequest, for audience: Errand.Audience) async throws -> ChannelResponse {
         var maySynchronize = true
         var mayRenewKey = true
         while true {
@@ -101,7 +101,7 @@ extension Activation {
         _ request: SignedRequest,
         _ body: RequestBody,
         evenUnsettled: Bool = false
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let taken = try await self.takeCounter(
             settled: evenUnsettled ? .whatever : .onlyAt(self.settledCounter),
             confirmed: self.confirmedCounter
