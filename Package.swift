@@ -6,6 +6,8 @@ let package = Package(
     name: "swift-mobile-token",
     products: [
         .library(name: "MobileToken", targets: ["MobileToken"]),
+        // For transports of one's own: the request and the response have names that other packages use too.
+        .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
         .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
@@ -35,7 +37,9 @@ let package = Package(
         ),
         .target(
             name: "MobileToken",
-            dependencies: ["PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"]
+            dependencies: [
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+            ]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else.

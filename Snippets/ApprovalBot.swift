@@ -41,7 +41,7 @@ try await withThrowingTaskGroup(of: Void.self) { group in
             }
             for operation in list.operations where policyAllows(operation) {
                 do {
-                    try await operations.authorize(operation, with: .possession(password: password))
+                    try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
                 } catch let error as MobileTokenError where error.code != .authenticationFailed {
                     print("\(operation.id) is undecided: \(error)")
                 }

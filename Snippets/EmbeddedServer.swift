@@ -18,7 +18,7 @@ try await emulator.cloud.commit(registration.id)
 let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
 let operations = OperationsService(activation: activation)
 for operation in try await operations.operations() {
-    try await operations.authorize(operation, with: .possession(password: "1234"))
+    try await operations.authorize(operation, with: .possessionAndKnowledge(password: "1234"))
 }
 print(try await emulator.cloud.operation(payment.id).status)  // APPROVED
 await emulator.stop()

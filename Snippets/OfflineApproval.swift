@@ -13,4 +13,4 @@ let operations = OperationsService(activation: try await client.activation(id: a
 let received = try UnverifiedOfflineOperation(parsing: text)
 let operation = try operations.verify(received)  // nothing is shown that the server did not sign
 print(operation.title, operation.message)
-print(try await operations.authorize(offline: received, with: .possession(password: password)))
+print(try await operations.authorize(offline: received, with: .possessionAndKnowledge(password: password)))

@@ -48,7 +48,7 @@ private func approve(
         let made = try await emulator.control("operations", ["userId": "alice", "template": "login"])
         let operation = try await service.detail(id: try unwrap(made["operationId"]?.string))
         let start = ContinuousClock.now
-        try await service.authorize(operation, with: .possession(knowledge: factor))
+        try await service.authorize(operation, with: .possessionAndKnowledge(unlocked: factor))
         // The first ones pay for connections and for the time synchronisation.
         if number >= 10 { times.append((ContinuousClock.now - start) / .milliseconds(1)) }
     }

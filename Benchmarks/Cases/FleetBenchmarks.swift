@@ -46,7 +46,7 @@ private final class Fleet: Sendable {
         let opened = try await client.activations()
         self.bytesBefore = CAllocations_bytes_in_use()
         self.activationBytes = (self.bytesBefore - bytesAtFirst) / opened.count
-        self.services = opened.map(client.operations)
+        self.services = opened.map { client.operations(of: $0) }
         for service in self.services { await service.startPolling(every: Self.interval, options: .spreadStart) }
     }
 

@@ -12,7 +12,7 @@ let listBenchmarks: [Benchmark] = [
         let answer = OperationFixture.answer(count: 1000)
         let data = Data(answer)
         return Scenario(
-            Subject { try OperationList(parsing: answer) },
+            Subject { try OperationList(response: answer) },
             baselines: [Subject("JSONDecoder") { try JSONDecoder.answers.decode(PlainAnswer.self, from: data) }]
         )
     },

@@ -1,7 +1,50 @@
-// The activation, its store and its errors are part of what this module offers, so its users need no second import.
-@_exported public import PowerAuth
-@_exported public import enum ExactJSON.JSONValue
+// Everything that a public declaration names can be named with `import MobileToken` alone. Each type by itself, never a
+// module: names that other packages have too, such as `HTTPRequest`, must not arrive with it.
 @_exported public import struct ExactJSON.JSONError
 @_exported public import struct ExactJSON.JSONLimits
 @_exported public import struct ExactJSON.JSONNumber
 @_exported public import struct ExactJSON.JSONObject
+@_exported public import enum ExactJSON.JSONValue
+@_exported public import class HTTPClientTransport.CurlTransport
+@_exported public import protocol HTTPClientTransport.HTTPTransport
+@_exported public import struct HTTPClientTransport.HTTPTransportError
+@_exported public import struct PowerAuth.AcceptLanguage
+@_exported public import class PowerAuth.Activation
+@_exported public import struct PowerAuth.ActivationRecord
+@_exported public import struct PowerAuth.ActivationRequest
+@_exported public import struct PowerAuth.ActivationResult
+@_exported public import struct PowerAuth.ActivationStatus
+@_exported public import protocol PowerAuth.ActivationStore
+@_exported public import protocol PowerAuth.AuthenticatedChannel
+@_exported public import struct PowerAuth.Authentication
+@_exported public import struct PowerAuth.ChannelResponse
+@_exported public import struct PowerAuth.CounterComparison
+@_exported public import struct PowerAuth.EmptyBody
+@_exported public import struct PowerAuth.EncryptedRequest
+@_exported public import enum PowerAuth.EncryptionScope
+@_exported public import struct PowerAuth.EndpointAuthentication
+@_exported public import class PowerAuth.InMemoryActivationStore
+@_exported public import class PowerAuth.MobileTokenClient
+@_exported public import struct PowerAuth.MobileTokenError
+@_exported public import protocol PowerAuth.MobileTokenObserver
+@_exported public import struct PowerAuth.PowerAuthEndpoint
+@_exported public import struct PowerAuth.RecoveryCodes
+@_exported public import enum PowerAuth.RequestAuthentication
+@_exported public import enum PowerAuth.RetryReason
+@_exported public import class PowerAuth.SQLiteActivationStore
+@_exported public import struct PowerAuth.SealedActivation
+@_exported public import struct PowerAuth.Sealing
+@_exported public import struct PowerAuth.SealingKeyClosure
+@_exported public import struct PowerAuth.SealingKeyFile
+@_exported public import protocol PowerAuth.SealingKeyProvider
+@_exported public import struct PowerAuth.SealingKeyVariable
+@_exported public import enum PowerAuth.ServerSignatureFormat
+@_exported public import enum PowerAuth.ServerSigningKey
+@_exported public import struct PowerAuth.SigningTurn
+@_exported public import struct PowerAuth.UnlockedFactor
+@_exported public import struct PowerAuth.VaultUnlockReason
+@_exported public import struct PowerAuthCrypto.SecretBytes
+@_exported public import enum PowerAuthProtocol.ActivationState
+@_exported public import enum PowerAuthProtocol.ProtocolVersion
+@_exported public import struct PowerAuthProtocol.SDKConfiguration
+@_exported public import struct PowerAuthProtocol.SDKConfigurationError

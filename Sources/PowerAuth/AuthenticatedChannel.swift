@@ -1,34 +1,62 @@
-package import Foundation
+public import Foundation
 
-/// What the services above need of an activation: authenticated requests, and the server's time.
+/// What the services need of an activation: authenticated requests, and the server's time.
 ///
-/// ``Activation`` is the one implementation; tests of the services may script another.
-package protocol AuthenticatedChannel: Sendable {
-    /// The activation that speaks.
+/// ``Activation`` conforms. So may a type in a unit test, which then needs no server: only an identifier and the responses
+/// are required. `MobileToken` makes the response to a request for the list of operations.
+///
+/// ```swift
+/// struct ScriptedActivation: AuthenticatedChannel {
+///     let activationID = "scripted"
+///
+///     func post(
+///         _ path: String,
+///         body: [UInt8],
+///         authentication: RequestAuthentication,
+///         acceptLanguage: String
+///     ) async throws -> ChannelResponse {
+///         path.hasSuffix("/operation/list")
+///             ? ChannelResponse(operations: [UserOperation(id: "1", name: "login", data: "A2")]) : .success
+///     }
+/// }
+///
+/// let operations = OperationsService(activation: ScriptedActivation())
+/// ```
+public protocol AuthenticatedChannel: Sendable {
+    /// The identifier of the activation that the requests are made for.
     var activationID: String { get }
-    /// The server's time, as far as it is known: the local clock corrected by the synchronised offset.
+    /// The server's time, as far as it is known: the local clock corrected by what the server says. By default the local
+    /// clock.
     var serverDate: Date { get }
-    /// The server's time, when the server has told it; `nil` as long as only the local clock is known.
+    /// The server's time, when the server has told it; `nil` as long as only the local clock is known. By default
+    /// ``serverDate``.
     var measuredServerDate: Date? { get }
-    /// Asks for the server's time, unless it is known or cannot be had. Throws `CancellationError` alone.
+    /// Asks for the server's time, unless it is known or cannot be had. Does nothing by default.
+    ///
+    /// - Throws: `CancellationError` alone.
     func synchronizeTime() async throws
-    /// Begins to learn the server's time from the answer to the next request; `nil` where there is nothing to learn.
-    func makeServerTimeProbe() -> ServerTimeProbe?
-    /// Who watches what the SDK does, if anybody.
+    /// The observer of what the SDK does, if there is one. None by default.
     var observer: (any MobileTokenObserver)? { get }
 
-    /// Posts a JSON body to a path below the base URL, such as `/api/auth/token/app/operation/list`.
+    /// Posts a JSON body.
     ///
-    /// Returns the body of an answer below 400, undecoded, with its status. Everything else is a ``MobileTokenError``, with the server's
-    /// code and `Retry-After` when it sent them. A refused token is renewed once.
+    /// - Parameters:
+    ///   - path: Follows the base URL, such as `/api/auth/token/app/operation/list`.
+    ///   - body: The JSON.
+    ///   - authentication: How the request proves who sent it.
+    ///   - acceptLanguage: The value of `Accept-Language`.
+    /// - Returns: A response below 400, undecoded.
+    /// - Throws: ``MobileTokenError`` for every other response, with the server's code and `Retry-After` when it sent them.
     func post(
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> ResponseBody
+    ) async throws -> ChannelResponse
 
-    /// Makes a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
+    /// Creates a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
+    ///
+    /// Throws ``MobileTokenError/Code/invalidAuthentication`` by default.
     func offlineSignature(
         data: [UInt8],
         nonce: [UInt8],
@@ -37,7 +65,7 @@ package protocol AuthenticatedChannel: Sendable {
         with authentication: Authentication
     ) async throws -> String
 
-    /// Whether data was signed by the server.
+    /// Returns whether `data` was signed by the server. `false` by default.
     func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],
@@ -47,17 +75,40 @@ package protocol AuthenticatedChannel: Sendable {
 }
 
 extension AuthenticatedChannel {
-    package var observer: (any MobileTokenObserver)? { nil }
-    package var measuredServerDate: Date? { self.serverDate }
-    package func synchronizeTime() async throws {}
-    package func makeServerTimeProbe() -> ServerTimeProbe? { nil }
+    /// The local date.
+    public var serverDate: Date { Date() }
+    /// The server's date.
+    public var measuredServerDate: Date? { self.serverDate }
+    /// Does nothing.
+    public func synchronizeTime() async throws {}
+    /// None.
+    public var observer: (any MobileTokenObserver)? { nil }
+
+    /// Throws ``MobileTokenError/Code/invalidAuthentication``.
+    public func offlineSignature(
+        data: [UInt8],
+        nonce: [UInt8],
+        uriID: String,
+        componentLength: Int,
+        with authentication: Authentication
+    ) async throws -> String {
+        throw MobileTokenError(.invalidAuthentication, "This activation makes no offline signatures")
+    }
+
+    /// Returns `false`.
+    public func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool { false }
 }
 
 /// How a request proves who sent it.
-package enum RequestAuthentication: Sendable {
-    /// `X-PowerAuth-Token` with the named token, which is created on demand.
+public enum RequestAuthentication: Sendable {
+    /// With the token of this name, which is created on demand.
     case token(name: String)
-    /// `X-PowerAuth-Authorization`: takes a counter value and its turn at the activation's gate.
+    /// With a signature over the body and the identifier of the resource, which takes a value of the counter.
     case signature(uriID: String, Authentication)
 }
 

@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 let operationTargets = [
     FuzzTarget("operation-list") { input in
-        let list = try readTwice { try OperationList(parsing: input) }
+        let list = try readTwice { try OperationList(response: input) }
         // Taken over from a list before, operations are as if they had been read.
         let (first, comparison) = try OperationList.read(input)
         let (again, _) = try OperationList.read(input, after: first)
@@ -31,8 +31,8 @@ let operationTargets = [
         hold(operation.id == "1", "another identifier")
     },
     FuzzTarget("push") { input in
-        guard let payload = PushPayload(json: input) else { return }
-        hold(PushPayload(json: input) == payload, "two readings differ")
+        guard let payload = try? PushPayload(parsing: input) else { return }
+        hold(try PushPayload(parsing: input) == payload, "two readings differ")
     },
     FuzzTarget("offline") { input in
         let operation = try UnverifiedOfflineOperation(parsing: input).verified { _, _, _ in true }
@@ -49,9 +49,9 @@ let operationTargets = [
         if let url = URL(string: text) { _ = ProximityCode(deepLink: url) }
     },
     FuzzTarget("inbox") { input in
-        _ = try? InboxMessage(answer: input)
-        if let count = try? InboxPage.unreadCount(answer: input) { hold(count >= 0, "a negative number") }
-        let page = try readTwice { try InboxPage(answer: input) }
+        _ = try? InboxMessage(response: input)
+        if let count = try? InboxPage.unreadCount(response: input) { hold(count >= 0, "a negative number") }
+        let page = try readTwice { try InboxPage(response: input) }
         hold(page.messages.count <= page.receivedCount, "more messages than were sent")
         var paging = InboxPaging()
         for _ in 0..<3 { paging.append(page) }

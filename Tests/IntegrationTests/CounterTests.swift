@@ -143,7 +143,7 @@ import TestSupport
                     data: [],
                     nonce: [UInt8](repeating: 0, count: 16),
                     uriID: "/operation/authorize/offline",
-                    with: .possession(knowledge: factor)
+                    with: .possessionAndKnowledge(unlocked: factor)
                 )
             }
             if distance < 0 {

@@ -71,7 +71,7 @@ import Testing
         let created = try await written { try await emulator.cloud.createOperation("payment", userID: "alice") }
         let operation = try #require(try await service.operations().first)
         let approved = try await written {
-            try await service.authorize(operation, with: .possession(password: "1234"))
+            try await service.authorize(operation, with: .possessionAndKnowledge(password: "1234"))
         }
         #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
         return (Cost(created: created, approved: approved), operation.id)

@@ -94,7 +94,7 @@ import TestSupport
 
 extension ErrorCodeTests {
     static let waysOfTheServer = [
-        Way(to: .authenticationFailed) { try await $0.activation.validate(.possession(password: "wrong")) },
+        Way(to: .authenticationFailed) { try await $0.activation.validate(.possessionAndKnowledge(password: "wrong")) },
         Way(to: .activationBlocked) { device in
             try await device.emulator.blockActivation(device.activation.activationID)
             try await device.activation.validate(.twoFactors)
@@ -294,7 +294,7 @@ extension ErrorCodeTests {
         Way(to: .invalidActivationCode) {
             _ = try await $0.client.activate(code: "AAAAA-AAAAA-AAAAA-AAAAB", password: password)
         },
-        Way(to: .invalidAuthentication) { try await $0.activation.validate(.possession(password: "123")) },
+        Way(to: .invalidAuthentication) { try await $0.activation.validate(.possessionAndKnowledge(password: "123")) },
         Way(to: .unknownActivation) { device in
             try await device.activation.removeLocally()
             try await device.activation.validate(.twoFactors)

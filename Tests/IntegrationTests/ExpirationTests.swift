@@ -14,20 +14,11 @@ import Testing
             await emulator.clock.freeze(at: start)
             let clock = ManualClock()
             let zero = clock.now
-            var configuration = try PowerAuthConfiguration(
-                baseURL: emulator.baseURL,
-                sdkConfiguration: emulator.sdkConfiguration,
-                transport: CurlTransport(),
-                store: InMemoryActivationStore()
-            )
-            configuration.clock = clock
-            configuration.wallClock = { start + zero.duration(to: clock.now) / .seconds(1) }
-            let registration = try await emulator.cloud.register(userID: "alice")
-            let activation = try await PowerAuthClient(configuration).activate(
-                code: registration.activationCode,
-                password: password
-            )
-            try await emulator.cloud.commit(registration.id)
+            let client = try emulator.makeClient {
+                $0.clock = clock
+                $0.wallClock = { start + zero.duration(to: clock.now) / .seconds(1) }
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
 
             let service = OperationsService(activation: activation)
             let watcher = ExpirationWatcher(activation: activation, clock: clock)

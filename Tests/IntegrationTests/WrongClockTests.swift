@@ -40,14 +40,12 @@ import Testing
                 }
                 return try await deliver(request)
             }
-            var configuration = try PowerAuthConfiguration(
-                baseURL: emulator.baseURL,
-                sdkConfiguration: emulator.sdkConfiguration,
-                transport: transport,
-                store: store
-            )
-            configuration.wallClock = { Date() + clockError }
-            let activation = try await PowerAuthClient(configuration).activation(id: id)
+            let client = try emulator.makeClient {
+                $0.transport = transport
+                $0.store = store
+                $0.wallClock = { Date() + clockError }
+            }
+            let activation = try await client.activation(id: id)
             self.service = OperationsService(activation: activation)
         }
 

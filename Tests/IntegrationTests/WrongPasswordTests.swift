@@ -10,7 +10,7 @@ import Testing
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             for remaining in [4, 3, 2, 1] {
                 let error = try await #require(throws: MobileTokenError.self) {
-                    try await activation.validate(.possession(password: "wrong"))
+                    try await activation.validate(.possessionAndKnowledge(password: "wrong"))
                 }
                 #expect(error.code == .authenticationFailed)
                 #expect(error.remainingAttempts == remaining)
@@ -19,7 +19,7 @@ import Testing
                 try await activation.validate(.possession)
             }
             let last = try await #require(throws: MobileTokenError.self) {
-                try await activation.validate(.possession(password: "wrong"))
+                try await activation.validate(.possessionAndKnowledge(password: "wrong"))
             }
             #expect(last.code == .activationBlocked)
             #expect(last.remainingAttempts == 0)
@@ -43,7 +43,7 @@ import Testing
             let operation = try await emulator.offer(to: "alice", on: service)
             let position = await emulator.journalPosition
 
-            let wrong = Authentication.possession(password: "wrong")
+            let wrong = Authentication.possessionAndKnowledge(password: "wrong")
             #expect(
                 try await errorCode { try await service.authorize(operation, with: wrong) } == .authenticationFailed
             )
@@ -83,5 +83,5 @@ import Testing
 }
 
 extension Activation {
-    fileprivate func guess() async throws { try await self.validate(.possession(password: "wrong")) }
+    fileprivate func guess() async throws { try await self.validate(.possessionAndKnowledge(password: "wrong")) }
 }

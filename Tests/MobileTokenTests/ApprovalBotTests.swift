@@ -12,7 +12,7 @@ import Testing
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
         let operations = OperationsService(activation: activation, configuration: configuration)
-        return ApprovalBot(operations: operations, authentication: .possession(password: "1234"), limit: 50)
+        return ApprovalBot(operations: operations, authentication: .possessionAndKnowledge(password: "1234"), limit: 50)
     }
 
     @Test func smallPaymentsAreApprovedAndAllElseIsRejected() async throws {

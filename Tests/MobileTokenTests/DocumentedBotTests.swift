@@ -22,7 +22,7 @@ import Testing
             case .limited:
                 try await ApprovalBot(
                     operations: operations,
-                    authentication: .possession(password: password),
+                    authentication: .possessionAndKnowledge(password: password),
                     limit: 50
                 ).run()
             case .smallPayments: try await runSmallPaymentBot(operations, password: password)

@@ -96,7 +96,7 @@ final class ScriptedChannel: AuthenticatedChannel {
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let (request, rule) = self.state.withLock { state in
             state.count += 1
             let request = Request(
@@ -110,7 +110,7 @@ final class ScriptedChannel: AuthenticatedChannel {
             return (request, state.rule)
         }
         try Task.checkCancellation()
-        if let rule { return ResponseBody(try rule(request), httpStatus: 200) }
+        if let rule { return ChannelResponse(try rule(request), httpStatus: 200) }
 
         let body = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -131,7 +131,7 @@ final class ScriptedChannel: AuthenticatedChannel {
             self.state.withLock { $0.cancelled += 1 }
             self.cancellation.raise()
         }
-        return ResponseBody(body, httpStatus: 200)
+        return ChannelResponse(body, httpStatus: 200)
     }
 
     func offlineSignature(

@@ -32,7 +32,7 @@ func runSmallPaymentBot(_ operations: OperationsService, password: String) async
                 }
                 for operation in list.operations where policyAllows(operation) {
                     do {
-                        try await operations.authorize(operation, with: .possession(password: password))
+                        try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
                     } catch let error as MobileTokenError where error.code != .authenticationFailed {
                         print("\(operation.id) is undecided: \(error)")
                     }

@@ -95,14 +95,15 @@ struct StoreExerciser {
 
     /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.
     private func sign(with store: SQLiteActivationStore) async throws {
-        let configuration = try PowerAuthConfiguration(
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = store
+        configuration.userAgent = "\(getpid())"
+        let client = try MobileTokenClient(
             baseURL: self.settings["url"] ?? "",
             sdkConfiguration: self.settings["sdk-configuration"] ?? "",
-            transport: CurlTransport(),
-            store: store,
-            userAgent: "\(getpid())"
+            configuration: configuration
         )
-        let activation = try await PowerAuthClient(configuration).activation(id: self.activationID)
+        let activation = try await client.activation(id: self.activationID)
         let factor = try await activation.unlockKnowledge(password: self.settings["password"] ?? "")
         if self.settings["waits"] != nil {
             Self.say("ready")
@@ -110,7 +111,7 @@ struct StoreExerciser {
         }
         for signed in 0..<(self.number("count") ?? .max) {
             if signed == self.number("die-after-signatures") { self.startDying() }
-            try await activation.validate(.possession(knowledge: factor))
+            try await activation.validate(.possessionAndKnowledge(unlocked: factor))
         }
     }
 }

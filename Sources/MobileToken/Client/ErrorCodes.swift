@@ -36,6 +36,4 @@ extension MobileTokenError.Code {
     public static let pushRegistrationFailed = Self("pushRegistrationFailed")
     /// A registration for push messages with another token is under way.
     public static let pushAlreadyRegistering = Self("pushAlreadyRegistering")
-    /// The text names no languages.
-    public static let invalidLanguage = Self("invalidLanguage")
 }

@@ -35,6 +35,13 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
     /// The JSON that stood there, as it came, or the first 16 KiB of it; empty when nothing did.
     public let json: [UInt8]
 
+    /// Creates an issue.
+    public init(path: String, reason: Reason, json: [UInt8] = []) {
+        self.path = path
+        self.reason = reason
+        self.json = json
+    }
+
     /// The path and the reason, without the content.
     public var description: String { "\(DisplayText.escaped(self.path)): \(self.reason)" }
 }

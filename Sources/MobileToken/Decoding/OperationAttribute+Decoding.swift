@@ -73,7 +73,7 @@ extension OperationAttribute.Content {
 
 extension OperationAttribute.Money {
     /// The names of an amount's members in the attributes that have one.
-    fileprivate struct Names {
+    struct Names {
         let amount: String
         let currency: String
         let amountFormatted: String

@@ -15,18 +15,16 @@ public struct InboxService: Sendable {
     private let channel: any AuthenticatedChannel
 
     /// Creates the inbox of an activation.
-    public init(activation: Activation, acceptLanguage: AcceptLanguage = .english) {
-        self.init(channel: activation, acceptLanguage: acceptLanguage)
-    }
-
-    package init(channel: any AuthenticatedChannel, acceptLanguage: AcceptLanguage = .english) {
-        self.channel = channel
+    ///
+    /// - Parameter activation: An ``Activation``, or what stands for one in a unit test.
+    public init(activation: any AuthenticatedChannel, acceptLanguage: AcceptLanguage = .english) {
+        self.channel = activation
         self.acceptLanguage = acceptLanguage
     }
 
     /// How many messages are unread.
     public func unreadCount() async throws -> Int {
-        try await self.post("count", RequestBody.empty).read { try InboxPage.unreadCount(answer: $0) }
+        try await self.post("count", RequestBody.empty).read { try InboxPage.unreadCount(response: $0) }
     }
 
     /// One page of messages, the newest first, without bodies.
@@ -45,12 +43,12 @@ public struct InboxService: Sendable {
             )
         }
         let body = RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread)
-        return try await self.post("message/list", body).read { try InboxPage(answer: $0) }
+        return try await self.post("message/list", body).read { try InboxPage(response: $0) }
     }
 
     /// One message with its body.
     public func message(id: String) async throws -> InboxMessage {
-        try await self.post("message/detail", RequestBody.id(id)).read { try InboxMessage(answer: $0) }
+        try await self.post("message/detail", RequestBody.id(id)).read { try InboxMessage(response: $0) }
     }
 
     /// Marks one message as read.
@@ -74,7 +72,7 @@ public struct InboxService: Sendable {
         InboxMessages(inbox: self, onlyUnread: onlyUnread)
     }
 
-    private func post(_ call: String, _ body: [UInt8]) async throws -> ResponseBody {
+    private func post(_ call: String, _ body: [UInt8]) async throws -> ChannelResponse {
         try await ServerCall.other.naming {
             try await self.channel.post(
                 "/api/inbox/\(call)",

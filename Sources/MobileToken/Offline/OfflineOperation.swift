@@ -1,10 +1,11 @@
 internal import Basics
+internal import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 /// An operation from a QR code, whose server signature was verified.
 ///
-/// There is no other way to one than ``UnverifiedOfflineOperation/verified(by:)``, so what a person is shown comes from the
-/// server.
+/// ``UnverifiedOfflineOperation/verified(by:)`` returns one, so what a person is shown comes from the server. One that is made
+/// by hand can be shown, such as in a test or a preview, and not authorized: that takes the text of a QR code, and verifies it.
 public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// The operation's identifier.
     public let id: String
@@ -29,9 +30,60 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     public var isNewerFormat: Bool { !self.additionalLines.isEmpty }
 
     /// The nonce's 16 bytes.
-    package let nonceBytes: [UInt8]
+    package var nonceBytes: [UInt8] { Base64.decode(self.nonce) ?? [] }
     /// What an offline signature covers, `operationId&operationData[&totp]`, made of the bytes received.
     package let dataToSign: [UInt8]
+
+    /// Creates an operation, such as for a test or a preview.
+    public init(
+        id: String,
+        title: String,
+        message: String,
+        operationData: OfflineOperationData,
+        flags: Flags = Flags(text: ""),
+        totp: String? = nil,
+        additionalLines: [String] = [],
+        nonce: String,
+        signingKey: SigningKey = .personalized
+    ) {
+        let signed = [id, operationData.text] + (totp.map { [$0] } ?? [])
+        self.init(
+            id: id,
+            title: title,
+            message: message,
+            operationData: operationData,
+            flags: flags,
+            totp: totp,
+            additionalLines: additionalLines,
+            nonce: nonce,
+            signingKey: signingKey,
+            dataToSign: Array(signed.joined(separator: "&").utf8)
+        )
+    }
+
+    init(
+        id: String,
+        title: String,
+        message: String,
+        operationData: OfflineOperationData,
+        flags: Flags,
+        totp: String?,
+        additionalLines: [String],
+        nonce: String,
+        signingKey: SigningKey,
+        dataToSign: [UInt8]
+    ) {
+        self.id = id
+        self.title = title
+        self.message = message
+        self.operationData = operationData
+        self.flags = flags
+        self.totp = totp
+        self.additionalLines = additionalLines
+        self.nonce = nonce
+        self.signingKey = signingKey
+        self.dataToSign = dataToSign
+    }
 
     /// One of the server's signing keys.
     public enum SigningKey: UInt8, Sendable, Hashable {
@@ -45,6 +97,11 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     public struct Flags: Sendable, Hashable {
         /// The flags as they came, those that this version does not know included.
         public let text: String
+
+        /// Creates flags from their letters.
+        public init(text: String) {
+            self.text = text
+        }
 
         /// Whether the biometry key may sign.
         public var isBiometryAllowed: Bool { self.has("B") }

@@ -72,6 +72,14 @@ public struct OfflineOperationData: Sendable, Hashable {
 // MARK: - Parsing
 
 extension OfflineOperationData {
+    /// Reads one line, such as `A1*A100CZK`.
+    public init(parsing text: String) throws(OfflineOperationError) {
+        guard !text.utf8.contains(UInt8(ascii: "\n")) else {
+            throw OfflineOperationError(.invalidOperationData, line: 1)
+        }
+        try self.init(parsing: Array(text.utf8)[...], line: 1)
+    }
+
     init(parsing bytes: ArraySlice<UInt8>, line: Int) throws(OfflineOperationError) {
         let parts = OfflineText.split(bytes, at: UInt8(ascii: "*"))
         let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars

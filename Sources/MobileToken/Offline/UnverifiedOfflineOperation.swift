@@ -30,7 +30,7 @@ public struct UnverifiedOfflineOperation: Sendable {
         guard Self.isIdentifier(lines[0]) else { throw OfflineOperationError(.invalidOperationID, line: 1) }
         let operationData = try OfflineOperationData(parsing: lines[3], line: 4)
         let nonce = String(decoding: lines[lines.count - 2], as: UTF8.self)
-        guard let nonceBytes = Base64.decode(nonce), nonceBytes.count == 16 else {
+        guard Base64.decode(nonce)?.count == 16 else {
             throw OfflineOperationError(.invalidNonce, line: lines.count - 1)
         }
         let signatureLine = lines[lines.count - 1]
@@ -57,7 +57,6 @@ public struct UnverifiedOfflineOperation: Sendable {
                 ? lines[6..<(lines.count - 2)].map { String(decoding: $0, as: UTF8.self) } : [],
             nonce: nonce,
             signingKey: signingKey,
-            nonceBytes: nonceBytes,
             dataToSign: Array(dataToSign)
         )
     }

@@ -54,7 +54,7 @@ extension OperationsService {
             "/api/auth/token/app/operation/detail",
             body: RequestBody.id(id),
             authentication: .universalToken
-        ).read { try UserOperation(answer: $0) }
+        ).read { try UserOperation(response: $0) }
     }
 
     /// Takes an operation that was meant for nobody in particular, and puts it on the list.
@@ -73,7 +73,7 @@ extension OperationsService {
                 body: RequestBody.id(id),
                 authentication: .universalToken
             )
-            operation = try answer.read { try UserOperation(answer: $0) }
+            operation = try answer.read { try UserOperation(response: $0) }
         } catch {
             self.state.claimFailed(id)
             throw error
@@ -99,7 +99,7 @@ extension OperationsService {
             "/api/auth/token/app/operation/history",
             body: RequestBody.empty,
             authentication: .signature(uriID: "/operation/history", authentication)
-        ).read { try OperationList(parsing: $0) }
+        ).read { try OperationList(response: $0) }
     }
 
     // MARK: Rules
@@ -152,7 +152,7 @@ extension OperationsService {
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         try await call.naming {
             try await self.channel.post(
                 path,

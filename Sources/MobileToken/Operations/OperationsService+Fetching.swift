@@ -91,7 +91,7 @@ extension OperationsService {
         self.flight = flight
         flight.start { [weak self, channel] in
             do {
-                var time = channel.makeServerTimeProbe()
+                var time = (channel as? Activation)?.makeServerTimeProbe()
                 let response = try await Self.request(fetch, on: channel)
                 time?.answered()
                 if fetch.isDoneWhenRepeated, let known = fetch.last?.repeated(by: response) {
@@ -110,7 +110,7 @@ extension OperationsService {
         if !wasFetching { self.publish(.loading(true)) }
     }
 
-    private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ResponseBody {
+    private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ChannelResponse {
         try await ServerCall.other.naming {
             try await channel.post(
                 "/api/auth/token/app/operation/list",

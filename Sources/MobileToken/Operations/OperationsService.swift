@@ -15,7 +15,7 @@ public import PowerAuth
 ///             }
 ///             for operation in list.operations where policyAllows(operation) {
 ///                 do {
-///                     try await operations.authorize(operation, with: .possession(password: password))
+///                     try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
 ///                 } catch let error as MobileTokenError where error.code != .authenticationFailed {
 ///                     print("\(operation.id) is undecided: \(error)")
 ///                 }
@@ -91,13 +91,13 @@ public actor OperationsService {
     /// Creates the service of an activation. Nothing is sent yet.
     ///
     /// One service serves everybody in the process who works with the activation.
-    public init(activation: Activation, configuration: Configuration = Configuration()) {
-        self.init(channel: activation, configuration: configuration)
-    }
-
-    package init(channel: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
+    ///
+    /// - Parameters:
+    ///   - activation: An ``Activation``, or what stands for one in a unit test.
+    ///   - configuration: The language, the polling and the clock.
+    public init(activation: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
         let poller = Poller(clock: configuration.clock, random: configuration.random)
-        self.channel = channel
+        self.channel = activation
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage
         self.runPlan = Poller.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)

@@ -6,7 +6,7 @@ struct ServerList: Sendable {
     private let comparison: ListAnswerComparison
 
     /// Reads an answer, but for what it repeats of the last.
-    init(_ answer: ResponseBody, after last: Self?) throws {
+    init(_ answer: ChannelResponse, after last: Self?) throws {
         (self.list, self.comparison) = try answer.read { try OperationList.read($0, after: last?.list) }
     }
 
@@ -16,7 +16,7 @@ struct ServerList: Sendable {
     }
 
     /// This list with the server's new time, when an answer says the same, which is found out without reading it.
-    func repeated(by answer: ResponseBody) -> Self? {
+    func repeated(by answer: ChannelResponse) -> Self? {
         self.comparison.match(answer.bytes).map { match in
             Self(list: self.list.at(match.currentTimestamp), comparison: self.comparison)
         }

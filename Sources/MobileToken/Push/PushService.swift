@@ -7,12 +7,17 @@ public actor PushService {
         /// The name that is sent.
         public let description: String
 
+        /// Creates a platform from the name that the server knows it by.
+        public init(_ name: String) {
+            self.description = name
+        }
+
         /// Apple Push Notification service.
-        public static let apns = Self(description: "apns")
+        public static let apns = Self("apns")
         /// Firebase Cloud Messaging.
-        public static let fcm = Self(description: "fcm")
+        public static let fcm = Self("fcm")
         /// Huawei Mobile Services.
-        public static let hms = Self(description: "hms")
+        public static let hms = Self("hms")
     }
 
     /// A device as it is, or is being, registered.
@@ -21,6 +26,12 @@ public actor PushService {
         public let platform: Platform
         /// The device's token there.
         public let token: String
+
+        /// Creates a registration.
+        public init(platform: Platform, token: String) {
+            self.platform = platform
+            self.token = token
+        }
     }
 
     /// The registration that the server last accepted from this service; `nil` before the first.
@@ -37,12 +48,10 @@ public actor PushService {
     package nonisolated var waiterCount: Int { self.flight.waiterCount }
 
     /// Creates the service of an activation. Nothing is sent yet.
-    public init(activation: Activation) {
-        self.init(channel: activation)
-    }
-
-    package init(channel: any AuthenticatedChannel) {
-        self.channel = channel
+    ///
+    /// - Parameter activation: An ``Activation``, or what stands for one in a unit test.
+    public init(activation: any AuthenticatedChannel) {
+        self.channel = activation
     }
 
     /// Registers the device. Calls that ask for the same at the same time share one request.

@@ -1,6 +1,6 @@
 internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+public import ExactJSON
+public import PowerAuth
 
 /// A push message of the Mobile Token server.
 ///
@@ -57,22 +57,23 @@ public enum PushPayload: Sendable, Hashable {
         }
     }
 
-    /// Reads a payload; nil when it is none of this server's.
-    public init?(userInfo: [String: JSONValue]) {
+    /// Reads a payload from the members of a notification.
+    ///
+    /// - Throws: `invalidResponse`, as ``init(parsing:)`` does.
+    public init(userInfo: [String: JSONValue]) throws(MobileTokenError) {
         let members = userInfo.map { JSONObject.Member(key: $0.key, value: $0.value) }
-        self.init(json: JSONValue.object(JSONObject(members)).serialized())
+        try self.init(parsing: JSONValue.object(JSONObject(members)).serialized())
     }
 
-    /// Reads a payload from JSON; nil when it is none of this server's, or when a member that is read is given twice.
-    /// Members that are not read may be anything.
-    public init?(json: [UInt8]) {
-        guard let root = try? JSONDocument(parsing: json).root, root.isObject else { return nil }
-        do throws(RepeatedMember) {
-            guard let payload = try Self(PushMembers(view: root)) else { return nil }
-            self = payload
-        } catch {
-            return nil
-        }
+    /// Reads the JSON of a payload. Members that are not read may be anything.
+    ///
+    /// - Throws: `invalidResponse` when the message is not one of a Mobile Token server, or when a member that is read is
+    ///   given twice.
+    public init(parsing json: [UInt8]) throws(MobileTokenError) {
+        guard let root = try? JSONDocument(parsing: json).root, root.isObject,
+            let payload = try? Self(PushMembers(view: root))
+        else { throw .unreadableAnswer("The push message is not one of a Mobile Token server") }
+        self = payload
     }
 
     private init?(_ payload: PushMembers) throws(RepeatedMember) {

@@ -4,12 +4,16 @@ internal import HTTPClientTransport
 internal import PowerAuthProtocol
 
 extension Activation {
-    package nonisolated func post(
+    /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.
+    ///
+    /// - Returns: A response below 400, undecoded. A refused token is renewed once.
+    /// - Throws: ``MobileTokenError`` for every other response.
+    public nonisolated func post(
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let headers: HTTPHeaders = ["Accept-Language": acceptLanguage]
         switch authentication {
         case .token(let name):

@@ -80,13 +80,18 @@ public actor Activation: AuthenticatedChannel {
     /// The server's date: the local clock, corrected by what the server's responses say.
     public nonisolated var serverDate: Date { self.server.time.date }
 
-    package nonisolated var measuredServerDate: Date? { self.server.time.measuredDate }
+    /// The server's date, when the server has told it; `nil` as long as only the local clock is known.
+    public nonisolated var measuredServerDate: Date? { self.server.time.measuredDate }
 
-    package nonisolated func synchronizeTime() async throws { try await self.server.tryToSynchronizeTime() }
+    /// Asks for the server's time, unless it is known or could not be had a moment ago.
+    ///
+    /// - Throws: `CancellationError` alone.
+    public nonisolated func synchronizeTime() async throws { try await self.server.tryToSynchronizeTime() }
 
     package nonisolated func makeServerTimeProbe() -> ServerTimeProbe? { self.server.time.makeProbe() }
 
-    package nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
+    /// The observer of the client, if it has one.
+    public nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
 
     /// The number to compare by eye with what the server shows for this activation: eight digits.
     public nonisolated let fingerprint: String

@@ -4,19 +4,49 @@ internal import PowerAuthProtocol
 
 /// What all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {
-    let configuration: PowerAuthConfiguration
+    /// The address below which `/api/…` is found, without a slash at its end.
+    let baseURL: String
+    /// The address below which `/pa/v3/…` is found: ``baseURL``, unless a server keeps the two apart.
+    let powerAuthURL: String
+    let application: SDKConfiguration
+    let transport: any HTTPTransport
+    let store: any ActivationStore
+    let configuration: MobileTokenClient.Configuration
     let time: ServerTime
     let clocks: LocalClocks
+    private let userAgent: String
 
-    init(_ configuration: PowerAuthConfiguration) {
+    /// Creates a connection. Mistakes are reported here, by name, and not at the first request.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
+    init(
+        baseURL: String,
+        application: SDKConfiguration,
+        transport: any HTTPTransport,
+        store: any ActivationStore,
+        configuration: MobileTokenClient.Configuration
+    ) throws(MobileTokenError) {
+        let rule = BaseURLRule(
+            allowsInsecureHTTP: configuration.allowsInsecureHTTP,
+            requiresTLS: transport.requiresTLS
+        )
+        self.baseURL = try rule.validated(baseURL, "baseURL")
+        self.powerAuthURL =
+            if let url = configuration.powerAuthURL {
+                try rule.validated(url, "powerAuthURL")
+            } else {
+                self.baseURL
+            }
+        self.application = application
+        self.transport = transport
+        self.store = store
+        self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
         self.time = ServerTime(clocks: self.clocks)
     }
 
-    var application: SDKConfiguration { self.configuration.sdkConfiguration }
     var randomness: Randomness { self.configuration.randomness }
-    var store: any ActivationStore { self.configuration.store }
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
@@ -29,7 +59,7 @@ final class ServerConnection: Sendable {
         headers: HTTPHeaders = [:],
         body: [UInt8],
         isRepeatable: Bool = false
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
             url: self.url(of: path),
@@ -40,14 +70,14 @@ final class ServerConnection: Sendable {
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
-        request.headers.add(name: "User-Agent", value: self.configuration.userAgent)
+        request.headers.add(name: "User-Agent", value: self.userAgent)
         let response = try await self.send(request, path: path)
         let body = try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
-        return ResponseBody(body, httpStatus: response.status)
+        return ChannelResponse(body, httpStatus: response.status)
     }
 
     private func url(of path: String) -> String {
-        (path.hasPrefix("/pa/") ? self.configuration.powerAuthURL : self.configuration.baseURL) + path
+        (path.hasPrefix("/pa/") ? self.powerAuthURL : self.baseURL) + path
     }
 
     /// Asks for something that changes nothing: posts `{"requestObject": …}` and decodes `responseObject`.
@@ -82,7 +112,7 @@ final class ServerConnection: Sendable {
 
     private func sendUnobserved(_ request: HTTPRequest) async throws -> HTTPResponse {
         do {
-            return try await self.configuration.transport.send(request)
+            return try await self.transport.send(request)
         } catch {
             throw MobileTokenError.transport(error)
         }
@@ -150,7 +180,7 @@ enum Wire {
     /// An answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
-        from response: ResponseBody,
+        from response: ChannelResponse,
         of call: String
     ) throws -> Value {
         try response.read { try self.decode(type, from: $0, of: call) }

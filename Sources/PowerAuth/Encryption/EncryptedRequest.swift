@@ -2,7 +2,7 @@ internal import PowerAuthProtocol
 
 /// One request encrypted for the server, and the only means to read the answer to it.
 ///
-/// For requests that the application sends by itself; ``Endpoint`` does all of this in one call. It can be used once.
+/// For requests that the application sends by itself; ``PowerAuthEndpoint`` does all of this in one call. It can be used once.
 public struct EncryptedRequest: ~Copyable, Sendable {
     /// The JSON body to post.
     public let body: [UInt8]
@@ -44,7 +44,7 @@ extension Activation {
     }
 }
 
-extension PowerAuthClient {
+extension MobileTokenClient {
     /// Encrypts the body of a request that the application sends by itself, for the application.
     public func encrypt(_ plaintext: [UInt8]) async throws -> EncryptedRequest {
         EncryptedRequest(try await self.encryptionKeys.encrypt(plaintext, for: .genericApplication))

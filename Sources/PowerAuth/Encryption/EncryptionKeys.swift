@@ -152,7 +152,7 @@ final class EncryptionKeys: Sendable {
         _ path: String,
         headers: HTTPHeaders = [:],
         _ encrypt: (EncryptionKey) throws -> RequestBody
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let key = try await self.ready()
         do {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
@@ -165,7 +165,7 @@ final class EncryptionKeys: Sendable {
         }
     }
 
-    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ResponseBody {
+    private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
         let answer = try await self.server.post(path, headers: headers, body: body.bytes)

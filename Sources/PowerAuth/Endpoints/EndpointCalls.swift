@@ -8,7 +8,7 @@ extension Activation {
     ///   - body: What is sent, as JSON. A request that is encrypted and signed is encrypted first.
     ///   - authentication: The factors of a signed endpoint; of no meaning for others.
     public nonisolated func call<Request, Response>(
-        _ endpoint: Endpoint<Request, Response>,
+        _ endpoint: PowerAuthEndpoint<Request, Response>,
         _ body: Request,
         with authentication: Authentication = .possession,
         acceptLanguage: String? = nil
@@ -16,7 +16,7 @@ extension Activation {
         try self.checkNotRemoved()
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
-        let answer: ResponseBody
+        let answer: ChannelResponse
         switch endpoint.authentication.kind {
         case .none:
             guard let (keys, path) = self.encryption(of: endpoint) else {
@@ -53,7 +53,7 @@ extension Activation {
     }
 
     private nonisolated func encryption<Request, Response>(
-        of endpoint: Endpoint<Request, Response>
+        of endpoint: PowerAuthEndpoint<Request, Response>
     ) -> (EncryptionKeys, ECIESPath)? {
         switch endpoint.encryption {
         case nil: nil
@@ -63,12 +63,12 @@ extension Activation {
     }
 }
 
-extension PowerAuthClient {
+extension MobileTokenClient {
     /// Calls an endpoint of the application's own that needs no activation: plain, or encrypted for the application.
     ///
     /// - Throws: ``MobileTokenError/Code/invalidRequest`` when the endpoint asks for an activation.
     public func call<Request, Response>(
-        _ endpoint: Endpoint<Request, Response>,
+        _ endpoint: PowerAuthEndpoint<Request, Response>,
         _ body: Request,
         acceptLanguage: String? = nil
     ) async throws -> Response {
@@ -87,14 +87,14 @@ extension PowerAuthClient {
     }
 }
 
-extension Endpoint {
+extension PowerAuthEndpoint {
     fileprivate func encode(_ body: Request) throws -> [UInt8] {
-        if body is Empty { return Array("{}".utf8) }
+        if body is EmptyBody { return Array("{}".utf8) }
         return self.isWrapped ? try Wire.encode(Wire.Request(requestObject: body)) : try Wire.encode(body)
     }
 
-    fileprivate func decode(_ answer: ResponseBody) throws -> Response {
-        if let empty = Empty() as? Response { return empty }
+    fileprivate func decode(_ answer: ChannelResponse) throws -> Response {
+        if let empty = EmptyBody() as? Response { return empty }
         guard self.isWrapped else { return try Wire.decode(Response.self, from: answer, of: self.path) }
         return try Wire.decode(Wire.Response<Response>.self, from: answer, of: self.path).responseObject
     }

@@ -26,6 +26,8 @@ extension MobileTokenError.Code {
     public static let activationFailed = Self("activationFailed")
     /// Client and server counters are too far apart to meet again: the activation must be replaced.
     public static let deadlock = Self("deadlock")
+    /// The string is not a list of languages.
+    public static let invalidLanguage = Self("invalidLanguage")
     /// The server calls the request malformed.
     public static let invalidRequest = Self("invalidRequest")
     /// The server does not know this client's temporary encryption key; it was already fetched anew once.

@@ -6,7 +6,7 @@ extension Activation {
     ///
     /// A wrong password is not noticed here: only the server can tell, from a signature.
     public nonisolated func unlockKnowledge(password: SecretBytes) async throws -> UnlockedFactor {
-        let keys = try await self.signingKeys(for: .possession(password: password))
+        let keys = try await self.signingKeys(for: .possessionAndKnowledge(password: password))
         guard let key = keys.keys.last else { throw MobileTokenError.unknownActivation }
         return UnlockedFactor(activationID: self.activationID, key: key)
     }
@@ -32,7 +32,7 @@ extension Activation {
     /// Changes the password, after the server has confirmed the old one.
     public func changePassword(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(new)
-        try await self.validate(.possession(password: old))
+        try await self.validate(.possessionAndKnowledge(password: old))
         try await self.changePasswordUnchecked(from: old, to: new)
     }
 

@@ -12,7 +12,7 @@ extension Activation {
     ///   - authentication: Two factors or more.
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone, which anyone who copied the
     ///   store could use.
-    package nonisolated func offlineSignature(
+    public nonisolated func offlineSignature(
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,

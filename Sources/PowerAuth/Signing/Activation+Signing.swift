@@ -9,7 +9,7 @@ extension Activation {
     ///   dropped; later it is finished in the background, `receive` included.
     nonisolated func send<Value: Sendable>(
         _ request: SignedRequest,
-        receive: @escaping @Sendable (ResponseBody) async throws -> Value
+        receive: @escaping @Sendable (ChannelResponse) async throws -> Value
     ) async throws -> Value {
         try await self.withSigningTurn { turn, caller in
             try await receive(try await self.exchange(request, in: turn, for: caller))
@@ -44,7 +44,7 @@ extension Activation {
         _ request: SignedRequest,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         var maySynchronize = true
         var mayRenewKey = true
         while true {
@@ -84,7 +84,7 @@ extension Activation {
         _ body: RequestBody,
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let confirmed = self.counterKnowledge.confirmed
         guard let taken = try await self.takeCounter(in: turn, settled: requirement, confirmed: confirmed) else {
             throw Unsettled()

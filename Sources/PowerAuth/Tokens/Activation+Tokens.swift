@@ -68,7 +68,7 @@ extension Activation {
         path: String,
         headers: HTTPHeaders,
         body: @Sendable () async throws -> RequestBody
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         try self.checkNotRemoved()
         let name = try Self.tokenName(name)
         let token = try await self.token(name, with: .possession)
@@ -91,7 +91,7 @@ extension Activation {
         headers: HTTPHeaders,
         token: ActivationRecord.Token,
         body: @Sendable () async throws -> RequestBody
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         let sealed = try await body()
         do {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
@@ -108,7 +108,7 @@ extension Activation {
         headers: HTTPHeaders,
         token: ActivationRecord.Token,
         body: RequestBody
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         var headers = headers
         headers[TokenHeader.name] = self.tokenHeader(token)
         headers[EncryptionHeader.name] = body.encryptionHeader

@@ -56,7 +56,7 @@ extension Activation {
     /// a file, a KMS, an HSM.
     public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
         try BiometryKeyProtection.validate(key)
-        let authentication = Authentication.possession(password: password)
+        let authentication = Authentication.possessionAndKnowledge(password: password)
         try await self.openVault(with: authentication, reason: .addBiometry) { vaultKey, record in
             let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
             let encrypted = try MobileTokenError.mapCryptoErrors {

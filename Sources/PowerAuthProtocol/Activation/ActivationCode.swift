@@ -6,27 +6,27 @@ package import PowerAuthCrypto
 /// Ten random bytes and their CRC-16/ARC (big-endian) in Base32 without padding, as four groups of five joined by `-`. A QR
 /// code holds `CODE#SIGNATURE`, where the signature is ECDSA (DER, Base64) by the application's master key over the code as
 /// text with its dashes.
-public struct ActivationCode: Sendable, Hashable {
+package struct ActivationCode: Sendable, Hashable {
     /// The code, four groups of five letters and digits.
-    public let code: String
+    package let code: String
     /// The signature, in DER, when the code came with one. It must verify before the code is used.
-    public let signature: [UInt8]?
+    package let signature: [UInt8]?
 
     /// Why a text is no activation code.
-    public struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The name of the reason.
-        public let description: String
+        package let description: String
 
         /// The text before `#` is not four groups of five characters of Base32, or its checksum is wrong.
-        public static let invalidCode = Self(description: "invalidCode")
+        package static let invalidCode = Self(description: "invalidCode")
         /// The text after `#` is not Base64, or nothing.
-        public static let invalidSignature = Self(description: "invalidSignature")
+        package static let invalidSignature = Self(description: "invalidSignature")
     }
 
     /// Reads a code, alone or with its signature as in a QR code.
     ///
     /// Nothing is trimmed or brought to capitals: use what people typed only after having done so.
-    public init(parsing text: String) throws(ParsingError) {
+    package init(parsing text: String) throws(ParsingError) {
         // By bytes: a `#` with a combining mark behind it is no `#` to a `String`.
         let parts = text.utf8.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
@@ -57,7 +57,7 @@ public struct ActivationCode: Sendable, Hashable {
     }
 
     /// The content of a QR code: the code, and the signature after `#` when there is one.
-    public var qrCodeContent: String {
+    package var qrCodeContent: String {
         self.signature.map { "\(self.code)#\(Base64.encode($0))" } ?? self.code
     }
 
@@ -73,7 +73,7 @@ public struct ActivationCode: Sendable, Hashable {
 
     /// Whether a text is an activation code without signature: its form, its spare bits, which must be zero, and its
     /// checksum. Of the 16 texts that differ in the spare bits alone, one is the code that the server knows.
-    public static func isValid(_ text: String) -> Bool {
+    package static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { characters in
             guard characters.count == 23 else { return false }
@@ -138,7 +138,7 @@ public struct ActivationCode: Sendable, Hashable {
 
 extension ActivationCode: CustomStringConvertible {
     /// A placeholder: whoever reads a code in a log can activate with it.
-    public var description: String { "<activation code>" }
+    package var description: String { "<activation code>" }
 }
 
 /// CRC-16/ARC: polynomial 0x8005 mirrored, starting at zero.

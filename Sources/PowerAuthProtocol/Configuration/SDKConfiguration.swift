@@ -10,7 +10,7 @@ public struct SDKConfiguration: Sendable, Equatable {
     /// The application key, in Base64: names the application in every request.
     public let applicationKey: String
     /// The application secret.
-    public let applicationSecret: ApplicationSecret
+    package let applicationSecret: ApplicationSecret
     package let masterPublicKey: P256PublicKey
     /// The keys of version 4 of the protocol, where the server speaks it.
     package let version4MasterPublicKeys: Version4.MasterPublicKeys?
@@ -29,7 +29,7 @@ public struct SDKConfiguration: Sendable, Equatable {
 
     /// The suites of version 4 of the protocol whose keys are here, whether or not this process can use them; none when the
     /// server speaks version 3 alone.
-    public var suites: [AlgorithmSuite] { self.version4MasterPublicKeys?.suites ?? [] }
+    package var suites: [AlgorithmSuite] { self.version4MasterPublicKeys?.suites ?? [] }
 
     /// Puts a configuration together from its parts, all in Base64.
     public init(

@@ -1,5 +1,5 @@
 /// One of the keys that a signature can be made with.
-public enum SignatureFactor: String, Sendable, Hashable, CaseIterable, Codable {
+package enum SignatureFactor: String, Sendable, Hashable, CaseIterable, Codable {
     /// Something you have: the activation itself.
     case possession
     /// Something you know: the password.
@@ -9,7 +9,7 @@ public enum SignatureFactor: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// Which factors sign a request, under the name that goes into the request's header.
-public enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
+package enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
     /// The activation alone.
     case possession
     /// The password alone.
@@ -24,7 +24,7 @@ public enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
     case possessionKnowledgeBiometry = "possession_knowledge_biometry"
 
     /// The factors, in the order of their components in a signature.
-    public var factors: [SignatureFactor] {
+    package var factors: [SignatureFactor] {
         switch self {
         case .possession: [.possession]
         case .knowledge: [.knowledge]

@@ -4,7 +4,7 @@ package import PowerAuthCrypto
 ///
 /// All of them agree on keys and sign with P-384. The hybrid ones do both a second time with the algorithms of FIPS 203 and
 /// 204, and hold as long as one of the two does.
-public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
+package enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     /// P-384 alone.
     case p384 = "EC_P384"
     /// P-384 with ML-KEM-768 and ML-DSA-65.
@@ -31,10 +31,10 @@ public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     }
 
     /// Whether the libcrypto of this process has every algorithm of the suite.
-    public var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
+    package var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
 
     /// The suites that this process can use.
-    public static var available: [Self] { Self.allCases.filter(\.isAvailable) }
+    package static var available: [Self] { Self.allCases.filter(\.isAvailable) }
 
     /// Throws unless this process can use the suite.
     package func requireAvailability() throws(SuiteUnavailableError) {
@@ -49,13 +49,13 @@ public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// The libcrypto of this process lacks an algorithm of a suite.
-public struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
+package struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
     /// The suite that was asked for.
-    public let suite: AlgorithmSuite
+    package let suite: AlgorithmSuite
     /// The libcrypto that was found, such as `OpenSSL 3.0.19`.
-    public let foundVersion: String
+    package let foundVersion: String
     /// The oldest libcrypto that has the algorithms by itself.
-    public let neededVersion: String
+    package let neededVersion: String
 
     package init(suite: AlgorithmSuite) {
         self.suite = suite
@@ -64,7 +64,7 @@ public struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
     }
 
     /// Both versions and the suite.
-    public var description: String {
+    package var description: String {
         "suiteUnavailable: \(self.suite.rawValue) needs \(self.neededVersion) or newer, found \(self.foundVersion)"
     }
 }

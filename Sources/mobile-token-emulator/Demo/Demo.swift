@@ -59,7 +59,7 @@ struct Demo {
         try await self.signOffline(with: service, bank: bank, registration: registration)
         try await self.lookBack(with: service)
 
-        try await activation.remove(with: .possession(password: self.password))
+        try await activation.remove(with: .possessionAndKnowledge(password: self.password))
         self.say("The activation is removed")
         await transport.shutdown()
         await emulator.stop()
@@ -80,7 +80,7 @@ struct Demo {
             for attribute in operation.formData.attributes {
                 self.say("    \(TextTable.printable(attribute.label ?? "")): \(TextTable.printable(attribute.text))")
             }
-            try await service.authorize(operation, with: .possession(password: self.password))
+            try await service.authorize(operation, with: .possessionAndKnowledge(password: self.password))
             try self.check(try await bank.operation(payment).status == "APPROVED", "approved with two factors")
 
             let login = try await bank.createOperation("login", userID: "alice").id
@@ -89,7 +89,7 @@ struct Demo {
 
             let shared = try await bank.createOperation("login", userID: nil).id
             let claimed = try await service.claim(id: shared)
-            try await service.authorize(claimed, with: .possession(password: self.password))
+            try await service.authorize(claimed, with: .possessionAndKnowledge(password: self.password))
             try self.check(
                 try await bank.operation(shared).status == "APPROVED",
                 "an operation that belonged to nobody is claimed and approved"
@@ -113,7 +113,10 @@ struct Demo {
         let id = try await bank.createOperation("payment", userID: "alice", parameters: Self.payment).id
         let qr = try await bank.offlineQRCode(operationID: id, registrationID: registration.id)
         let operation = try UnverifiedOfflineOperation(parsing: qr.content)
-        let code = try await service.authorize(offline: operation, with: .possession(password: self.password))
+        let code = try await service.authorize(
+            offline: operation,
+            with: .possessionAndKnowledge(password: self.password)
+        )
         self.say("An offline QR code, its signature verified, gives the code \(code)")
         let verdict = try await bank.verifyOffline(
             code: code,
@@ -125,7 +128,7 @@ struct Demo {
     }
 
     private func lookBack(with service: OperationsService) async throws {
-        let history = try await service.history(with: .possession(password: self.password)).operations
+        let history = try await service.history(with: .possessionAndKnowledge(password: self.password)).operations
         self.say("The history:\n\(history.table)")
         let statuses = Set(history.map(\.status))
         try self.check(

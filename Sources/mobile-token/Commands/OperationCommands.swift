@@ -76,7 +76,7 @@ enum OperationCommands {
         let needsPassword = !operation.allowedSignatureType.variants.contains(.possession)
         let authentication: Authentication =
             needsPassword
-            ? .possession(password: try PasswordSource(invocation).read(prompt: "Password: "))
+            ? .possessionAndKnowledge(password: try PasswordSource(invocation).read(prompt: "Password: "))
             : .possession
         try await service.authorize(operation, with: authentication)
         session.output.result(
@@ -124,7 +124,7 @@ enum OperationCommands {
         let session = try Session(invocation)
         let service = try await session.operations()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
-        let list = try await service.history(with: .possession(password: password))
+        let list = try await service.history(with: .possessionAndKnowledge(password: password))
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
         Output.note(list.issues, omitted: list.omittedIssueCount)
         return .done
@@ -146,7 +146,7 @@ enum OperationCommands {
             Output.note(TextTable.printable(operation.message))
         }
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
-        let code = try await service.authorize(offline: received, with: .possession(password: password))
+        let code = try await service.authorize(offline: received, with: .possessionAndKnowledge(password: password))
         session.output.result(["operationId": .string(operation.id), "code": .string(code)], text: code)
         return .done
     }

@@ -22,7 +22,10 @@ import Testing
             #expect(verified.id == operation.operationId)
             #expect(verified.signingKey == .personalized)
             #expect(verified.nonce == code.nonce)
-            let otp = try await service.authorize(offline: received, with: .possession(password: PhoneSuite.pin))
+            let otp = try await service.authorize(
+                offline: received,
+                with: .possessionAndKnowledge(password: PhoneSuite.pin)
+            )
             let verdict: PhoneSuite.OfflineVerdict = try await suite.post(
                 "/v2/operations/\(operation.operationId)/offline/otp",
                 """
@@ -49,7 +52,7 @@ import Testing
             let changed = try UnverifiedOfflineOperation(parsing: lines.joined(separator: "\n"))
             #expect(throws: (any Error).self) { try service.verify(changed) }
             let error = try await errorCode {
-                try await service.authorize(offline: changed, with: .possession(password: PhoneSuite.pin))
+                try await service.authorize(offline: changed, with: .possessionAndKnowledge(password: PhoneSuite.pin))
             }
             #expect(error != nil)
         }

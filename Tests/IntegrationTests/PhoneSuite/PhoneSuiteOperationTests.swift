@@ -13,8 +13,8 @@ import Testing
         }
     }
 
-    private let right = Authentication.possession(password: PhoneSuite.pin)
-    private let wrong = Authentication.possession(password: "xxxx")
+    private let right = Authentication.possessionAndKnowledge(password: PhoneSuite.pin)
+    private let wrong = Authentication.possessionAndKnowledge(password: "xxxx")
 
     @Test func aFreshPhoneHasNothingToDecideAndKnowsTheTime() async throws {
         try await self.withPhone { _, activation, service async throws in

@@ -9,7 +9,7 @@ let password = "correct horse"
 
 extension Authentication {
     /// Possession and the right password.
-    static var twoFactors: Self { .possession(password: password) }
+    static var twoFactors: Self { .possessionAndKnowledge(password: password) }
 }
 
 extension Emulator {

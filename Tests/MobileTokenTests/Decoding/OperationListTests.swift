@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(4))) struct OperationListTests {
     @Test func readsAListWithTheServersTime() throws {
         let operations = [ServerJSON.operation, ServerJSON.operation.with("id", "2")]
-        let list = try OperationList(parsing: ServerJSON.list(operations))
+        let list = try OperationList(response: ServerJSON.list(operations))
         #expect(list.operations.count == 2)
         #expect(list.currentTimestamp?.timeIntervalSince1970 == 1_676_032_242)
         #expect(list.issues.isEmpty)
@@ -17,7 +17,7 @@ import Testing
     @Test func oneBrokenOperationOfAHundredCostsOnlyItself() throws {
         var operations = (0..<100).map { ServerJSON.operation.with("id", .string("\($0)")) }
         operations[41] = operations[41].with("formData", "title", nil)
-        let list = try OperationList(parsing: ServerJSON.list(operations))
+        let list = try OperationList(response: ServerJSON.list(operations))
         #expect(list.operations.map(\.id) == (0..<100).filter { $0 != 41 }.map { "\($0)" })
         #expect(list.issues.map(\.path) == ["responseObject[41].formData.title"])
         #expect(list.issues.map(\.reason) == [.missing])
@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [nil, "operation", 5, true, [], [:]] as [JSONValue])
     func whatIsNoOperationIsAnIssueWithItsJSON(value: JSONValue) throws {
-        let list = try OperationList(parsing: ServerJSON.list([value, ServerJSON.operation]))
+        let list = try OperationList(response: ServerJSON.list([value, ServerJSON.operation]))
         #expect(list.operations.count == 1)
         #expect(list.issues.count == 1)
         #expect(list.issues.first?.path.hasPrefix("responseObject[0]") == true)
@@ -33,7 +33,7 @@ import Testing
 
     @Test func issuesInsideOperationsNameTheirPlaceInTheAnswer() throws {
         let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"]).with("id", "2")
-        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation, broken]))
+        let list = try OperationList(response: ServerJSON.list([ServerJSON.operation, broken]))
         #expect(list.operations.count == 2)
         #expect(list.issues.map(\.path) == ["responseObject[1].formData.attributes[0].note"])
         #expect(list.operations[1].issues == list.issues)
@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: [nil, .null, 1_676_032_242_000, "2023-02-10T12:30:42", "now", [:]] as [JSONValue?])
     func anUnreadableTimeIsNil(timestamp: JSONValue?) throws {
-        let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation], timestamp: timestamp))
+        let list = try OperationList(response: ServerJSON.list([ServerJSON.operation], timestamp: timestamp))
         #expect(list.currentTimestamp == nil)
         #expect(list.operations.count == 1)
         #expect(list.issues.isEmpty == (timestamp == nil || timestamp == .null))
@@ -55,26 +55,26 @@ import Testing
         #"{"status":"OK","responseObject":[],"responseObject":[]}"#, #"{"status":"OK","responseObject":[]"#, "<html>",
     ])
     func whatIsNoListIsAnInvalidResponse(answer: String) {
-        let error = #expect(throws: MobileTokenError.self) { try OperationList(parsing: [UInt8](answer)) }
+        let error = #expect(throws: MobileTokenError.self) { try OperationList(response: [UInt8](answer)) }
         #expect(error?.code.description == "invalidResponse")
     }
 
     @Test func invalidUTF8IsAnInvalidResponse() {
         var answer = ServerJSON.list([ServerJSON.operation])
         answer[answer.count / 2] = 0xFF
-        #expect(throws: MobileTokenError.self) { try OperationList(parsing: answer) }
+        #expect(throws: MobileTokenError.self) { try OperationList(response: answer) }
     }
 
     @Test func readsTenThousandOperations() throws {
         let operations = (0..<10_000).map { ServerJSON.operation.with("id", .string("\($0)")) }
-        let list = try OperationList(parsing: ServerJSON.list(operations))
+        let list = try OperationList(response: ServerJSON.list(operations))
         #expect(list.operations.count == 10_000)
         #expect(list.operations.last?.name == "authorize_payment")
         #expect(list.issues.isEmpty)
     }
 
     @Test func reportsAHundredOfTenThousandBrokenOperationsAndCountsTheRest() throws {
-        let list = try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 10_000)))
+        let list = try OperationList(response: ServerJSON.list([JSONValue](repeating: 1, count: 10_000)))
         #expect(list.operations.isEmpty)
         #expect(list.issues.map(\.path) == (0..<100).map { "responseObject[\($0)]" })
         #expect(list.omittedIssueCount == 9_900)
@@ -82,7 +82,7 @@ import Testing
 
     @Test func moreThanTenThousandOperationsAreNoList() throws {
         let error = #expect(throws: MobileTokenError.self) {
-            try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 10_001)))
+            try OperationList(response: ServerJSON.list([JSONValue](repeating: 1, count: 10_001)))
         }
         #expect(error?.code == .invalidResponse)
     }
@@ -91,7 +91,7 @@ import Testing
     @Test func aLateOperationStillTellsItsOwnIssues() throws {
         let junk = (0..<200).map { _ in JSONValue.number(JSONNumber(1)) }
         let broken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
-        let list = try OperationList(parsing: ServerJSON.list(junk + [broken, ServerJSON.operation.with("id", "2")]))
+        let list = try OperationList(response: ServerJSON.list(junk + [broken, ServerJSON.operation.with("id", "2")]))
         #expect(list.issues.count == 100)
         #expect(list.omittedIssueCount == 101)
         #expect(list.operations.map(\.issues.count) == [1, 0])
@@ -101,7 +101,7 @@ import Testing
     @Test func listsInsideAnOperationHaveALimit() throws {
         let attributes = [JSONValue](repeating: ["type": "HEADING", "id": "1", "label": "L"], count: 1_001)
         let operation = ServerJSON.operation.with("formData", "attributes", .array(attributes))
-        let read = try #require(OperationList(parsing: ServerJSON.list([operation])).operations.first)
+        let read = try #require(OperationList(response: ServerJSON.list([operation])).operations.first)
         #expect(read.formData.attributes.isEmpty)
         #expect(read.issuePaths == ["responseObject[0].formData.attributes"])
     }
@@ -113,7 +113,7 @@ import Testing
             + [UInt8]("]}")
         let clock = ContinuousClock()
         let duration = clock.measure {
-            let error = #expect(throws: MobileTokenError.self) { try OperationList(parsing: zeros) }
+            let error = #expect(throws: MobileTokenError.self) { try OperationList(response: zeros) }
             #expect(error?.code == .invalidResponse)
         }
         #expect(duration < .seconds(30))  // a minute and more when each is an issue, and 778 MB
@@ -122,24 +122,26 @@ import Testing
     @Test func withstandsBombs() throws {
         let megabyte = String(repeating: "x", count: 1_000_000)
         let long = ServerJSON.operation.with("formData", "message", .string(megabyte))
-        #expect(try OperationList(parsing: ServerJSON.list([long])).operations.first?.formData.message == megabyte)
+        #expect(try OperationList(response: ServerJSON.list([long])).operations.first?.formData.message == megabyte)
         let bomb = #"{"status":"OK","responseObject":"# + String(repeating: "[", count: 1_000_000)
-        #expect(throws: MobileTokenError.self) { try OperationList(parsing: [UInt8](bomb)) }
+        #expect(throws: MobileTokenError.self) { try OperationList(response: [UInt8](bomb)) }
         let huge = #"{"status":"OK","responseObject":[1e999999999999999999999999,-0,1E400]}"#
-        #expect(try OperationList(parsing: [UInt8](huge)).issues.count == 3)
+        #expect(try OperationList(response: [UInt8](huge)).issues.count == 3)
     }
 
     @Test func oneOperationIsReadFromItsAnswer() throws {
-        #expect(try UserOperation(answer: ServerJSON.object(ServerJSON.operation)).name == "authorize_payment")
+        #expect(try UserOperation(response: ServerJSON.object(ServerJSON.operation)).name == "authorize_payment")
         for object: JSONValue in [nil, [], [:], "text"] {
-            let error = #expect(throws: MobileTokenError.self) { try UserOperation(answer: ServerJSON.object(object)) }
+            let error = #expect(throws: MobileTokenError.self) {
+                try UserOperation(response: ServerJSON.object(object))
+            }
             #expect(error?.code.description == "invalidResponse")
         }
     }
 
     @Test func errorsNameThePlaceAndNotTheContent() {
         let json = ServerJSON.object(ServerJSON.operation.with("operationCreated", "secret-looking"))
-        let error = #expect(throws: MobileTokenError.self) { try UserOperation(answer: json) }
+        let error = #expect(throws: MobileTokenError.self) { try UserOperation(response: json) }
         let text = error.map { "\($0)" } ?? ""
         #expect(text.contains("responseObject.operationCreated"))
         #expect(!text.contains("secret-looking"))
@@ -171,7 +173,7 @@ import Testing
                 default: answer.insert(UInt8.random(in: 0...255, using: &random), at: index)
                 }
             }
-            guard let list = try? OperationList(parsing: answer) else { continue }
+            guard let list = try? OperationList(response: answer) else { continue }
             accepted += 1
             // Whatever was taken has all that a decision needs, and everything else is accounted for.
             #expect(list.operations.allSatisfy { !$0.id.isEmpty })
@@ -200,7 +202,7 @@ import Testing
                 }
             }
             let answer = ServerJSON.list(operations)
-            let alone = try OperationList(parsing: answer)
+            let alone = try OperationList(response: answer)
             let (list, comparison) = try OperationList.read(answer, after: last)
             #expect(list == alone)
             #expect(list.operations.map(\.json) == alone.operations.map(\.json))
@@ -213,7 +215,7 @@ import Testing
         let broken = ServerJSON.operation.with("id", 5)
         let operation = ServerJSON.operation
         let answer = ServerJSON.list([broken, operation, operation.with("name", "login"), operation])
-        for last in [nil, OperationList(operations: [try UserOperation(operation)])] {
+        for last in [nil, OperationList(operations: [try UserOperation(parsing: operation)])] {
             let (list, _) = try OperationList.read(answer, after: last)
             #expect(list.operations.map(\.name) == ["authorize_payment"])
             #expect(
@@ -242,7 +244,7 @@ import Testing
     func anAmountBeyondAllBoundsCostsOnlyItsAttribute(amount: String) throws {
         let attribute = #"{"type":"AMOUNT","id":"1","label":"L","amount":\#(amount),"currency":"EUR"}"#
         let operation = ServerJSON.operation(attributes: try JSONValue(parsing: attribute))
-        let list = try OperationList(parsing: ServerJSON.list([operation, ServerJSON.operation.with("id", "2")]))
+        let list = try OperationList(response: ServerJSON.list([operation, ServerJSON.operation.with("id", "2")]))
         #expect(list.operations.count == 2)
         #expect(list.issues.map(\.path) == ["responseObject[0].formData.attributes[0].amount"])
     }

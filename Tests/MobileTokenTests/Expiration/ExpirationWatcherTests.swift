@@ -90,7 +90,7 @@ import TestSupport
 
     @Test func watchingAServiceKeepsInStepAndAsksTheServerOnExpiry() async throws {
         let watcher = self.makeWatcher()
-        let service = OperationsService(channel: self.channel)
+        let service = OperationsService(activation: self.channel)
         self.channel.setRule { _ in
             SampleAnswer.list([.sampleOperation("a", expiresIn: 10), .sampleOperation("b", expiresIn: 300)])
         }
@@ -117,7 +117,7 @@ import TestSupport
     @Test func endingTheWatchForgetsTheServicesOperations() async throws {
         let watcher = self.makeWatcher()
         await watcher.add([.sample("other")])
-        let service = OperationsService(channel: self.channel)
+        let service = OperationsService(activation: self.channel)
         self.channel.setRule { _ in SampleAnswer.list("a", "b") }
         let watching = Task { await watcher.watch(service) }
         try await service.operations()
@@ -145,7 +145,7 @@ import TestSupport
 
     @Test func anOperationThatStaysListedIsAskedAboutUntilItIsGone() async throws {
         let watcher = self.makeWatcher()
-        let service = OperationsService(channel: self.channel)
+        let service = OperationsService(activation: self.channel)
         self.channel.setRule { _ in self.list("a") }
         var expirations = watcher.expirations().makeAsyncIterator()
         let watching = try await self.watch(service, with: watcher)
@@ -169,7 +169,7 @@ import TestSupport
 
     @Test func aFetchThatFailsIsTriedAgain() async throws {
         let watcher = self.makeWatcher()
-        let service = OperationsService(channel: self.channel)
+        let service = OperationsService(activation: self.channel)
         self.channel.setRule { _ in self.list("a") }
         let watching = try await self.watch(service, with: watcher)
         self.channel.setRule { _ in throw MobileTokenError(.noConnection, "gone") }
@@ -189,7 +189,7 @@ import TestSupport
         let watcher = self.makeWatcher()
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
-        let service = OperationsService(channel: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: configuration)
         self.channel.setRule { _ in self.list("a") }
         let watching = try await self.watch(service, with: watcher)
         self.channel.setRule { _ in throw MobileTokenError(.httpStatus, "busy", retryAfter: .seconds(12)) }
@@ -210,7 +210,7 @@ import TestSupport
     @Test func endingOneOfTwoWatchesLeavesTheOther() async throws {
         let watcher = self.makeWatcher()
         self.channel.setRule { _ in self.list("a") }
-        let (first, second) = (OperationsService(channel: self.channel), OperationsService(channel: self.channel))
+        let (first, second) = (OperationsService(activation: self.channel), OperationsService(activation: self.channel))
         let watchingFirst = try await self.watch(first, with: watcher)
         let watchingSecond = Task { await watcher.watch(second) }
         try await second.operations()

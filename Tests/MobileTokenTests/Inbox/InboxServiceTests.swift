@@ -49,7 +49,7 @@ import Testing
             default: throw MobileTokenError(.serverError, "unexpected")
             }
         }
-        let inbox = InboxService(channel: channel, acceptLanguage: try AcceptLanguage("cs"))
+        let inbox = InboxService(activation: channel, acceptLanguage: try AcceptLanguage("cs"))
         #expect(try await inbox.unreadCount() == 3)
         #expect(try await inbox.message(id: "7").body == "Body")
         #expect(try await inbox.list(page: 2, size: 10, onlyUnread: true).messages.map(\.id) == ["1"])
@@ -62,14 +62,14 @@ import Testing
     func messagesGoesThroughThePagesUpToItsLimit(count: Int, requests: Int) async throws {
         let channel = Self.channel(messages: 0..<count)
         var ids: [String] = []
-        for try await message in InboxService(channel: channel).messages() { ids.append(message.id) }
+        for try await message in InboxService(activation: channel).messages() { ids.append(message.id) }
         #expect(ids == (0..<min(count, 1_000)).map { "\($0)" })
         #expect(channel.requestCount == requests)
     }
 
     @Test func aPageIsFetchedWhenItIsNeeded() async throws {
         let channel = Self.channel(messages: 0..<250)
-        var messages = InboxService(channel: channel).messages().makeAsyncIterator()
+        var messages = InboxService(activation: channel).messages().makeAsyncIterator()
         #expect(channel.requestCount == 0)
         for _ in 0..<100 { _ = try await messages.next() }
         #expect(channel.requestCount == 1)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func aMessageThatArrivesMeanwhileRepeatsNone() async throws {
         let channel = Self.channel(messages: 0..<150)
-        var messages = InboxService(channel: channel).messages().makeAsyncIterator()
+        var messages = InboxService(activation: channel).messages().makeAsyncIterator()
         var ids: [String] = []
         for _ in 0..<100 { ids.append(try await messages.next()?.id ?? "") }
         channel.setRule { _ in SampleAnswer.object(.array((99..<150).map { Self.message($0) })) }
@@ -105,7 +105,7 @@ import Testing
 
     @Test(arguments: [1, 2, 150, 1_000])
     func messagesMarkedOnTheWayHideNoOthers(atOnce: Int) async throws {
-        let inbox = InboxService(channel: Self.markingChannel(messages: 0..<250))
+        let inbox = InboxService(activation: Self.markingChannel(messages: 0..<250))
         var (ids, unmarked): ([String], [String]) = ([], [])
         for try await message in inbox.messages(onlyUnread: true) {
             ids.append(message.id)
@@ -127,7 +127,7 @@ import Testing
                 .array((0..<100).map { Self.message($0).with("id", $0 == 3 ? nil : .string("\($0)")) })
             )
         }
-        var messages = InboxService(channel: channel).messages().makeAsyncIterator()
+        var messages = InboxService(activation: channel).messages().makeAsyncIterator()
         var ids: [String] = []
         let error = await #expect(throws: MobileTokenError.self) {
             while let message = try await messages.next() { ids.append(message.id) }
@@ -142,18 +142,18 @@ import Testing
     @Test func aPageHasALimit() async throws {
         let channel = ScriptedChannel { _ in SampleAnswer.object(.array([JSONValue](repeating: 0, count: 1_001))) }
         let error = await #expect(throws: MobileTokenError.self) {
-            try await InboxService(channel: channel).list(page: 0)
+            try await InboxService(activation: channel).list(page: 0)
         }
         #expect(error?.code == .invalidResponse)
         channel.setRule { _ in SampleAnswer.object(.array([JSONValue](repeating: 0, count: 1_000))) }
-        let page = try await InboxService(channel: channel).list(page: 0)
+        let page = try await InboxService(activation: channel).list(page: 0)
         #expect(page.issues.count == 100)
         #expect(page.omittedIssueCount == 900)
     }
 
     @Test func aFailedPageMayBeAskedForAgain() async throws {
         let channel = Self.channel(messages: 0..<3)
-        var messages = InboxService(channel: channel).messages().makeAsyncIterator()
+        var messages = InboxService(activation: channel).messages().makeAsyncIterator()
         channel.setRule { _ in throw MobileTokenError(.timeout, "slow") }
         await #expect(throws: MobileTokenError.self) { try await messages.next() }
         channel.setRule { _ in SampleAnswer.object([Self.message(0)]) }
@@ -165,7 +165,7 @@ import Testing
     func pagesThatNoServerHasAreRefusedHere(page: Int, size: Int) async {
         let channel = ScriptedChannel()
         let error = await #expect(throws: MobileTokenError.self) {
-            try await InboxService(channel: channel).list(page: page, size: size)
+            try await InboxService(activation: channel).list(page: page, size: size)
         }
         #expect(error?.code == .invalidRequest)
         #expect(channel.requestCount == 0)
@@ -173,7 +173,7 @@ import Testing
 
     @Test func cancellingTheReaderTakesThePageOffTheWire() async {
         let channel = ScriptedChannel()
-        let reader = Task { for try await _ in InboxService(channel: channel).messages() {} }
+        let reader = Task { for try await _ in InboxService(activation: channel).messages() {} }
         _ = await channel.nextRequest()
         reader.cancel()
         await #expect(throws: CancellationError.self) { try await reader.value }
@@ -186,7 +186,7 @@ import Testing
             return SampleAnswer.object(.array((0..<300).map { Self.message(page * 300 + $0) }))
         }
         var count = 0
-        for try await _ in InboxService(channel: channel).messages() { count += 1 }
+        for try await _ in InboxService(activation: channel).messages() { count += 1 }
         #expect(count == 1_000)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct OperationAttributeTests {
     private func read(_ attributes: JSONValue...) throws -> UserOperation {
-        try UserOperation(ServerJSON.operation.with("formData", "attributes", .array(attributes)))
+        try UserOperation(parsing: ServerJSON.operation.with("formData", "attributes", .array(attributes)))
     }
 
     private func read(parsing attribute: String) throws -> UserOperation {
@@ -148,13 +148,13 @@ import Testing
 
     @Test(arguments: [nil, .null] as [JSONValue?])
     func noAttributesAreNoIssue(value: JSONValue?) throws {
-        let operation = try UserOperation(ServerJSON.operation.with("formData", "attributes", value))
+        let operation = try UserOperation(parsing: ServerJSON.operation.with("formData", "attributes", value))
         #expect(operation.formData.attributes.isEmpty && operation.issues.isEmpty)
     }
 
     @Test(arguments: ["text", 5, [:], true] as [JSONValue])
     func attributesThatAreNoListAreReported(value: JSONValue) throws {
-        let operation = try UserOperation(ServerJSON.operation.with("formData", "attributes", value))
+        let operation = try UserOperation(parsing: ServerJSON.operation.with("formData", "attributes", value))
         #expect(operation.formData.attributes.isEmpty)
         #expect(operation.issuePaths == ["formData.attributes"])
     }

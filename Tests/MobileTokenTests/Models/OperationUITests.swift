@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OperationUITests {
     private func read(_ ui: JSONValue) throws -> (ui: OperationUI, issues: [String]) {
-        let operation = try UserOperation(ServerJSON.operation(ui: ui))
+        let operation = try UserOperation(parsing: ServerJSON.operation(ui: ui))
         return (try #require(operation.ui), operation.issuePaths)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PostApprovalScreenTests {
     private func read(_ screen: JSONValue) throws -> (screen: PostApprovalScreen?, issues: [String]) {
-        let operation = try UserOperation(ServerJSON.operation(ui: ["postApprovalScreen": screen]))
+        let operation = try UserOperation(parsing: ServerJSON.operation(ui: ["postApprovalScreen": screen]))
         return (try #require(operation.ui).postApprovalScreen, operation.issuePaths)
     }
 

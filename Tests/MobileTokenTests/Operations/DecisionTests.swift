@@ -6,14 +6,14 @@ import Testing
 import TestSupport
 
 @Suite(.timeLimit(.minutes(4))) struct DecisionTests {
-    private static let password = Authentication.possession(password: "1234")
-    private static let biometryKey = Authentication.possession(biometryKey: SecretBytes(count: 16) { _ in })
+    private static let password = Authentication.possessionAndKnowledge(password: "1234")
+    private static let biometryKey = Authentication.possessionAndBiometry(key: SecretBytes(count: 16) { _ in })
 
     private let channel = ScriptedChannel()
     private let service: OperationsService
 
     init() {
-        self.service = OperationsService(channel: self.channel)
+        self.service = OperationsService(activation: self.channel)
     }
 
     private func load(_ ids: String...) async throws {

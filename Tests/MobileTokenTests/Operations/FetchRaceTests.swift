@@ -12,7 +12,7 @@ import TestSupport
     private let service: OperationsService
 
     init() {
-        self.service = OperationsService(channel: self.channel)
+        self.service = OperationsService(activation: self.channel)
     }
 
     /// The events as they come, for a test that acts the moment it sees one.
@@ -107,7 +107,7 @@ import TestSupport
         let (door, opener) = AsyncStream.makeStream(of: Void.self)
         let priority = Shared(TaskPriority.background)
         let channel = PriorityChannel(door: door, priority: priority)
-        let service = OperationsService(channel: channel)
+        let service = OperationsService(activation: channel)
         let idle = Task(priority: .background) { try await service.operations() }
         await until { await service.fetchWaiterCount == 1 }
         let urgent = Task(priority: .high) { try await service.operations() }
@@ -123,7 +123,7 @@ import TestSupport
         let clock = ManualClock()
         var configuration = OperationsService.Configuration()
         configuration.clock = clock
-        let service = OperationsService(channel: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: configuration)
         #expect(await service.list == OperationList(operations: []))
         #expect(await service.list.age == nil)
 
@@ -161,7 +161,7 @@ import TestSupport
         let fetch = await self.channel.nextRequest()
         async let authorized: Void = self.service.authorize(
             UserOperation.sample("a"),
-            with: .possession(password: "1234")
+            with: .possessionAndKnowledge(password: "1234")
         )
         await self.channel.nextRequest().answer(SampleAnswer.ok)
         try await authorized
@@ -180,7 +180,7 @@ import TestSupport
         await self.service.refresh()
         let fetch = await self.channel.nextRequest()
         let authorized = Task {
-            try await self.service.authorize(UserOperation.sample("a"), with: .possession(password: "1234"))
+            try await self.service.authorize(UserOperation.sample("a"), with: .possessionAndKnowledge(password: "1234"))
         }
         await self.channel.nextRequest().fail(MobileTokenError(.authenticationFailed, "no"))
         await #expect(throws: MobileTokenError.self) { try await authorized.value }
@@ -195,7 +195,7 @@ import TestSupport
         async let operations = self.service.operations()
         await self.channel.nextRequest().answer(SampleAnswer.list("a"))
         let operation = try #require(try await operations.first)
-        async let authorized: Void = self.service.authorize(operation, with: .possession(password: "1234"))
+        async let authorized: Void = self.service.authorize(operation, with: .possessionAndKnowledge(password: "1234"))
         await self.channel.nextRequest().answer(SampleAnswer.ok)
         try await authorized
         var changes = self.service.changes().makeAsyncIterator()
@@ -242,10 +242,10 @@ private final class PriorityChannel: AuthenticatedChannel {
         body: [UInt8],
         authentication: RequestAuthentication,
         acceptLanguage: String
-    ) async throws -> ResponseBody {
+    ) async throws -> ChannelResponse {
         for await _ in self.door { break }
         self.priority.value = Task.currentPriority
-        return ResponseBody(SampleAnswer.list("a"))
+        return ChannelResponse(SampleAnswer.list("a"))
     }
 
     func offlineSignature(

@@ -10,7 +10,7 @@ import TestSupport
     private let channel = ScriptedChannel()
 
     private func makeService(_ channel: ScriptedChannel? = nil) -> OperationsService {
-        OperationsService(channel: channel ?? self.channel)
+        OperationsService(activation: channel ?? self.channel)
     }
 
     /// Waits for a condition that other tasks bring about.
@@ -259,7 +259,7 @@ import TestSupport
         let service = self.makeService(channel)
         await service.setAcceptLanguage(try AcceptLanguage("cs, en;q=0.8"))
         try await service.operations()
-        _ = try await service.history(with: .possession(password: "1234"))
+        _ = try await service.history(with: .possessionAndKnowledge(password: "1234"))
         #expect(channel.requestCount == 2)
         #expect(await service.acceptLanguage.description == "cs, en;q=0.8")
     }

@@ -16,7 +16,7 @@ extension UserOperation {
     ) -> Self {
         do {
             return try UserOperation(
-                .sampleOperation(id, name: name, expiresIn: seconds, status: status, variants: variants)
+                parsing: .sampleOperation(id, name: name, expiresIn: seconds, status: status, variants: variants)
             )
         } catch {
             preconditionFailure("The sample is not an operation: \(error)")

@@ -14,7 +14,7 @@ import TestSupport
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
         configuration.random = { 0.5 }  // no jitter
-        return OperationsService(channel: channel ?? self.channel, configuration: configuration)
+        return OperationsService(activation: channel ?? self.channel, configuration: configuration)
     }
 
     /// Answers the poll under way and waits until the service sleeps until the next one.
@@ -51,7 +51,7 @@ import TestSupport
         configuration.clock = self.clock
         configuration.random = { 0.5 }
         configuration.pollInterval = .seconds(60)
-        let service = OperationsService(channel: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: configuration)
         let running = Task { try await service.run() }
         #expect(await self.answer() == .seconds(60))
         running.cancel()

@@ -10,7 +10,7 @@ import TestSupport
 
     @Test(arguments: [PushService.Platform.apns, .fcm, .hms])
     func aRegistrationIsSentAndRemembered(platform: PushService.Platform) async throws {
-        let push = PushService(channel: self.channel)
+        let push = PushService(activation: self.channel)
         #expect(await push.registration == nil)
         async let registered: Void = push.register(token: "t0ken", for: platform)
         let request = await self.channel.nextRequest()
@@ -25,7 +25,7 @@ import TestSupport
     }
 
     @Test func concurrentCallsAreOneAndAnotherTokenHasToWait() async throws {
-        let push = PushService(channel: self.channel)
+        let push = PushService(activation: self.channel)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await push.register(token: "one", for: .fcm) } }
             await until { push.waiterCount == 20 }
@@ -43,7 +43,7 @@ import TestSupport
     }
 
     @Test func aRefusalIsNamedAndNotRemembered() async {
-        let push = PushService(channel: self.channel)
+        let push = PushService(activation: self.channel)
         self.channel.setRule { _ in
             throw MobileTokenError(.serverError, "no", httpStatus: 400, serverCode: "PUSH_REGISTRATION_FAILED")
         }
@@ -54,7 +54,7 @@ import TestSupport
     }
 
     @Test func cancellingEveryCallerTakesTheRequestOffTheWire() async throws {
-        let push = PushService(channel: self.channel)
+        let push = PushService(activation: self.channel)
         let callers = (0..<2).map { _ in Task { try await push.register(token: "t", for: .apns) } }
         await until { push.waiterCount == 2 }
         _ = await self.channel.nextRequest()
@@ -73,7 +73,7 @@ import TestSupport
         var configuration = OperationsService.Configuration()
         configuration.clock = clock
         configuration.random = { 0.5 }
-        let service = OperationsService(channel: self.channel, configuration: configuration)
+        let service = OperationsService(activation: self.channel, configuration: configuration)
         await service.startPolling(every: .seconds(60))
         await self.channel.nextRequest().answer(SampleAnswer.list())
         #expect(await clock.nextSleep() == .seconds(60))

@@ -16,10 +16,12 @@ import Testing
 
     /// Reads a payload both ways, which must agree.
     private func read(_ object: JSONObject) -> PushPayload? {
-        let payload = PushPayload(json: JSONValue.object(object).serialized())
+        let payload = try? PushPayload(parsing: JSONValue.object(object).serialized())
         #expect(
             payload
-                == PushPayload(userInfo: Dictionary(uniqueKeysWithValues: object.members.map { ($0.key, $0.value) }))
+                == (try? PushPayload(
+                    userInfo: Dictionary(uniqueKeysWithValues: object.members.map { ($0.key, $0.value) })
+                ))
         )
         return payload
     }
@@ -91,6 +93,7 @@ import Testing
         #"{"messageType":"mtoken.inboxMessage.new","inboxId":"1","inboxId":"2"}"#,
     ])
     func whatIsNoObjectIsNotOurs(json: String) {
-        #expect(PushPayload(json: [UInt8](json)) == nil)
+        let error = #expect(throws: MobileTokenError.self) { try PushPayload(parsing: [UInt8](json)) }
+        #expect(error?.code == .invalidResponse)
     }
 }

@@ -8,12 +8,12 @@ import Testing
 /// "How outside input is read", section "Operations (JSON)" and the three rules above it.
 @Suite struct OperationStatements {
     private static func list(_ operations: JSONValue...) throws -> OperationList {
-        try OperationList(parsing: ServerJSON.list(operations))
+        try OperationList(response: ServerJSON.list(operations))
     }
 
     private static func isInvalidResponse(_ answer: [UInt8]) -> Bool {
         do throws(MobileTokenError) {
-            _ = try OperationList(parsing: answer)
+            _ = try OperationList(response: answer)
             return false
         } catch {
             return error.code == .invalidResponse
@@ -24,7 +24,7 @@ import Testing
 
     /// The sample with one attribute.
     private static func attribute(_ json: JSONValue) throws -> (OperationAttribute?, issues: [String]) {
-        let operation = try UserOperation(ServerJSON.operation(attributes: json))
+        let operation = try UserOperation(parsing: ServerJSON.operation(attributes: json))
         return (operation.formData.attributes.first, operation.issuePaths)
     }
 
@@ -115,7 +115,7 @@ import Testing
             }
         },
         Statement("attributes of another type: empty and reported") {
-            let operation = try UserOperation(ServerJSON.operation.with("formData", "attributes", [:]))
+            let operation = try UserOperation(parsing: ServerJSON.operation.with("formData", "attributes", [:]))
             return operation.formData.attributes.isEmpty && operation.issuePaths == ["formData.attributes"]
         },
         Statement("attribute of unknown type (exact, case matters), with id and label: unknown, raw, no issue") {
@@ -167,7 +167,7 @@ import Testing
         Statement("half a surrogate pair in what decides: the operation is an issue") {
             let text = String(decoding: ServerJSON.list([ServerJSON.operation]), as: UTF8.self)
             let broken = text.replacing("A1*A100CZK", with: #"A1\ud800"#)
-            return try OperationList(parsing: [UInt8](broken)).issues.map(\.path) == ["responseObject[0].data"]
+            return try OperationList(response: [UInt8](broken)).issues.map(\.path) == ["responseObject[0].data"]
         },
         Statement("paths in issues point into what was received, repetitions included") {
             let (first, second) = (ServerJSON.operation, ServerJSON.operation.with("name", "login"))
@@ -190,15 +190,15 @@ import Testing
         },
         Statement("data are compared exactly: another form of the same letter is a change") {
             let (one, other) = (ServerJSON.operation.with("data", "é"), ServerJSON.operation.with("data", "e\u{301}"))
-            return try UserOperation(one) != UserOperation(other)
+            return try UserOperation(parsing: one) != UserOperation(parsing: other)
         },
         Statement("at most 10 000 operations") {
             let operations = (0..<10_001).map { ServerJSON.operation.with("id", .string("\($0)")) }
-            let allowed = try OperationList(parsing: ServerJSON.list(Array(operations.dropLast())))
+            let allowed = try OperationList(response: ServerJSON.list(Array(operations.dropLast())))
             return allowed.operations.count == 10_000 && Self.isInvalidResponse(ServerJSON.list(operations))
         },
         Statement("100 issues kept and the rest counted") {
-            let list = try OperationList(parsing: ServerJSON.list([JSONValue](repeating: 1, count: 250)))
+            let list = try OperationList(response: ServerJSON.list([JSONValue](repeating: 1, count: 250)))
             return list.issues.count == 100 && list.omittedIssueCount == 150
         },
         Statement("an optional member of the wrong type (originalUrl: 5): nil, reported") {
@@ -211,13 +211,13 @@ import Testing
         },
         Statement("one result text a number: nil, reported") {
             let json = ServerJSON.operation.with("formData", "resultTexts", ["success": "s", "failure": 5])
-            let operation = try UserOperation(json)
+            let operation = try UserOperation(parsing: json)
             return operation.formData.resultTexts == ResultTexts(success: "s")
                 && operation.issuePaths == ["formData.resultTexts.failure"]
         },
         Statement("resultTexts, ui of the wrong type: nil, reported") {
             let json = ServerJSON.operation.with("formData", "resultTexts", 5).with("ui", "none")
-            let operation = try UserOperation(json)
+            let operation = try UserOperation(parsing: json)
             return operation.formData.resultTexts == nil && operation.ui == nil
                 && operation.issuePaths == ["formData.resultTexts", "ui"]
         },
@@ -240,7 +240,7 @@ import Testing
             return money.amountFormatted == "2199.40" && money.currencyFormatted == "CZK"
         },
         Statement("currentTimestamp unreadable: nil; the list stands") {
-            let list = try OperationList(parsing: ServerJSON.list([ServerJSON.operation], timestamp: "noon"))
+            let list = try OperationList(response: ServerJSON.list([ServerJSON.operation], timestamp: "noon"))
             return list.currentTimestamp == nil && list.operations.count == 1
                 && list.issues.map(\.path) == ["currentTimestamp"]
         },
@@ -253,7 +253,7 @@ import Testing
                 with: "\" :\t"
             )
             let spaced = [UInt8](#"{"status":"OK","responseObject":[\#(text)]}"#)
-            return try OperationList(parsing: spaced).operations.first?.json == [UInt8](text)
+            return try OperationList(response: spaced).operations.first?.json == [UInt8](text)
         },
     ]
 

@@ -7,7 +7,7 @@ import Testing
 /// "How outside input is read", section "UI data".
 @Suite struct PresentationStatements {
     private static func ui(_ json: JSONValue) throws -> (ui: OperationUI?, issues: [String]) {
-        let operation = try UserOperation(ServerJSON.operation(ui: json))
+        let operation = try UserOperation(parsing: ServerJSON.operation(ui: json))
         return (operation.ui, operation.issuePaths)
     }
 

@@ -68,7 +68,7 @@ import Testing
         let channel = ScriptedChannel { _ in
             throw MobileTokenError(.serverError, "late", httpStatus: 400, serverCode: "OPERATION_EXPIRED")
         }
-        let service = OperationsService(channel: channel)
+        let service = OperationsService(activation: channel)
         let operation = UserOperation.sample("1")
         var codes: [MobileTokenError.Code?] = []
         func record(_ call: () async throws -> Void) async {
@@ -78,7 +78,7 @@ import Testing
                 codes.append((error as? MobileTokenError)?.code)
             }
         }
-        await record { try await service.authorize(operation, with: .possession(password: "secret")) }
+        await record { try await service.authorize(operation, with: .possessionAndKnowledge(password: "secret")) }
         await record { try await service.reject(operation) }
         await record { try await service.claim(id: "1") }
         await record { _ = try await service.detail(id: "1") }
@@ -90,8 +90,8 @@ import Testing
     @Test(arguments: ["<html>", "", "{}", #"{"status":"OK"}"#, #"{"status":"OK","responseObject":5}"#])
     func everyUnreadableSuccessTellsItsStatus(body: String) async throws {
         let channel = ScriptedChannel { _ in [UInt8](body) }
-        let (service, inbox) = (OperationsService(channel: channel), InboxService(channel: channel))
-        let factors = Authentication.possession(password: "secret")
+        let (service, inbox) = (OperationsService(activation: channel), InboxService(activation: channel))
+        let factors = Authentication.possessionAndKnowledge(password: "secret")
         let operation = UserOperation.sample("1")
         let hasStatus = body.contains("OK")
         func check(isObjectWanted: Bool = true, _ call: () async throws -> Void) async {
@@ -116,7 +116,7 @@ import Testing
         await check(isObjectWanted: false) { try await inbox.markRead(id: "1") }
         await check(isObjectWanted: false) { try await inbox.markAllRead() }
         await check(isObjectWanted: false) {
-            try await PushService(channel: channel).register(token: "t", for: .fcm)
+            try await PushService(activation: channel).register(token: "t", for: .fcm)
         }
     }
 }

@@ -148,21 +148,33 @@ import TestSupport
         hold.value = false
         try await until { try await !fixture.client.activationIDs().isEmpty }
         let activation = try #require(try await fixture.client.activations().first)
-        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
     }
 }
 
-@Suite struct PowerAuthConfigurationTests {
-    private func mistake(baseURL: String, userAgent: String? = nil) throws -> String? {
-        let server = try VerifyingServer()
+@Suite struct ClientConfigurationTests {
+    private let server: VerifyingServer
+
+    init() throws { self.server = try VerifyingServer() }
+
+    private func makeClient(
+        _ baseURL: String,
+        _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
+    ) throws(MobileTokenError) -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.transport = self.server
+        configuration.store = InMemoryActivationStore()
+        configure(&configuration)
+        return try MobileTokenClient(
+            baseURL: baseURL,
+            sdkConfiguration: self.server.configuration,
+            configuration: configuration
+        )
+    }
+
+    private func mistake(baseURL: String, userAgent: String? = nil) -> String? {
         do {
-            _ = try PowerAuthConfiguration(
-                baseURL: baseURL,
-                sdkConfiguration: server.configuration,
-                transport: server,
-                store: InMemoryActivationStore(),
-                userAgent: userAgent
-            )
+            _ = try self.makeClient(baseURL) { $0.userAgent = userAgent }
             return nil
         } catch {
             #expect(error.code == .invalidConfiguration)
@@ -175,7 +187,7 @@ import TestSupport
         "https://host/#f", "https://ho st/", "https://host:99999", "https://host\r\nX: y",
     ])
     func aURLThatCannotServeIsNamed(url: String) throws {
-        let message = try #require(try self.mistake(baseURL: url))
+        let message = try #require(self.mistake(baseURL: url))
         #expect(message.hasPrefix("baseURL: "))
     }
 
@@ -184,7 +196,7 @@ import TestSupport
         "http://localhost", "HTTP://LOCALHOST:8080/x", "http://127.8.9.255", "http://[::1]:80/",
     ])
     func aURLThatServesIsAccepted(url: String) throws {
-        #expect(try self.mistake(baseURL: url) == nil)
+        #expect(self.mistake(baseURL: url) == nil)
     }
 
     @Test(arguments: [
@@ -195,24 +207,11 @@ import TestSupport
         "http://127.0.0.1.",
     ])
     func plainHTTPToAnotherMachineNeedsPermission(url: String) throws {
-        #expect(try self.mistake(baseURL: url)?.contains("http to another machine") == true)
-        let server = try VerifyingServer()
-        let allowed = try PowerAuthConfiguration(
-            baseURL: url,
-            sdkConfiguration: server.configuration,
-            transport: server,
-            store: InMemoryActivationStore(),
-            allowsInsecureHTTP: true
-        )
-        #expect(allowed.baseURL.utf8.elementsEqual(url.utf8))
+        #expect(self.mistake(baseURL: url)?.contains("http to another machine") == true)
+        let allowed = try self.makeClient(url) { $0.allowsInsecureHTTP = true }
+        #expect(allowed.server.baseURL.utf8.elementsEqual(url.utf8))
         let other = #expect(throws: MobileTokenError.self) {
-            try PowerAuthConfiguration(
-                baseURL: "https://host",
-                powerAuthURL: url,
-                sdkConfiguration: server.configuration,
-                transport: server,
-                store: InMemoryActivationStore()
-            )
+            try self.makeClient("https://host") { $0.powerAuthURL = url }
         }
         #expect(other?.message.contains("powerAuthURL: ") == true)
     }
@@ -229,37 +228,27 @@ import TestSupport
         var options = CurlTransport.Configuration()
         change(&options.tls)
         let transport = try CurlTransport(configuration: options)
-        let server = try VerifyingServer()
-        func configuration(_ url: String) throws -> PowerAuthConfiguration {
-            try PowerAuthConfiguration(
-                baseURL: url,
-                sdkConfiguration: server.configuration,
-                transport: transport,
-                store: InMemoryActivationStore(),
-                allowsInsecureHTTP: true
-            )
+        func client(_ url: String) throws -> MobileTokenClient {
+            try self.makeClient(url) {
+                $0.transport = transport
+                $0.allowsInsecureHTTP = true
+            }
         }
         for url in ["http://127.0.0.1:8080", "http://host"] {
-            let error = #expect(throws: MobileTokenError.self) { try configuration(url) }
+            let error = #expect(throws: MobileTokenError.self) { try client(url) }
             #expect(error?.code == .invalidConfiguration)
             #expect(error?.message.contains("means nothing over http") == true)
         }
-        _ = try configuration("https://host")
+        _ = try client("https://host")
     }
 
     @Test(arguments: ["", "a\r\nX-Evil: 1", "Jméno"]) func aUserAgentThatIsNoHeaderIsNamed(text: String) throws {
-        #expect(try self.mistake(baseURL: "https://host", userAgent: text)?.hasPrefix("userAgent: ") == true)
+        #expect(self.mistake(baseURL: "https://host", userAgent: text)?.hasPrefix("userAgent: ") == true)
     }
 
     @Test(arguments: ["", "rubbish!", "AQ==", "AgA="]) func aConfigurationTextThatIsNoneIsNamed(text: String) throws {
-        let server = try VerifyingServer()
         do {
-            _ = try PowerAuthConfiguration(
-                baseURL: "https://host",
-                sdkConfiguration: text,
-                transport: server,
-                store: InMemoryActivationStore()
-            )
+            _ = try MobileTokenClient(baseURL: "https://host", sdkConfiguration: text)
             Issue.record("accepted")
         } catch {
             #expect(error.code == .invalidConfiguration)

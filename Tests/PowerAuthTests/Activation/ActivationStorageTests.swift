@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuthCrypto
 import TestSupport

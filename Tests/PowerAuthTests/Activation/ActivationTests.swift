@@ -12,7 +12,7 @@ import Testing
     {
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
-        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.approve("b")
         try await activation.poll()
         let status = try await activation.status()

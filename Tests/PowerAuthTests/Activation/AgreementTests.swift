@@ -76,7 +76,7 @@ import TestSupport
         #expect(succeeded.value.isSubset(of: accepted), "reported and not accepted")
         // A lost answer leaves its caller in doubt; nothing else may.
         #expect(accepted.count - succeeded.value.count < accepted.count / 3)
-        try await activation.approve("last", with: .possession(password: Fixture.password))
+        try await activation.approve("last", with: .possessionAndKnowledge(password: Fixture.password))
         #expect(server.state.value.accepted.last == "last")
     }
 
@@ -91,11 +91,11 @@ import TestSupport
     ) async throws {
         switch kind {
         case 0..<30: try await activation.approve(id)
-        case 30..<60: try await activation.approve(id, with: .possession(knowledge: factor))
+        case 30..<60: try await activation.approve(id, with: .possessionAndKnowledge(unlocked: factor))
         case 60..<80: try await activation.poll()
         case 80..<85: _ = try await activation.status()
         case 85..<90:
-            let sealed = Endpoint<[String: String], [String: [String: String]]>(
+            let sealed = PowerAuthEndpoint<[String: String], [String: [String: String]]>(
                 "/api/sealed",
                 .signed(uriID: "/sealed"),
                 encryption: .activation

@@ -22,7 +22,7 @@ import TestSupport
 
     static let calls: [Call] = [
         Call("signed post") { _, activation in
-            try await activation.approve("x", with: .possession(password: Fixture.password))
+            try await activation.approve("x", with: .possessionAndKnowledge(password: Fixture.password))
         },
         Call("signed post after an unknown end") { fixture, activation in
             fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
@@ -36,7 +36,7 @@ import TestSupport
         },
         Call("signed post with a wrong password") { _, activation in
             do {
-                try await activation.approve("x", with: .possession(password: "wrong"))
+                try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
             } catch let error as MobileTokenError where error.code == .authenticationFailed {}
         },
         Call("token post") { _, activation in try await activation.poll() },
@@ -47,7 +47,7 @@ import TestSupport
         },
         Call("status") { _, activation in _ = try await activation.status() },
         Call("vault") { _, activation in
-            _ = try await activation.deriveDataKey(index: 1, with: .possession(password: Fixture.password))
+            _ = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: Fixture.password))
         },
         Call("adding biometry") { _, activation in
             let key = SecretBytes(copying: Array(0..<16))
@@ -63,7 +63,7 @@ import TestSupport
                 data: [1],
                 nonce: Array(0..<16),
                 uriID: "/x",
-                with: .possession(password: Fixture.password)
+                with: .possessionAndKnowledge(password: Fixture.password)
             )
         },
         Call("activation") { fixture, _ in _ = try await fixture.activate() },
@@ -105,7 +105,7 @@ import TestSupport
             await watcher.value
             await until { !activation.isSigning }
 
-            try await activation.approve("after \(place)", with: .possession(password: Fixture.password))
+            try await activation.approve("after \(place)", with: .possessionAndKnowledge(password: Fixture.password))
             try await activation.poll()
             let status = try await activation.status()
             #expect(status.state == .active)

@@ -12,19 +12,20 @@ import Testing
     /// An emulator, a transport and a client, for the length of one test.
     private func withClient(
         version: ProtocolVersion = .v3_3,
-        _ body: (Emulator, PowerAuthClient, Activation) async throws -> Void
+        _ body: (Emulator, MobileTokenClient, Activation) async throws -> Void
     ) async throws {
         let emulator = try await Emulator.start()
         let transport = try CurlTransport()
         do {
-            var configuration = try PowerAuthConfiguration(
+            var configuration = MobileTokenClient.Configuration()
+            configuration.transport = transport
+            configuration.store = InMemoryActivationStore()
+            configuration.version = version
+            let client = try MobileTokenClient(
                 baseURL: emulator.baseURL,
                 sdkConfiguration: emulator.sdkConfiguration,
-                transport: transport,
-                store: InMemoryActivationStore()
+                configuration: configuration
             )
-            configuration.version = version
-            let client = PowerAuthClient(configuration)
             let registration = try await Self.control(emulator, transport, "", ["userId": "ada", "flags": []])
             let code = try #require(registration["activationQrCodeData"]?.string)
             let activation = try await client.activate(code: code, name: "bot", password: Fixture.password)
@@ -62,7 +63,7 @@ import Testing
     @Test(arguments: ProtocolVersion.allCases) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws
     {
         try await self.withClient(version: version) { emulator, client, activation in
-            let factors = Authentication.possession(password: self.password)
+            let factors = Authentication.possessionAndKnowledge(password: self.password)
             #expect(try await activation.status().state == .active)
             try await activation.validate(factors)
             try await activation.requestToken("possession_universal")
@@ -82,13 +83,13 @@ import Testing
             #expect(one == (try await activation.deriveDataKey(index: 7, with: factors)))
             let key = SecretBytes(copying: Array(0..<16))
             try await activation.addBiometryFactor(key: key, password: self.password)
-            try await activation.validate(.possession(biometryKey: key))
+            try await activation.validate(.possessionAndBiometry(key: key))
             _ = try await activation.userInfo()
             try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "another"))
-            try await activation.validate(.possession(password: "another"))
+            try await activation.validate(.possessionAndKnowledge(password: "another"))
             try await activation.removeToken("possession_universal")
             #expect(try await activation.status().counter.distance == 0)
-            try await activation.remove(with: .possession(password: "another"))
+            try await activation.remove(with: .possessionAndKnowledge(password: "another"))
             #expect(try await client.activationIDs() == [])
         }
     }
@@ -97,7 +98,7 @@ import Testing
         try await self.withClient { emulator, _, activation in
             for remaining in [4, 3, 2, 1] {
                 do {
-                    try await activation.validate(.possession(password: "wrong"))
+                    try await activation.validate(.possessionAndKnowledge(password: "wrong"))
                     Issue.record("accepted")
                 } catch let error as MobileTokenError {
                     #expect(error.code == .authenticationFailed)
@@ -105,20 +106,20 @@ import Testing
                 }
             }
             do {
-                try await activation.validate(.possession(password: "wrong"))
+                try await activation.validate(.possessionAndKnowledge(password: "wrong"))
                 Issue.record("accepted")
             } catch let error as MobileTokenError {
                 #expect(error.code == .activationBlocked)
             }
             try await emulator.unblockActivation(activation.activationID)
-            try await activation.validate(.possession(password: self.password))
+            try await activation.validate(.possessionAndKnowledge(password: self.password))
         }
     }
 
     @Test(arguments: [1, 18, 19] as [UInt64]) func aServerAheadIsFollowed(steps: UInt64) async throws {
         try await self.withClient { emulator, _, activation in
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: steps)
-            try await activation.validate(.possession(password: self.password))
+            try await activation.validate(.possessionAndKnowledge(password: self.password))
             #expect(try await activation.status().counter.distance == 0)
         }
     }
@@ -127,7 +128,9 @@ import Testing
         try await self.withClient { _, _, activation in
             let factor = try await activation.unlockKnowledge(password: self.password)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<100 { group.addTask { try await activation.validate(.possession(knowledge: factor)) } }
+                for _ in 0..<100 {
+                    group.addTask { try await activation.validate(.possessionAndKnowledge(unlocked: factor)) }
+                }
                 try await group.waitForAll()
             }
             #expect(try await activation.status().counter.distance == 0)

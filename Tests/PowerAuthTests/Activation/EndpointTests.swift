@@ -21,32 +21,35 @@ import TestSupport
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
 
-        let signed = Endpoint<Named, Done>("/api/signed", .signed(uriID: "/signed"))
-        #expect(try await activation.call(signed, Named(id: "a"), with: .possession(password: Fixture.password)).done)
+        let signed = PowerAuthEndpoint<Named, Done>("/api/signed", .signed(uriID: "/signed"))
+        #expect(
+            try await activation.call(signed, Named(id: "a"), with: .possessionAndKnowledge(password: Fixture.password))
+                .done
+        )
 
-        let token = Endpoint<Empty, Done>("/api/token", .token("mine"))
-        #expect(try await activation.call(token, Empty()).done)
+        let token = PowerAuthEndpoint<EmptyBody, Done>("/api/token", .token("mine"))
+        #expect(try await activation.call(token, EmptyBody()).done)
         #expect(try await activation.tokenNames() == ["mine"])
 
-        let sealed = Endpoint<Note, Echo>("/api/sealed", .signed(uriID: "/sealed"), encryption: .activation)
+        let sealed = PowerAuthEndpoint<Note, Echo>("/api/sealed", .signed(uriID: "/sealed"), encryption: .activation)
         #expect(try await activation.call(sealed, self.note).echo == self.note)
 
-        let application = Endpoint<Note, Echo>("/api/encrypted/application", .none, encryption: .application)
+        let application = PowerAuthEndpoint<Note, Echo>("/api/encrypted/application", .none, encryption: .application)
         #expect(try await activation.call(application, self.note).echo == self.note)
         #expect(try await fixture.client.call(application, self.note).echo == self.note)
 
-        let own = Endpoint<Note, Echo>("/api/encrypted/activation", .none, encryption: .activation)
+        let own = PowerAuthEndpoint<Note, Echo>("/api/encrypted/activation", .none, encryption: .activation)
         #expect(try await activation.call(own, self.note).echo == self.note)
 
-        let both = Endpoint<Note, Echo>("/api/encrypted/token", .token("mine"), encryption: .activation)
+        let both = PowerAuthEndpoint<Note, Echo>("/api/encrypted/token", .token("mine"), encryption: .activation)
         #expect(try await activation.call(both, self.note).echo == self.note)
     }
 
     @Test func anEndpointOfAnActivationCannotBeCalledWithoutOne() async throws {
         let fixture = try Fixture()
-        let endpoint = Endpoint<Empty, Empty>("/x", .none, encryption: .activation)
+        let endpoint = PowerAuthEndpoint<EmptyBody, EmptyBody>("/x", .none, encryption: .activation)
         do {
-            _ = try await fixture.client.call(endpoint, Empty())
+            _ = try await fixture.client.call(endpoint, EmptyBody())
             Issue.record("called")
         } catch let error as MobileTokenError {
             #expect(error.code == .invalidRequest)
@@ -74,7 +77,7 @@ import TestSupport
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         #expect(try await activation.userInfo()["given_name"]?.string == "Ada")
-        let authentication = Authentication.possession(password: Fixture.password)
+        let authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
         #expect(try await !activation.confirmRecoveryCode("NEW", with: authentication))
         #expect(try await activation.confirmRecoveryCode("USED", with: authentication))
     }

@@ -1,6 +1,7 @@
 import Basics
 import MobileTokenTesting
 import PowerAuthCrypto
+import PowerAuthProtocol
 import TestSupport
 import Testing
 
@@ -62,7 +63,12 @@ struct NameTests {
         let activation = try await fixture.activate()
         let calls: [() async throws -> Void] = [
             { try await activation.requestToken(name) },
-            { _ = try await activation.call(Endpoint<Empty, Empty>("/api/token", .token(name)), Empty()) },
+            {
+                _ = try await activation.call(
+                    PowerAuthEndpoint<EmptyBody, EmptyBody>("/api/token", .token(name)),
+                    EmptyBody()
+                )
+            },
         ]
         for call in calls {
             let error = await #expect(throws: MobileTokenError.self) { try await call() }

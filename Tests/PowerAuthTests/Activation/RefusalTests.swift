@@ -20,12 +20,16 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         for remaining in [4, 3, 2, 1] {
-            let error = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+            let error = await self.error {
+                try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
+            }
             #expect(error?.code == .authenticationFailed)
             #expect(error?.remainingAttempts == remaining)
             #expect(error?.httpStatus == 401)
         }
-        let fifth = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        let fifth = await self.error {
+            try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
+        }
         #expect(fifth?.code == .activationBlocked)
         #expect(fifth?.remainingAttempts == 0)
         #expect(fixture.server.state.value.accepted.isEmpty)
@@ -35,10 +39,10 @@ import Testing
     @Test func oneWrongPasswordBurnsOneAttempt() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        _ = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        _ = await self.error { try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong")) }
         #expect(fixture.server.activation(activation.activationID)?.failedAttempts == 1)
         #expect(fixture.server.requestCount("/api/signed") == 1)
-        try await activation.approve("y", with: .possession(password: Fixture.password))
+        try await activation.approve("y", with: .possessionAndKnowledge(password: Fixture.password))
         #expect(fixture.server.activation(activation.activationID)?.failedAttempts == 0)
     }
 
@@ -77,7 +81,9 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         fixture.server.setFate { $0.url.hasSuffix("/activation/status") ? .requestLost : .delivered }
-        let error = await self.error { try await activation.approve("x", with: .possession(password: "wrong")) }
+        let error = await self.error {
+            try await activation.approve("x", with: .possessionAndKnowledge(password: "wrong"))
+        }
         #expect(error?.code == .authenticationFailed)
         #expect(error?.remainingAttempts == nil)
     }
@@ -87,7 +93,7 @@ import Testing
         let activation = try await fixture.activate()
         let before = fixture.server.state.value.requests.count
         #expect(
-            await self.error { try await activation.approve("x", with: .possession(password: "123")) }?.code
+            await self.error { try await activation.approve("x", with: .possessionAndKnowledge(password: "123")) }?.code
                 == .invalidAuthentication
         )
         #expect(fixture.server.state.value.requests.count == before)
@@ -135,7 +141,7 @@ import Testing
     @Test func aRemovedActivationIsUnknownHere() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        try await activation.remove(with: .possession(password: Fixture.password))
+        try await activation.remove(with: .possessionAndKnowledge(password: Fixture.password))
         #expect(fixture.server.activation(activation.activationID)?.state == .removed)
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .unknownActivation)

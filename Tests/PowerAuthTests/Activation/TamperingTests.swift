@@ -1,5 +1,6 @@
 import ExactJSON
 import HTTPClientTransport
+import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
@@ -36,10 +37,13 @@ import TestSupport
                 try await activation.removeTokenLocally("t")
                 try await activation.requestToken("t")
                 // A token that came through unchanged works; a changed one would be refused.
-                _ = try await activation.call(Endpoint<Empty, Empty>("/api/token", .token("t")), Empty())
+                _ = try await activation.call(
+                    PowerAuthEndpoint<EmptyBody, EmptyBody>("/api/token", .token("t")),
+                    EmptyBody()
+                )
                 return "token"
             case "/pa/v3/vault/unlock":
-                let key = try await activation.deriveDataKey(index: 1, with: .possession(knowledge: factor))
+                let key = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(unlocked: factor))
                 return key.withUnsafeBytes { Array($0) }.description
             default:
                 // A new client has no key yet.

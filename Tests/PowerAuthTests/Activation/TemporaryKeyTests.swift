@@ -60,7 +60,7 @@ import TestSupport
         _ = try await activation.userInfo()
         fixture.server.state.withLock { $0.temporaryKeys = [:] }
         try await activation.requestToken("t")
-        let sealed = Endpoint<EndpointTests.Note, EndpointTests.Echo>(
+        let sealed = PowerAuthEndpoint<EndpointTests.Note, EndpointTests.Echo>(
             "/api/encrypted/token",
             .token("t"),
             encryption: .activation

@@ -40,7 +40,7 @@ import TestSupport
     @Test func tokensOfDifferentNamesAreKeptApartAndListed() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        try await activation.requestToken("b", with: .possession(password: Fixture.password))
+        try await activation.requestToken("b", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.requestToken("a")
         try await activation.requestToken("a")
         #expect(try await activation.tokenNames() == ["a", "b"])
@@ -127,7 +127,7 @@ import TestSupport
         let start = Date(timeIntervalSince1970: 1_790_000_000)
         let store = InMemoryActivationStore()
         let server = try VerifyingServer(now: { start + offset })
-        let configure: (inout PowerAuthConfiguration) -> Void = {
+        let configure: (inout MobileTokenClient.Configuration) -> Void = {
             $0.clock = clock
             $0.wallClock = { start }
         }

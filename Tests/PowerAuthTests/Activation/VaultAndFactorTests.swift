@@ -24,15 +24,18 @@ import Testing
     ) async throws {
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
-        let one = try await activation.deriveDataKey(index: 1, with: .possession(password: self.password))
-        let other = try await activation.deriveDataKey(index: 2, with: .possession(password: self.password))
-        let again = try await activation.deriveDataKey(index: 1, with: .possession(password: self.password))
+        let one = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: self.password))
+        let other = try await activation.deriveDataKey(index: 2, with: .possessionAndKnowledge(password: self.password))
+        let again = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: self.password))
         #expect(one == again)
         #expect(one != other)
         let server = try #require(fixture.server.activation(activation.activationID))
         #expect(one == (try Vault.dataKey(vaultKey: server.keys.vault, index: 1)))
 
-        let signature = try await activation.signWithDeviceKey([1, 2, 3], with: .possession(password: self.password))
+        let signature = try await activation.signWithDeviceKey(
+            [1, 2, 3],
+            with: .possessionAndKnowledge(password: self.password)
+        )
         #expect(server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 3]))
         #expect(!server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 4]))
     }
@@ -51,20 +54,20 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         #expect(
-            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+            await self.code { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
                 == .invalidAuthentication
         )
         try await activation.addBiometryFactor(key: self.key, password: self.password)
         #expect(try await activation.hasBiometryFactor())
-        try await activation.approve("a", with: .possession(biometryKey: self.key))
+        try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
         let wrong = SecretBytes(copying: Array(1...16))
         #expect(
-            await self.code { try await activation.approve("b", with: .possession(biometryKey: wrong)) }
+            await self.code { try await activation.approve("b", with: .possessionAndBiometry(key: wrong)) }
                 == .authenticationFailed
         )
         try await activation.removeBiometryFactor()
         #expect(
-            await self.code { try await activation.approve("a", with: .possession(biometryKey: self.key)) }
+            await self.code { try await activation.approve("a", with: .possessionAndBiometry(key: self.key)) }
                 == .invalidAuthentication
         )
         #expect(fixture.server.state.value.accepted == ["a"])
@@ -75,7 +78,7 @@ import Testing
         let request = try ActivationRequest(code: try fixture.server.makeCode())
         let activation = try await fixture.client.activate(request, password: self.password, biometryKey: self.key)
             .activation
-        try await activation.approve("a", with: .possession(biometryKey: self.key))
+        try await activation.approve("a", with: .possessionAndBiometry(key: self.key))
     }
 
     @Test(arguments: [0, 15, 17, 32]) func aBiometryKeyOfAnotherLengthIsRefused(count: Int) async throws {
@@ -98,9 +101,11 @@ import Testing
         #expect(fixture.server.state.value.requests.count == requests)
         let after = try #require(try await store.record(of: activation.activationID))
         #expect(after.knowledgeSalt != before.knowledgeSalt)
-        try await activation.approve("a", with: .possession(password: "new-password"))
+        try await activation.approve("a", with: .possessionAndKnowledge(password: "new-password"))
         #expect(
-            await self.code { try await activation.approve("b", with: .possession(password: Fixture.password)) }
+            await self.code {
+                try await activation.approve("b", with: .possessionAndKnowledge(password: Fixture.password))
+            }
                 == .authenticationFailed
         )
     }
@@ -113,18 +118,18 @@ import Testing
             await self.code { try await activation.changePassword(from: wrong, to: SecretBytes(utf8: "other")) }
                 == .authenticationFailed
         )
-        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.changePassword(from: self.password, to: SecretBytes(utf8: "other"))
-        try await activation.approve("b", with: .possession(password: "other"))
+        try await activation.approve("b", with: .possessionAndKnowledge(password: "other"))
     }
 
     @Test func anUnlockedFactorSignsAndSurvivesAChangeOfPassword() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-        try await activation.approve("a", with: .possession(knowledge: factor))
+        try await activation.approve("a", with: .possessionAndKnowledge(unlocked: factor))
         try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "other"))
-        try await activation.approve("b", with: .possession(knowledge: factor))
+        try await activation.approve("b", with: .possessionAndKnowledge(unlocked: factor))
         #expect(fixture.server.state.value.accepted == ["a", "b"])
     }
 
@@ -134,7 +139,7 @@ import Testing
         let other = try await fixture.activate()
         let factor = try await one.unlockKnowledge(password: Fixture.password)
         #expect(
-            await self.code { try await other.approve("a", with: .possession(knowledge: factor)) }
+            await self.code { try await other.approve("a", with: .possessionAndKnowledge(unlocked: factor)) }
                 == .invalidAuthentication
         )
     }
@@ -143,7 +148,7 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.addBiometryFactor(key: self.key, password: self.password)
-        var authentication = Authentication.possession(password: Fixture.password)
+        var authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
         authentication.biometryKey = self.key
         try await activation.approve("a", with: authentication)
         #expect(fixture.server.state.value.accepted == ["a"])
@@ -161,7 +166,7 @@ import Testing
                 nonce: nonce,
                 uriID: "/operation/authorize/offline",
                 componentLength: length,
-                with: .possession(password: Fixture.password)
+                with: .possessionAndKnowledge(password: Fixture.password)
             )
             let server = try #require(fixture.server.activation(activation.activationID))
             let verifier = SignatureVerifier(

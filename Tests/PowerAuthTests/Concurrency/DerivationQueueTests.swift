@@ -1,4 +1,5 @@
 import Dispatch
+import PowerAuthCrypto
 import TestSupport
 import Testing
 
@@ -52,7 +53,7 @@ struct DerivationQueueTests {
 
     @Test func everyDerivationGoesThroughTheQueue() async throws {
         let (activation, barrier, _) = try await self.makeActivation(limit: 1)
-        let old = Authentication.possession(password: Fixture.password)
+        let old = Authentication.possessionAndKnowledge(password: Fixture.password)
         barrier.open(for: 3)
         try await activation.validate(old)
         #expect(barrier.enteredCount == 1)

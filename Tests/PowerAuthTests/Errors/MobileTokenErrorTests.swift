@@ -31,11 +31,11 @@ import Testing
     /// A page of some proxy instead of JSON, on every call of the protocol.
     @Test(arguments: ["<html>", "", "[]", #"{"status":"OK"}"#])
     func anUnreadableBodyTellsItsStatus(body: String) async throws {
-        let path = Endpoint<Empty, JSONValue>("/api/x", .none)
+        let path = PowerAuthEndpoint<EmptyBody, JSONValue>("/api/x", .none)
         let transport = PageTransport(page: HTTPResponse(status: 203, body: Array(body.utf8)))
         let fixture = try Fixture(transport: transport)
         let client = fixture.client
-        let error = await #expect(throws: MobileTokenError.self) { _ = try await client.call(path, Empty()) }
+        let error = await #expect(throws: MobileTokenError.self) { _ = try await client.call(path, EmptyBody()) }
         #expect(error?.code == .invalidResponse)
         #expect(error?.httpStatus == 203)
         let activation = await #expect(throws: MobileTokenError.self) {

@@ -26,7 +26,7 @@ import TestSupport
             _ = try await activation.post(
                 "/api/refused",
                 body: Array("{}".utf8),
-                authentication: .signature(uriID: "/refused", .possession(password: Fixture.password)),
+                authentication: .signature(uriID: "/refused", .possessionAndKnowledge(password: Fixture.password)),
                 acceptLanguage: "en"
             )
         }
@@ -39,7 +39,7 @@ import TestSupport
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         self.moveServer(fixture, activation, by: steps)
-        try await activation.approve("a", with: .possession(password: Fixture.password))
+        try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
         #expect(fixture.server.state.value.accepted == ["a"])
         #expect(fixture.server.requestCount("/api/signed") == 2)
         #expect(try await activation.status().counter.distance == 0)
@@ -114,7 +114,9 @@ import TestSupport
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
-                group.addTask { try await activation.approve("\(number)", with: .possession(knowledge: factor)) }
+                group.addTask {
+                    try await activation.approve("\(number)", with: .possessionAndKnowledge(unlocked: factor))
+                }
             }
             try await group.waitForAll()
         }

@@ -43,7 +43,7 @@ struct RestoredStoreTests {
                         data: Array("operation&data".utf8),
                         nonce: Array(repeating: 7, count: 16),
                         uriID: "/operation/authorize/offline",
-                        with: .possession(password: Fixture.password)
+                        with: .possessionAndKnowledge(password: Fixture.password)
                     )
                 )
             }

@@ -1,6 +1,7 @@
 import Basics
 import MobileTokenTesting
 import PowerAuthCrypto
+import PowerAuthProtocol
 import Testing
 
 @testable import PowerAuth

@@ -164,16 +164,16 @@ struct SharedCommitTests {
         let fixture = try Fixture(store: self.store)
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-        try await activation.approve("first", with: .possession(knowledge: factor))
+        try await activation.approve("first", with: .possessionAndKnowledge(unlocked: factor))
 
         var before = await self.store.work
-        try await activation.approve("second", with: .possession(knowledge: factor))
+        try await activation.approve("second", with: .possessionAndKnowledge(unlocked: factor))
         var after = await self.store.work
         #expect(after.statements - before.statements == 5)
         #expect(after.decryptions - before.decryptions == 1)
 
         before = after
-        try await activation.approve("third", with: .possession(password: Fixture.password))
+        try await activation.approve("third", with: .possessionAndKnowledge(password: Fixture.password))
         after = await self.store.work
         #expect(after.statements - before.statements == 6)
         #expect(after.decryptions - before.decryptions == 2)

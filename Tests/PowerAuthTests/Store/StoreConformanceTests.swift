@@ -1,5 +1,6 @@
 import MobileTokenTesting
 import PowerAuth
+import PowerAuthCrypto
 import TestSupport
 import Testing
 

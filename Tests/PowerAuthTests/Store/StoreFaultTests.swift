@@ -2,6 +2,8 @@ import TestSupport
 import Foundation
 import Glibc
 import MobileTokenTesting
+import PowerAuthCrypto
+import PowerAuthProtocol
 import Testing
 
 @testable import PowerAuth

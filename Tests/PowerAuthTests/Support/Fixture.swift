@@ -8,23 +8,24 @@ struct Fixture {
     static let password = "1234-pass"
 
     let server: VerifyingServer
-    let client: PowerAuthClient
+    let client: MobileTokenClient
 
     init(
         server: VerifyingServer? = nil,
         store: any ActivationStore = InMemoryActivationStore(),
         transport: (any HTTPTransport)? = nil,
-        _ configure: (inout PowerAuthConfiguration) -> Void = { _ in }
+        _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
     ) throws {
         self.server = try server ?? VerifyingServer()
-        var configuration = try PowerAuthConfiguration(
+        var configuration = MobileTokenClient.Configuration()
+        configuration.transport = transport ?? self.server
+        configuration.store = store
+        configure(&configuration)
+        self.client = try MobileTokenClient(
             baseURL: VerifyingServer.baseURL,
             sdkConfiguration: self.server.configuration,
-            transport: transport ?? self.server,
-            store: store
+            configuration: configuration
         )
-        configure(&configuration)
-        self.client = PowerAuthClient(configuration)
     }
 
     func activate() async throws -> Activation {

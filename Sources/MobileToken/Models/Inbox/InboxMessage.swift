@@ -65,6 +65,15 @@ public struct InboxPage: Sendable, Hashable {
     package var unreadableCount: Int { self.receivedCount - self.messages.count }
     /// How many messages the server sent, those that could not be read included: a short page is the last.
     package let receivedCount: Int
+
+    /// Creates a page.
+    public init(messages: [InboxMessage], issues: [DecodingIssue] = [], omittedIssueCount: Int = 0) {
+        self.messages = messages
+        self.issues = issues
+        self.omittedIssueCount = omittedIssueCount
+        self.firstUnreadable = nil
+        self.receivedCount = messages.count
+    }
 }
 
 extension InboxMessage.ContentType: RawRepresentable, Codable {
@@ -114,7 +123,7 @@ extension InboxMessage {
     }
 
     /// Reads the answer that holds one message with its body.
-    package init(answer: [UInt8]) throws(MobileTokenError) {
+    package init(response answer: [UInt8]) throws(MobileTokenError) {
         self = try SuccessAnswer(parsing: answer).read("message") { (view, log) throws(DecodingIssue) in
             _ = try view.required("body", .text, log)
             return try InboxMessage(view, &log)
@@ -124,7 +133,7 @@ extension InboxMessage {
 
 extension InboxPage {
     /// Reads the answer that holds a list of messages.
-    package init(answer: [UInt8]) throws(MobileTokenError) {
+    package init(response answer: [UInt8]) throws(MobileTokenError) {
         guard let list = try SuccessAnswer(parsing: answer).responseObject, list.isArray else {
             throw .unreadableAnswer("The answer holds no list of messages")
         }
@@ -152,7 +161,7 @@ extension InboxPage {
     }
 
     /// Reads the answer that holds the number of unread messages.
-    package static func unreadCount(answer: [UInt8]) throws(MobileTokenError) -> Int {
+    package static func unreadCount(response answer: [UInt8]) throws(MobileTokenError) -> Int {
         try SuccessAnswer(parsing: answer).read("count") { (view, log) throws(DecodingIssue) in
             try view.required("countUnread", .count, log)
         }

@@ -7,9 +7,9 @@ public protocol AuthorizableOperation: Sendable {
     var id: String { get }
     /// What is signed, exactly as the server made it.
     var data: String { get }
-    /// A one-time code to send along.
+    /// A one-time code to send along. None by default.
     var proximityCheck: ProximityCheck? { get }
-    /// Anything the server side wants to know of the client, sent along with the decision.
+    /// Anything the server side wants to know of the client, sent along with the decision. Nothing by default.
     var mobileTokenData: JSONObject? { get }
 
     /// Whether the operation may be authorized with these factors. Asked before anything is signed.
@@ -17,6 +17,11 @@ public protocol AuthorizableOperation: Sendable {
 }
 
 extension AuthorizableOperation {
+    /// None.
+    public var proximityCheck: ProximityCheck? { nil }
+    /// Nothing.
+    public var mobileTokenData: JSONObject? { nil }
+
     /// Nothing is known of the operation's demands, so the server decides.
     public func allows(_ authentication: Authentication) -> Bool { true }
 }

@@ -58,13 +58,13 @@ public struct OperationList: Sendable, Hashable {
         )
     }
 
-    /// Reads a successful answer, `{"status":"OK","responseObject":[…]}`.
+    /// Reads a successful response, `{"status":"OK","responseObject":[…]}`.
     ///
     /// An operation that cannot be read, or whose identifier came before, becomes one of ``issues``; the others stand.
     ///
     /// - Throws: `invalidResponse` when the answer as a whole is no such list, or holds more than ``operationLimit``
     ///   operations.
-    public init(parsing answer: [UInt8]) throws(MobileTokenError) {
+    public init(response answer: [UInt8]) throws(MobileTokenError) {
         try self.init(SuccessAnswer(parsing: answer))
     }
 
@@ -97,9 +97,19 @@ public struct OperationList: Sendable, Hashable {
 }
 
 extension UserOperation {
-    /// Reads a successful answer that holds one operation, `{"status":"OK","responseObject":{…}}`.
-    package init(answer: [UInt8]) throws(MobileTokenError) {
+    /// Reads a successful response that holds one operation, `{"status":"OK","responseObject":{…}}`.
+    ///
+    /// - Throws: `invalidResponse`.
+    public init(response answer: [UInt8]) throws(MobileTokenError) {
         let answer = try SuccessAnswer(parsing: answer)
         self = try answer.read("operation") { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
+    }
+}
+
+extension ChannelResponse {
+    /// Creates the response to a request for the list of operations, such as in a unit test.
+    public init(operations: [UserOperation]) {
+        let list = operations.map { String(decoding: $0.json, as: UTF8.self) }.joined(separator: ",")
+        self.init(json: #"{"status":"OK","responseObject":[\#(list)]}"#)
     }
 }

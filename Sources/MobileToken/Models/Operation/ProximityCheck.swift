@@ -24,8 +24,8 @@ public struct ProximityCheck: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - totp: The one-time code.
     ///   - source: How the code came to the user.
-    ///   - received: In the server's time, such as `OperationsService.currentServerDate`.
-    public init(totp: String, source: Source, received: Date) {
+    ///   - received: In the server's time, such as `OperationsService.currentServerDate`; by default the local date.
+    public init(totp: String, source: Source, received: Date = Date()) {
         self.totp = totp
         self.source = source
         self.received = received

@@ -32,7 +32,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// What it must be signed with.
     public var allowedSignatureType: AllowedSignatureType { self.storage.allowedSignatureType }
     /// What a person is shown before deciding.
-    public var formData: FormData { self.storage.formData }
+    public var formData: OperationForm { self.storage.formData }
     /// How the server wants it presented.
     public var ui: OperationUI? { self.storage.ui }
     /// The operation exactly as the server sent it, members that this version does not know included.
@@ -51,17 +51,67 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         self.status == .pending && self.allowedSignatureType.allows(authentication)
     }
 
-    /// Reads one operation as a server sends it.
+    /// Creates an operation, such as for a test or a preview.
     ///
-    /// - Throws: A ``DecodingIssue`` that names the member, or a `JSONError`.
-    public init(parsing json: [UInt8]) throws {
-        let document = try JSONDocument(parsing: json)
-        var log = IssueLog()
-        try self.init(document.root, &log)
+    /// Its ``json`` is what a server would send of it, so dates are cut to whole seconds.
+    ///
+    /// - Parameters:
+    ///   - id: The operation's identifier.
+    ///   - name: The name of the operation's kind, such as `authorize_payment`.
+    ///   - data: What is signed.
+    ///   - status: Where the operation is in its life.
+    ///   - statusReason: Why it is there.
+    ///   - created: By default the local date.
+    ///   - expires: By default five minutes after `created`.
+    ///   - allowedSignatureType: By default two factors, with the password or the biometry key.
+    ///   - formData: By default without title, message and attributes.
+    ///   - proximityCheck: A one-time code to send along.
+    ///   - mobileTokenData: Anything the server side wants to know of the client.
+    public init(
+        id: String,
+        name: String,
+        data: String,
+        status: OperationStatus = .pending,
+        statusReason: String? = nil,
+        created: Date = Date(),
+        expires: Date? = nil,
+        allowedSignatureType: AllowedSignatureType = AllowedSignatureType(
+            kind: .twoFactors,
+            variants: [.possessionKnowledge, .possessionBiometry]
+        ),
+        formData: OperationForm = OperationForm(title: "", message: ""),
+        proximityCheck: ProximityCheck? = nil,
+        mobileTokenData: JSONObject? = nil
+    ) {
+        self.storage = Storage(
+            id: id,
+            name: name,
+            data: data,
+            status: status,
+            statusReason: statusReason,
+            created: created.wholeSeconds,
+            expires: (expires ?? created + 300).wholeSeconds,
+            allowedSignatureType: allowedSignatureType,
+            formData: formData
+        )
+        self.proximityCheck = proximityCheck
+        self.mobileTokenData = mobileTokenData
     }
 
-    /// Reads one operation as a server sends it.
-    public init(_ json: JSONValue) throws {
+    /// Reads the JSON of one operation.
+    ///
+    /// - Throws: `invalidResponse`, with a ``DecodingIssue`` that names the member, or a `JSONError`, underlying.
+    public init(parsing json: [UInt8]) throws(MobileTokenError) {
+        do {
+            var log = IssueLog()
+            try self.init(JSONDocument(parsing: json).root, &log)
+        } catch {
+            throw .unreadableAnswer("The operation cannot be read: \(error)", underlying: error)
+        }
+    }
+
+    /// Reads the JSON of one operation, as an array of bytes is read.
+    public init(parsing json: JSONValue) throws(MobileTokenError) {
         try self.init(parsing: json.serialized())
     }
 
@@ -79,6 +129,10 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
         guard let view = (try? JSONDocument(parsing: self.json))?.root[name] else { return nil }
         return try? JSONValue(view)
     }
+}
+
+extension Date {
+    fileprivate var wholeSeconds: Date { Date(timeIntervalSince1970: self.timeIntervalSince1970.rounded(.down)) }
 }
 
 // MARK: - Decoding
@@ -115,11 +169,45 @@ extension UserOperation {
         let created: Date
         let expires: Date
         let allowedSignatureType: AllowedSignatureType
-        let formData: FormData
+        let formData: OperationForm
         let ui: OperationUI?
         let json: [UInt8]
         let issues: [DecodingIssue]
         let omittedIssueCount: Int
+
+        init(
+            id: String,
+            name: String,
+            data: String,
+            status: OperationStatus,
+            statusReason: String?,
+            created: Date,
+            expires: Date,
+            allowedSignatureType: AllowedSignatureType,
+            formData: OperationForm
+        ) {
+            self.id = id
+            self.hashOfID = ExactString(id).hashValue
+            self.name = name
+            self.data = data
+            self.status = status
+            self.statusReason = statusReason
+            self.created = created
+            self.expires = expires
+            self.allowedSignatureType = allowedSignatureType
+            self.formData = formData
+            self.ui = nil
+            var members: JSONObject = [
+                "id": .string(id), "name": .string(name), "data": .string(data), "status": .string(status.rawValue),
+                "operationCreated": .string(ISO8601.string(from: created)),
+                "operationExpires": .string(ISO8601.string(from: expires)),
+                "allowedSignatureType": allowedSignatureType.json, "formData": formData.json,
+            ]
+            members["statusReason"] = statusReason.map { .string($0) }
+            self.json = JSONValue.object(members).serialized()
+            self.issues = []
+            self.omittedIssueCount = 0
+        }
 
         init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
             self.id = try view.required("id", .identifier, log)
@@ -135,7 +223,7 @@ extension UserOperation {
                 try AllowedSignatureType(allowed, &log)
             }
             let form = try view.required("formData", .object, log)
-            self.formData = try log.inside("formData") { log throws(DecodingIssue) in try FormData(form, &log) }
+            self.formData = try log.inside("formData") { log throws(DecodingIssue) in try OperationForm(form, &log) }
             self.ui = view.optional("ui", .object, &log).map { ui in
                 log.inside("ui") { log in OperationUI(ui, &log) }
             }
@@ -198,13 +286,13 @@ extension UserOperation: Codable {
         do {
             let text = try? decoder.singleValueContainer().decode(String.self)
             let json = try text.map { text in try JSONValue(parsing: text) } ?? JSONValue(from: decoder)
-            try self.init(json)
+            try self.init(parsing: json)
             self.mobileTokenData = json["mobileTokenData"]?.object
-        } catch let error as DecodingIssue {
+        } catch let error as MobileTokenError {
             let context = DecodingError.Context(
                 codingPath: decoder.codingPath,
-                debugDescription: error.description,
-                underlyingError: error
+                debugDescription: error.message,
+                underlyingError: error.underlying
             )
             throw DecodingError.dataCorrupted(context)
         }

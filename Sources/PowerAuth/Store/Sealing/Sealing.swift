@@ -1,5 +1,5 @@
 internal import Basics
-internal import PowerAuthCrypto
+public import PowerAuthCrypto
 internal import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.

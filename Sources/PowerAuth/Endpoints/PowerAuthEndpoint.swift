@@ -1,10 +1,10 @@
 /// A request of the application's own: where it goes, how it is authenticated and encrypted, and what it carries.
 ///
 /// ```swift
-/// let transfer = Endpoint<Transfer, Receipt>("/api/transfer", .signed(uriID: "/transfer"), encryption: .activation)
-/// let receipt = try await activation.call(transfer, Transfer(amount: 100), with: .possession(password: password))
+/// let transfer = PowerAuthEndpoint<Transfer, Receipt>("/api/transfer", .signed(uriID: "/transfer"), encryption: .activation)
+/// let receipt = try await activation.call(transfer, Transfer(amount: 100), with: .possessionAndKnowledge(password: password))
 /// ```
-public struct Endpoint<Request: Encodable & Sendable, Response: Decodable & Sendable>: Sendable {
+public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodable & Sendable>: Sendable {
     /// The path below the base URL.
     public let path: String
     /// How the request proves who sent it.
@@ -28,7 +28,7 @@ public struct Endpoint<Request: Encodable & Sendable, Response: Decodable & Send
     }
 }
 
-/// How a request to an ``Endpoint`` proves who sent it.
+/// How a request to an ``PowerAuthEndpoint`` proves who sent it.
 public struct EndpointAuthentication: Sendable, Hashable {
     enum Kind: Hashable {
         case none
@@ -55,7 +55,7 @@ public enum EncryptionScope: Sendable, Hashable {
 }
 
 /// The request or answer of an endpoint that carries nothing.
-public struct Empty: Codable, Sendable, Hashable {
+public struct EmptyBody: Codable, Sendable, Hashable {
     /// Nothing.
     public init() {}
 }

@@ -1,17 +1,26 @@
-/// The body of a success, with the HTTP status it came under.
-///
-/// Whoever reads it does so inside ``read(_:)``, so that an error about an unreadable body names the status: a page of some
-/// proxy comes under 200 as often as not.
-package struct ResponseBody: Sendable {
-    package let bytes: [UInt8]
-    package let httpStatus: Int
+/// The body of a response below 400, with its HTTP status.
+public struct ChannelResponse: Sendable {
+    /// The body, undecoded.
+    public let bytes: [UInt8]
+    /// The status.
+    public let httpStatus: Int
 
-    package init(_ bytes: [UInt8], httpStatus: Int = 200) {
+    /// Creates a response.
+    public init(_ bytes: [UInt8], httpStatus: Int = 200) {
         self.bytes = bytes
         self.httpStatus = httpStatus
     }
 
-    /// Reads the body.
+    /// Creates a response from JSON, such as `{"status":"OK"}`.
+    public init(json: String, httpStatus: Int = 200) {
+        self.init(Array(json.utf8), httpStatus: httpStatus)
+    }
+
+    /// The response to a request that asks for no more than success.
+    public static let success = Self(json: #"{"status":"OK"}"#)
+
+    /// Reads the body. Errors about an unreadable body name the status: a page of some proxy comes under 200 as often as
+    /// not.
     ///
     /// - Throws: What `body` throws. A ``MobileTokenError/Code/invalidResponse`` gets the status if it has none.
     package func read<Value>(_ body: ([UInt8]) throws -> Value) throws -> Value {

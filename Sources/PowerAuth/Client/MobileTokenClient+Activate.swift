@@ -2,7 +2,7 @@ internal import Foundation
 public import PowerAuthCrypto
 internal import PowerAuthProtocol
 
-extension PowerAuthClient {
+extension MobileTokenClient {
     /// Activates with a code, and stores the activation.
     ///
     /// - Parameters:
@@ -10,6 +10,8 @@ extension PowerAuthClient {
     ///   - name: Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     ///   - password: Protects the knowledge factor; at least 4 bytes. The server never sees it.
     ///   - otp: A one-time password that the server asks for besides the code.
+    /// - Throws: ``MobileTokenError``, such as `invalidActivationCode` or `activationFailed`; see
+    ///   ``activate(_:password:biometryKey:)``.
     public func activate(
         code: String,
         name: String? = nil,
@@ -22,7 +24,7 @@ extension PowerAuthClient {
         return try await self.activate(request, password: password).activation
     }
 
-    /// Activates with a code and a password held as text.
+    /// Activates with a code, and with a password that is a string.
     public func activate(
         code: String,
         name: String? = nil,
@@ -32,12 +34,16 @@ extension PowerAuthClient {
         try await self.activate(code: code, name: name, password: SecretBytes(utf8: password), otp: otp)
     }
 
-    /// Activates with any credentials, and tells all that the server answered.
+    /// Activates with any credentials, extras and custom attributes, and returns everything that the server sent back.
     ///
-    /// The store is opened, and shown to be writable, before anything is sent that would use up the code. When the calling task is cancelled while the request is on the wire, the activation is still stored in the
-    /// background: the server has used up the code by then.
+    /// The store is opened, and shown to be writable, before anything is sent that would use up the code. When the calling
+    /// task is canceled while the request is on the wire, the activation is still stored in the background: the server has
+    /// used up the code by then.
     ///
-    /// - Parameter biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
+    /// - Parameters:
+    ///   - request: The credentials, and what the server is sent with them.
+    ///   - password: Protects the knowledge factor: at least four bytes.
+    ///   - biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
     /// - Throws: ``MobileTokenError``. One of the `store…` codes or `invalidName` before the server is asked;
     ///   ``MobileTokenError/Code/activationNotSaved`` when the server has made an activation that could not be stored after
     ///   all.

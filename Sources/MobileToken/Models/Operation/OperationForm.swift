@@ -2,7 +2,7 @@ internal import ExactJSON
 internal import PowerAuthProtocol
 
 /// What a person is shown before deciding.
-public struct FormData: Sendable, Hashable {
+public struct OperationForm: Sendable, Hashable {
     /// The title.
     public let title: String
     /// The message.
@@ -43,7 +43,7 @@ public struct ResultTexts: Sendable, Hashable {
     }
 }
 
-extension FormData {
+extension OperationForm {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.title = try view.required("title", .text, log)
         self.message = try view.required("message", .text, log)

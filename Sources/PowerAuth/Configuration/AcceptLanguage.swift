@@ -1,5 +1,3 @@
-public import PowerAuth
-
 /// The languages in which the server is asked to present operations and messages, as `Accept-Language` names them.
 public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
     /// English, the default.

@@ -1,0 +1,66 @@
+public import Foundation
+public import HTTPClientTransport
+public import PowerAuthProtocol
+
+extension MobileTokenClient {
+    /// What a client can be given besides the server and the application.
+    public struct Configuration: Sendable {
+        /// The version of the protocol that new activations speak: 3.3 by default. An existing one goes on in the version it
+        /// was made with.
+        public var version = ProtocolVersion.v3_3
+        /// The address below which `/pa/v3/…` is found, where it is not the base URL; none by default.
+        public var powerAuthURL: String?
+        /// What keeps the activations: by default an SQLite database at ``SQLiteActivationStore/defaultPath``.
+        public var store: (any ActivationStore)?
+        /// What carries the requests: by default the client's own `CurlTransport`, which ``MobileTokenClient/shutdown()``
+        /// ends. One that is given here stays its owner's to end.
+        public var transport: (any HTTPTransport)?
+        /// The longest a request may take: by default 20 s, which is the transport's.
+        public var timeout: Duration?
+        /// Whether plain `http` may lead to another machine: no by default. Anybody on the way can then read everything, tokens
+        /// included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`, `[::1]`) needs no permission.
+        public var allowsInsecureHTTP = false
+        /// In which language the server presents operations and messages: English by default.
+        public var acceptLanguage = AcceptLanguage.english
+        /// What is sent as `User-Agent`, in printable ASCII: by default the SDK's name and version with the system's.
+        public var userAgent: String?
+        /// The observer of what the SDK does: none by default.
+        public var observer: (any MobileTokenObserver)?
+        /// Measures round trips and the age of keys, and paces the client's services: the system's by default. Must never step
+        /// back.
+        public var clock: any Clock<Duration> = ContinuousClock()
+        /// The local date, which is corrected by what the server says: the system's by default.
+        public var wallClock: @Sendable () -> Date = { Date() }
+
+        /// Keys, nonces and challenges come from here.
+        package var randomness = Randomness.system
+        /// Keys are derived from passwords here.
+        package var derivations = DerivationQueue.shared
+
+        /// Creates a configuration with the documented defaults.
+        public init() {}
+
+        /// The header's value.
+        ///
+        /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` for what is no header.
+        func validatedUserAgent() throws(MobileTokenError) -> String {
+            guard let userAgent else { return Self.defaultUserAgent }
+            guard !userAgent.isEmpty, userAgent.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                throw MobileTokenError(.invalidConfiguration, "userAgent: not printable ASCII")
+            }
+            return userAgent
+        }
+
+        private static let defaultUserAgent: String = {
+            let system = ProcessInfo.processInfo.operatingSystemVersion
+            let version = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+            return "swift-mobile-token/\(SDKVersion.text) (Linux \(version))"
+        }()
+    }
+}
+
+/// The version of this SDK.
+package enum SDKVersion {
+    /// As it is sent to servers.
+    package static let text = "1.0.0"
+}

@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What a user's package sees: each product beside a module that has the generic names of other packages.
+let package = Package(
+    name: "ProductConsumer",
+    dependencies: [.package(name: "swift-mobile-token", path: "../..")],
+    targets: [
+        .target(name: "OtherTypes"),
+        .target(name: "UsesHTTPClientTransport", dependencies: ["OtherTypes", product("HTTPClientTransport")]),
+        .target(
+            name: "UsesMobileToken",
+            dependencies: ["OtherTypes", product("MobileToken")],
+            swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
+        ),
+        .target(name: "UsesMobileTokenEmulator", dependencies: ["OtherTypes", product("MobileTokenEmulator")]),
+        .target(name: "UsesMobileTokenTesting", dependencies: ["OtherTypes", product("MobileTokenTesting")]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-mobile-token") }

@@ -1,0 +1,74 @@
+import MobileToken
+import OtherTypes
+
+let otherTypes: [Any.Type] = [
+    HTTPRequest.self, HTTPResponse.self, HTTPHeaders.self, Endpoint.self, FormData.self, Empty.self,
+]
+
+let clientTypes: [Any.Type] = [
+    MobileTokenClient.self, MobileTokenClient.Configuration.self, SDKConfiguration.self, SDKConfigurationError.self,
+    ProtocolVersion.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
+    (any MobileTokenObserver).self, RetryReason.self,
+]
+
+let activationTypes: [Any.Type] = [
+    Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationState.self,
+    RecoveryCodes.self, Authentication.self, UnlockedFactor.self, SecretBytes.self, VaultUnlockReason.self,
+    CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self, ServerSignatureFormat.self,
+    (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,
+    PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, EncryptionScope.self, EmptyBody.self,
+]
+
+func decrypt(_ request: consuming EncryptedRequest) throws -> [UInt8] { try request.decrypt([]) }
+
+let storeTypes: [Any.Type] = [
+    (any ActivationStore).self, SigningTurn.self, SQLiteActivationStore.self, InMemoryActivationStore.self,
+    ActivationRecord.self, SealedActivation.self, SealedActivation.Field.self, SealedActivation.Changes.self,
+    Sealing.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self, SealingKeyClosure.self,
+]
+
+let operationTypes: [Any.Type] = [
+    OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationListChange.self,
+    OperationListChange.Update.self, OperationListChange.Removal.self, OperationListChange.RemovalReason.self,
+    OperationListChange.Source.self, OperationListChanges.self, OperationListChanges.Iterator.self,
+    OperationsEvent.self, OperationsEvents.self, OperationsEvents.Iterator.self, PollingOptions.self,
+    UserOperation.self, LocalOperation.self, (any AuthorizableOperation).self, OperationStatus.self,
+    AllowedSignatureType.self, AllowedSignatureType.Kind.self, AllowedSignatureType.Variant.self, OperationForm.self,
+    ResultTexts.self, OperationAttribute.self, OperationAttribute.Content.self, OperationAttribute.Money.self,
+    OperationAttribute.PartyInfo.self, OperationAttribute.Alert.self, OperationAttribute.Alert.Kind.self,
+    RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCode.self, DecodingIssue.self,
+    DecodingIssue.Reason.self, ExpirationWatcher.self, Expirations<UserOperation>.self, ExpiredOperations.self,
+    ExpiredOperations.Iterator.self,
+]
+
+func expiry(of item: some Expirable) {}
+
+let presentationTypes: [Any.Type] = [
+    OperationUI.self, PreApprovalScreen.self, PreApprovalScreen.Kind.self, PreApprovalControls.self,
+    PreApprovalControls.Axis.self, PreApprovalControls.Decline.self, PreApprovalControls.Approve.self,
+    PreApprovalElement.self, PreApprovalElement.Content.self, PreApprovalElement.Style.self,
+    PreApprovalElement.Button.self, PreApprovalElement.Button.Action.self, PostApprovalScreen.self,
+    PostApprovalScreen.Content.self,
+    PostApprovalScreen.Redirect.self,
+]
+
+let otherServiceTypes: [Any.Type] = [
+    InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
+    InboxMessages.Iterator.self, InboxPage.self, PushService.self, PushService.Platform.self,
+    PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
+    UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
+    OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
+    OfflineOperationData.Day.self, OfflineOperationError.self, OfflineOperationError.Code.self,
+]
+
+let transportTypes: [Any.Type] = [
+    (any HTTPTransport).self, HTTPTransportError.self, HTTPTransportError.Code.self, CurlTransport.self,
+    CurlTransport.Configuration.self, CurlTransport.UserAgent.self,
+    CurlTransport.Proxy.self, CurlTransport.TLS.self, CurlTransport.Validation.self,
+    CurlTransport.ClientCertificate.self,
+]
+
+let jsonTypes: [Any.Type] = [
+    JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self, JSONError.self, JSONError.Reason.self,
+    JSONLimits.self,
+]

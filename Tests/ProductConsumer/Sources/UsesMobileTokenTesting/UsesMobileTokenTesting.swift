@@ -1,0 +1,13 @@
+import MobileTokenTesting
+import OtherTypes
+
+let otherTypes: [Any.Type] = [
+    HTTPRequest.self, HTTPResponse.self, HTTPHeaders.self, Endpoint.self, FormData.self, Empty.self,
+]
+
+let types: [Any.Type] = [
+    ManualClock.self, ManualClock.Instant.self, ActivationStoreConformance.self,
+    ActivationStoreConformance.Failure.self,
+]
+
+func inScope(_ body: () async throws -> Void) async throws { try await withEmulator { _ in try await body() } }
