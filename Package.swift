@@ -154,7 +154,7 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
                 "HTTPClientTransport",
-                "ExactJSON",
+                "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]

@@ -1,4 +1,5 @@
 import Dispatch
+import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol

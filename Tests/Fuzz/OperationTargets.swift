@@ -1,3 +1,4 @@
+import ExactJSON
 import Foundation
 import MobileToken
 import PowerAuthProtocol
@@ -55,6 +56,12 @@ let operationTargets = [
         hold(page.messages.count <= page.receivedCount, "more messages than were sent")
         var paging = InboxPaging()
         for _ in 0..<3 { paging.append(page) }
-        while paging.removeFirst() != nil {}
+        var isOver = false
+        while !isOver {
+            switch paging.next() {
+            case .message: break
+            case .fetch, .fail, .end: isOver = true
+            }
+        }
     },
 ]

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PowerAuthCrypto
 
@@ -16,9 +17,9 @@ let storeTargets = [
         let fields = recordFields(input)
         let sealed = SealedActivation(
             activationID: "a",
-            fields: fields.open.map { .init(name: $0.key, isSealed: false, bytes: $0.value) }
+            fields: fields.open.map { .init(name: $0.key.string, isSealed: false, bytes: $0.value) }
                 + fields.secret.map { field in
-                    .init(name: field.key, isSealed: true, bytes: field.value.withUnsafeBytes { Array($0) })
+                    .init(name: field.key.string, isSealed: true, bytes: field.value.withUnsafeBytes { Array($0) })
                 }
         )
         _ = try Sealing(key: SecretBytes(copying: [UInt8](1...32))).open(sealed)
@@ -35,9 +36,9 @@ private func recordFields(_ input: [UInt8]) -> RecordFields {
             continue
         }
         if name.first == UInt8(ascii: "!") {
-            fields.secret[String(name.dropFirst()) ?? ""] = SecretBytes(copying: bytes)
+            fields.secret[ExactString(String(name.dropFirst()) ?? "")] = SecretBytes(copying: bytes)
         } else {
-            fields.open[String(name) ?? ""] = bytes
+            fields.open[ExactString(String(name) ?? "")] = bytes
         }
     }
     return fields
