@@ -1,6 +1,5 @@
 internal import Basics
 public import ExactJSON
-public import PowerAuth
 
 /// A push message of the Mobile Token server.
 ///
@@ -57,22 +56,20 @@ public enum PushPayload: Sendable, Hashable {
         }
     }
 
-    /// Reads a payload from the members of a notification.
-    ///
-    /// - Throws: `invalidResponse`, as ``init(parsing:)`` does.
-    public init(userInfo: [String: JSONValue]) throws(MobileTokenError) {
+    /// Reads a payload from the members of a notification; `nil` in the cases of ``init(parsing:)``.
+    public init?(userInfo: [String: JSONValue]) {
         let members = userInfo.map { JSONObject.Member(key: $0.key, value: $0.value) }
-        try self.init(parsing: JSONValue.object(JSONObject(members)).serialized())
+        self.init(parsing: JSONValue.object(JSONObject(members)).serialized())
     }
 
     /// Reads the JSON of a payload. Members that are not read may be anything.
     ///
-    /// - Throws: `invalidResponse` when the message is not one of a Mobile Token server, or when a member that is read is
-    ///   given twice.
-    public init(parsing json: [UInt8]) throws(MobileTokenError) {
+    /// An app gets messages from many senders, so one that is not a Mobile Token server's is `nil` and no error. So is one in
+    /// which a member that is read is given twice.
+    public init?(parsing json: [UInt8]) {
         guard let root = try? JSONDocument(parsing: json).root, root.isObject,
             let payload = try? Self(PushMembers(view: root))
-        else { throw .unreadableAnswer("The push message is not one of a Mobile Token server") }
+        else { return nil }
         self = payload
     }
 

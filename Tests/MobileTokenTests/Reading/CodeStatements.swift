@@ -240,7 +240,7 @@ import Testing
 
     // MARK: Push
 
-    private static func payload(_ json: String) -> PushPayload? { try? PushPayload(parsing: Array(json.utf8)) }
+    private static func payload(_ json: String) -> PushPayload? { PushPayload(parsing: Array(json.utf8)) }
 
     private static func created(_ aps: String) -> PushPayload? {
         Self.payload(#"{"messageType":"mtoken.operationInit","operationId":"1","operationName":"n","aps":\#(aps)}"#)
