@@ -28,6 +28,7 @@ struct SealingKeyMemoryTests {
     private static func masked(_ key: SecretBytes) -> [UInt8] { key.withUnsafeBytes { $0.map { ~$0 } } }
 
     private static let chunk = 1 << 20
+    private static let page: UInt = 4_096
 
     private static func isInMemory(_ masked: [UInt8]) throws -> Bool {
         let memory = open("/proc/self/mem", O_RDONLY)
@@ -44,10 +45,14 @@ struct SealingKeyMemoryTests {
             var address = region.lowerBound
             while address < region.upperBound {
                 let count = min(Self.chunk, Int(region.upperBound - address))
-                let read = pread(memory, buffer.baseAddress, count, off_t(address))
-                if read > 0, Self.find(masked, in: UnsafeRawBufferPointer(rebasing: buffer[..<read])) { return true }
-                if count < Self.chunk { break }
-                address += UInt(max(1, count - masked.count + 1))
+                let read = max(0, pread(memory, buffer.baseAddress, count, off_t(address)))
+                if Self.find(masked, in: UnsafeRawBufferPointer(rebasing: buffer[..<read])) { return true }
+                if read == count {
+                    address += UInt(max(1, count < Self.chunk ? count : count - masked.count + 1))
+                } else {
+                    // Another thread has given memory back since the regions were listed: what follows it is still there.
+                    address = (address + UInt(read)) / Self.page * Self.page + Self.page
+                }
             }
         }
         return false
