@@ -2,7 +2,7 @@ extension CurlTransport {
     /// The options of a transport. Every one has a default that suits a server process.
     public struct Configuration: Sendable {
         /// The longest a request may take from the call to the whole answer, waiting for a free connection included:
-        /// 20 seconds. ``HTTPRequest/timeout`` overrides it.
+        /// 20 seconds. `HTTPRequest.timeout` overrides it.
         public var timeout: Duration = .seconds(20)
         /// The longest that resolving, connecting and the TLS handshake may take together: 10 seconds.
         public var connectTimeout: Duration = .seconds(10)

@@ -10,7 +10,7 @@
 /// The server may close a kept connection at any moment. Connections that it has closed are noticed before they are
 /// reused, and idle ones are given up early (``Configuration/idleConnectionLifetime``). What remains is the connection
 /// that breaks while the request is on its way: such a request is sent again only when nothing of it had left, or when
-/// it is marked ``HTTPRequest/isRepeatable``; otherwise the call fails with
+/// it is marked `HTTPRequest.isRepeatable`; otherwise the call fails with
 /// ``HTTPTransportError/Code/connectionLost``.
 ///
 /// ## Processes

@@ -3,7 +3,9 @@ public import PowerAuth
 extension MobileTokenClient {
     /// Creates a service for an activation's operations. Make one, and share it.
     ///
-    /// - Parameter configuration: By default, the client's language and clock.
+    /// - Parameters:
+    ///   - activation: One of this client's activations.
+    ///   - configuration: By default, the client's language and clock.
     public func operations(
         of activation: Activation,
         configuration: OperationsService.Configuration? = nil

@@ -16,7 +16,9 @@ public struct InboxService: Sendable {
 
     /// Creates the inbox of an activation.
     ///
-    /// - Parameter activation: An ``Activation``, or what stands for one in a unit test.
+    /// - Parameters:
+    ///   - activation: An ``Activation``, or what stands for one in a unit test.
+    ///   - acceptLanguage: In which language the server presents messages. English by default.
     public init(activation: any AuthenticatedChannel, acceptLanguage: AcceptLanguage = .english) {
         self.channel = activation
         self.acceptLanguage = acceptLanguage
