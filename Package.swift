@@ -24,6 +24,8 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
+        // What tasks wait for: signals, gates, deadlines, broadcasts, work that is shared.
+        .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
 
@@ -34,13 +36,16 @@ let package = Package(
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
+                "Basics",
+                "ExactJSON",
             ]
         ),
         .target(
             name: "MobileToken",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
 
@@ -56,7 +61,9 @@ let package = Package(
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Coordination",
+                "Basics",
             ]
         ),
 
@@ -104,6 +111,7 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
@@ -111,7 +119,7 @@ let package = Package(
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Basics",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Coordination", "Basics",
                 "ExactJSON",
             ]
         ),
@@ -119,7 +127,7 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPClientTransport", "TestSupport", "Basics",
+                "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
             ]
         ),
         .testTarget(

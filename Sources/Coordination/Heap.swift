@@ -1,28 +1,28 @@
 /// A binary heap: the smallest element is always at hand.
-package struct Heap<Element: Comparable>: Sendable where Element: Sendable {
-    private var elements: [Element] = []
+package struct Heap<Element: Comparable & Sendable>: Sendable {
+    @usableFromInline var elements: [Element] = []
 
-    package init() {}
+    @inlinable package init() {}
 
     /// Takes elements in any order, in linear time.
-    package init(_ elements: [Element]) {
+    @inlinable package init(_ elements: [Element]) {
         self.elements = elements
         for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) { self.siftDown(index) }
     }
 
-    package var count: Int { self.elements.count }
-    package var min: Element? { self.elements.first }
+    @inlinable package var count: Int { self.elements.count }
+    @inlinable package var min: Element? { self.elements.first }
 
-    /// The elements that are as told, in no order.
-    package func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
+    /// Returns the elements that satisfy `isIncluded`, in no particular order.
+    @inlinable package func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
 
-    package mutating func insert(_ element: Element) {
+    @inlinable package mutating func insert(_ element: Element) {
         self.elements.append(element)
         self.siftUp(self.elements.count - 1)
     }
 
     @discardableResult
-    package mutating func removeMin() -> Element? {
+    @inlinable package mutating func removeMin() -> Element? {
         guard let last = self.elements.popLast() else { return nil }
         guard let first = self.elements.first else { return last }
         self.elements[0] = last
@@ -30,7 +30,7 @@ package struct Heap<Element: Comparable>: Sendable where Element: Sendable {
         return first
     }
 
-    private mutating func siftUp(_ start: Int) {
+    @inlinable mutating func siftUp(_ start: Int) {
         var index = start
         while index > 0 {
             let parent = (index - 1) / 2
@@ -40,7 +40,7 @@ package struct Heap<Element: Comparable>: Sendable where Element: Sendable {
         }
     }
 
-    private mutating func siftDown(_ start: Int) {
+    @inlinable mutating func siftDown(_ start: Int) {
         var index = start
         while true {
             var smallest = index

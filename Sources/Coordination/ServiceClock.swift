@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// A clock read as the time since it was taken up, so that rules count in `Duration` whatever clock drives them.
 package struct ServiceClock: Sendable {

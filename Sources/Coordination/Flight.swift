@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// One run of a piece of work that any number of tasks wait for, each of which may be canceled on its own.
 ///
@@ -11,8 +11,6 @@ package final class Flight<Value: Sendable>: Sendable {
         fileprivate let number: UInt64
     }
 
-    fileprivate typealias Waiter = CheckedContinuation<Value, any Error>
-
     fileprivate enum Phase {
         case waiting
         case flying(Task<Void, Never>)
@@ -22,8 +20,8 @@ package final class Flight<Value: Sendable>: Sendable {
 
     fileprivate struct State {
         var phase = Phase.waiting
-        /// The seats taken, with a continuation once the holder waits.
-        var seats: [Seat: Waiter?] = [:]
+        /// The seats taken, with a waiter once the holder waits.
+        var seats: [Seat: Waiter<Value>?] = [:]
         var nextNumber: UInt64 = 0
         var priority = TaskPriority.background
         /// Whether the work goes on without anybody aboard.
@@ -60,6 +58,9 @@ package final class Flight<Value: Sendable>: Sendable {
             return state.seats.values.count { $0 != nil } + (state.isKept ? 1 : 0)
         }
     }
+
+    /// Whether any seat is taken.
+    var isAwaited: Bool { self.state.withLock { !$0.seats.isEmpty } }
 
     /// Starts the work, once. It does not start on a flight that was abandoned before.
     ///
@@ -123,9 +124,9 @@ package final class Flight<Value: Sendable>: Sendable {
     package func value(for seat: Seat) async throws -> Value {
         self.escalate(to: Task.currentPriority)
         return try await withTaskPriorityEscalationHandler {
-            try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { self.register($0, for: seat) }
-            } onCancel: {
+            try await withWaiter {
+                self.register($0, for: seat)
+            } leave: { _ in
                 self.leave(seat)
             }
         } onPriorityEscalated: { _, priority in
@@ -133,8 +134,9 @@ package final class Flight<Value: Sendable>: Sendable {
         }
     }
 
-    private func register(_ waiter: Waiter, for seat: Seat) {
-        let early: Result<Value, any Error>? = self.state.withLock { state in
+    /// - Returns: What the wait ends with at once.
+    private func register(_ waiter: Waiter<Value>, for seat: Seat) -> Result<Value, any Error>? {
+        self.state.withLock { state in
             // A cancellation handler that ran before has given the seat up.
             guard state.seats[seat] != nil else { return .failure(CancellationError()) }
             if case .landed(let result) = state.phase {
@@ -144,45 +146,52 @@ package final class Flight<Value: Sendable>: Sendable {
             state.seats[seat] = .some(waiter)
             return nil
         }
-        if let early { waiter.resume(with: early) }
     }
 
-    private func leave(_ seat: Seat) {
-        let (waiter, task) = self.state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+    private func leave(_ seat: Seat) -> Waiter<Value>? {
+        let (waiter, task) = self.state.withLock { state -> (Waiter<Value>?, Task<Void, Never>?) in
             let waiter = state.seats.removeValue(forKey: seat) ?? nil
             guard state.seats.isEmpty, !state.isKept else { return (waiter, nil) }
             return (waiter, state.abandon())
         }
         task?.cancel()
-        waiter?.resume(throwing: CancellationError())
+        return waiter
     }
 
     // MARK: The end
 
     /// Cancels the work; everybody aboard gets a `CancellationError`.
     package func cancel() {
-        let (waiters, task) = self.state.withLock { state -> ([Waiter], Task<Void, Never>?) in
-            guard !state.isOver else { return ([], nil) }
-            let waiters = state.seats.values.compactMap { $0 }
+        let (seats, task) = self.state.withLock { state -> ([Seat: Waiter<Value>?], Task<Void, Never>?) in
+            guard !state.isOver else { return ([:], nil) }
+            let seats = state.seats
             state.seats = [:]
-            return (waiters, state.abandon())
+            return (seats, state.abandon())
         }
         task?.cancel()
-        for waiter in waiters { waiter.resume(throwing: CancellationError()) }
+        for waiter in seats.values { waiter?.resume(with: .failure(CancellationError())) }
     }
 
     private func land(_ result: Result<Value, any Error>) {
-        let waiters = self.state.withLock { state -> [Waiter] in
-            guard !state.isOver else { return [] }
+        let seats = self.state.withLock { state -> [Seat: Waiter<Value>?] in
+            guard !state.isOver else { return [:] }
             state.phase = .landed(result)
-            // Seats whose holders do not wait yet stay, for them to find the result.
-            let waiters = state.seats.values.compactMap { $0 }
-            state.seats = state.seats.filter { $0.value == nil }
-            return waiters
+            let seats = state.seats
+            // Those whose holders do not wait yet stay, for them to find the result.
+            state.seats = seats.filter { $0.value == nil }
+            return seats
         }
-        for waiter in waiters { waiter.resume(with: result) }
+        for waiter in seats.values { waiter?.resume(with: result) }
     }
 }
+
+/// A flight, whatever its value.
+protocol AnyFlight: AnyObject, Sendable {
+    var isAwaited: Bool { get }
+    func keep() -> Bool
+}
+
+extension Flight: AnyFlight {}
 
 extension Flight.State {
     /// - Returns: The task to escalate when that is news to it.

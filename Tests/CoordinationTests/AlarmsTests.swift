@@ -1,7 +1,7 @@
-import MobileToken
+import Coordination
 import MobileTokenTesting
-import Testing
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AlarmsTests {
     private let clock = ManualClock()

@@ -1,13 +1,21 @@
-package import PowerAuth
 import Synchronization
 
-/// What a subscriber has not read yet. It never grows with the number of inputs: a slow subscriber gets them merged.
+/// What a subscriber has not read yet. It must not grow with the number of inputs: a slow subscriber gets them merged, or
+/// its subscription ends.
 package protocol SubscriptionBuffer: Sendable {
     associatedtype Input: Sendable
     associatedtype Element: Sendable
+    /// Why subscriptions may end.
+    associatedtype EndReason: Sendable = Never
 
     mutating func append(_ input: Input)
     mutating func removeFirst() -> Element?
+    /// Whether an input had no room. The subscription then ends after what was kept; nothing more is appended.
+    var hasOverflowed: Bool { get }
+}
+
+extension SubscriptionBuffer {
+    package var hasOverflowed: Bool { false }
 }
 
 /// Hands what happens to any number of subscribers, each of whom reads at its own speed.
@@ -22,7 +30,25 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
         var mailboxes: [UInt64: Mailbox<Buffer>] = [:]
         var nextID: UInt64 = 0
         var isFinished = false
-        var endReason: MobileTokenError?
+        var endReason: Buffer.EndReason?
+
+        mutating func join() -> Place {
+            let mailbox = Mailbox(self.start, isFinished: self.isFinished)
+            self.nextID += 1
+            if !self.isFinished { self.mailboxes[self.nextID] = mailbox }
+            return Place(
+                id: self.nextID,
+                mailbox: mailbox,
+                isFirst: !self.isFinished && self.mailboxes.count == 1
+            )
+        }
+    }
+
+    /// A new subscriber's.
+    private struct Place {
+        let id: UInt64
+        let mailbox: Mailbox<Buffer>
+        let isFirst: Bool
     }
 
     private let state: Mutex<State>
@@ -39,17 +65,23 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     package var subscriberCount: Int { self.state.withLock { $0.mailboxes.count } }
 
     /// Why subscriptions ended last, if there was a reason.
-    package var endReason: MobileTokenError? { self.state.withLock { $0.endReason } }
+    package var endReason: Buffer.EndReason? { self.state.withLock { $0.endReason } }
 
+    /// Begins a subscription; one that ends after what it starts with when the broadcast is finished.
     package func subscribe() -> Subscription<Buffer> {
-        let (id, mailbox, isFirst) = self.state.withLock { state in
-            let mailbox = Mailbox(state.start, isFinished: state.isFinished)
-            state.nextID += 1
-            if !state.isFinished { state.mailboxes[state.nextID] = mailbox }
-            return (state.nextID, mailbox, !state.isFinished && state.mailboxes.count == 1)
-        }
-        if isFirst { self.observed(true) }
-        return Subscription(mailbox) { [weak self] in self?.unsubscribe(id) }
+        self.subscription(self.state.withLock { $0.join() })
+    }
+
+    /// Begins a subscription, or returns `nil` when there are `limit` subscribers already.
+    package func subscribe(unlessThereAre limit: Int) -> Subscription<Buffer>? {
+        let place = self.state.withLock { $0.mailboxes.count < limit ? $0.join() : nil }
+        return place.map { self.subscription($0) }
+    }
+
+    private func subscription(_ place: Place) -> Subscription<Buffer> {
+        if place.isFirst { self.observed(true) }
+        let id = place.id
+        return Subscription(place.mailbox) { [weak self] in self?.unsubscribe(id) }
     }
 
     private func unsubscribe(_ id: UInt64) {
@@ -62,7 +94,9 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
         let mailboxes = self.state.withLock { state in
             state.start = start
             // Under the lock, or two sends could reach one mailbox in the wrong order.
-            for mailbox in state.mailboxes.values { mailbox.change { $0.append(input) } }
+            for mailbox in state.mailboxes.values {
+                mailbox.change { if !$0.hasOverflowed { $0.append(input) } }
+            }
             return Array(state.mailboxes.values)
         }
         for mailbox in mailboxes { mailbox.wake() }
@@ -78,7 +112,7 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     }
 
     /// Ends every subscription after what it has not read yet, and later ones after what they start with.
-    package func finish(_ reason: MobileTokenError? = nil) {
+    package func finish(_ reason: Buffer.EndReason? = nil) {
         let mailboxes = self.state.withLock { state in
             state.isFinished = true
             state.endReason = reason ?? state.endReason
@@ -147,7 +181,9 @@ private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {
 
     func next() async -> Buffer.Element? {
         while !Task.isCancelled {
-            let (element, isFinished) = self.state.withLock { ($0.buffer.removeFirst(), $0.isFinished) }
+            let (element, isFinished) = self.state.withLock { state in
+                (state.buffer.removeFirst(), state.isFinished || state.buffer.hasOverflowed)
+            }
             if let element { return element }
             if isFinished {
                 self.signal.raise()  // another task may wait on a copy of the iterator

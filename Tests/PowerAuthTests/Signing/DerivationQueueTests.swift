@@ -74,17 +74,4 @@ struct DerivationQueueTests {
         _ = try await first.value
         #expect(barrier.enteredCount == 1)
     }
-
-    @Test func aWideQueueLetsSoManyIn() {
-        var queue = TurnQueue<String>(width: 2)
-        #expect(queue.enter() == .proceed)
-        #expect(queue.enter() == .proceed)
-        #expect(queue.enter() == .wait)
-        queue.wait("a", as: 1)
-        #expect(queue.leave() == "a")
-        #expect(queue.enter() == .wait)
-        #expect(queue.leave() == nil)
-        #expect(queue.isBusy)
-        #expect(queue.enter() == .proceed)
-    }
 }

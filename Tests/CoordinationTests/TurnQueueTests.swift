@@ -1,6 +1,5 @@
+import Coordination
 import Testing
-
-@testable import PowerAuth
 
 @Suite struct TurnQueueTests {
     @Test func theFirstComerProceedsAndOthersWait() {
@@ -54,6 +53,19 @@ import Testing
         queue.wait("a", as: 1)
         _ = queue.withdraw(1)
         #expect(queue.leave() == nil)
+        #expect(queue.enter() == .proceed)
+    }
+
+    @Test func aWideQueueLetsSoManyIn() {
+        var queue = TurnQueue<String>(width: 2)
+        #expect(queue.enter() == .proceed)
+        #expect(queue.enter() == .proceed)
+        #expect(queue.enter() == .wait)
+        queue.wait("a", as: 1)
+        #expect(queue.leave() == "a")
+        #expect(queue.enter() == .wait)
+        #expect(queue.leave() == nil)
+        #expect(queue.isBusy)
         #expect(queue.enter() == .proceed)
     }
 }

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// One piece of work at a time, shared by all tasks that ask for it meanwhile.
 ///

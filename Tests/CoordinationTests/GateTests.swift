@@ -1,10 +1,9 @@
-import Testing
+import Coordination
 import TestSupport
+import Testing
 
-@testable import PowerAuth
-
-@Suite(.timeLimit(.minutes(5))) struct SigningGateTests {
-    private let gate = SigningGate()
+@Suite(.timeLimit(.minutes(5))) struct GateTests {
+    private let gate = Gate()
 
     @Test func turnsAreTakenOneAfterTheOtherInOrder() async throws {
         try await self.gate.enter("a")
@@ -16,29 +15,29 @@ import TestSupport
                     order.update { $0.append(number) }
                     self.gate.leave("a")
                 }
-                await until { self.gate.waitingCount(for: "a") == number + 1 }
+                await until { self.gate.waitingCount(in: "a") == number + 1 }
             }
             self.gate.leave("a")
             try await group.waitForAll()
         }
         #expect(order.value == Array(0..<50))
-        #expect(!self.gate.isBusy(for: "a"))
+        #expect(!self.gate.isBusy(in: "a"))
     }
 
     @Test func aCanceledWaiterEndsAndTheNextOneHasItsTurn() async throws {
         try await self.gate.enter("a")
         let canceled = Task { try await self.gate.enter("a") }
-        await until { self.gate.waitingCount(for: "a") == 1 }
+        await until { self.gate.waitingCount(in: "a") == 1 }
         let patient = Task { try await self.gate.enter("a") }
-        await until { self.gate.waitingCount(for: "a") == 2 }
+        await until { self.gate.waitingCount(in: "a") == 2 }
 
         canceled.cancel()
         await #expect(throws: CancellationError.self) { try await canceled.value }
-        #expect(self.gate.waitingCount(for: "a") == 1)
+        #expect(self.gate.waitingCount(in: "a") == 1)
         self.gate.leave("a")
         try await patient.value
         self.gate.leave("a")
-        #expect(!self.gate.isBusy(for: "a"))
+        #expect(!self.gate.isBusy(in: "a"))
     }
 
     @Test func aTaskThatIsCanceledAlreadyDoesNotTakeTheTurn() async throws {
@@ -47,7 +46,7 @@ import TestSupport
             try await self.gate.enter("a")
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(!self.gate.isBusy(for: "a"))
+        #expect(!self.gate.isBusy(in: "a"))
     }
 
     @Test func cancellingInTheMomentOfBeingAdmittedLosesNobody() async throws {
@@ -57,20 +56,20 @@ import TestSupport
                 try await self.gate.enter("a")
                 self.gate.leave("a")
             }
-            await until { self.gate.waitingCount(for: "a") == 1 }
+            await until { self.gate.waitingCount(in: "a") == 1 }
             async let leaving: Void = self.gate.leave("a")
             waiter.cancel()
             await leaving
             _ = await waiter.result
-            #expect(!self.gate.isBusy(for: "a"))
+            #expect(!self.gate.isBusy(in: "a"))
         }
     }
 
-    @Test func activationsDoNotWaitForEachOther() async throws {
+    @Test func linesDoNotWaitForEachOther() async throws {
         try await self.gate.enter("a")
         try await self.gate.enter("b")
         self.gate.leave("a")
-        #expect(!self.gate.isBusy(for: "a"))
-        #expect(self.gate.isBusy(for: "b"))
+        #expect(!self.gate.isBusy(in: "a"))
+        #expect(self.gate.isBusy(in: "b"))
     }
 }

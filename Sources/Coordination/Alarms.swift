@@ -1,4 +1,3 @@
-package import PowerAuth
 import Synchronization
 
 /// Raises signals at their deadlines: one task that sleeps to the earliest, however many signals wait.
@@ -10,13 +9,6 @@ package final class Alarms: Sendable {
         fileprivate let number: UInt64
     }
 
-    fileprivate struct Deadline: Comparable {
-        let time: Duration
-        let id: ID
-
-        static func < (one: Self, other: Self) -> Bool { one.time < other.time }
-    }
-
     fileprivate struct Sleeper {
         let number: UInt64
         let deadline: Duration
@@ -24,9 +16,7 @@ package final class Alarms: Sendable {
     }
 
     fileprivate struct State {
-        var signals: [ID: Signal] = [:]
-        /// A deadline for each signal, and some of alarms that were cancelled.
-        var deadlines = Heap<Deadline>()
+        var signals = DeadlineQueue<Duration, ID, Signal>()
         var sleeper: Sleeper?
         var nextNumber: UInt64 = 0
     }
@@ -39,7 +29,7 @@ package final class Alarms: Sendable {
         self.clock = ServiceClock(clock)
     }
 
-    /// Those that all services on the system's clock share, or some on a clock of one's own.
+    /// Returns the shared instance for `ContinuousClock`; otherwise creates one.
     package static func on(_ clock: any Clock<Duration>) -> Alarms {
         clock is ContinuousClock ? Self.continuous : Alarms(clock)
     }
@@ -51,14 +41,13 @@ package final class Alarms: Sendable {
     }
 
     /// Deadlines kept, those of some canceled alarms included.
-    package var deadlineCount: Int { self.state.withLock { $0.deadlines.count } }
+    package var deadlineCount: Int { self.state.withLock { $0.signals.deadlineCount } }
 
     /// Raises a signal at a deadline; at once when that is over.
     package func set(_ signal: Signal, at deadline: Duration) -> ID {
         let (id, obsolete) = self.state.withLock { state in
             let id = ID(number: state.takeNumber())
-            state.signals[id] = signal
-            state.deadlines.insert(Deadline(time: deadline, id: id))
+            state.signals.insert(signal, for: id, at: deadline)
             return (id, self.sleepToEarliest(&state))
         }
         obsolete?.cancel()
@@ -68,8 +57,7 @@ package final class Alarms: Sendable {
     /// Forgets an alarm, if it has not gone off.
     package func cancel(_ id: ID) {
         let obsolete = self.state.withLock { state -> Task<Void, Never>? in
-            guard state.signals.removeValue(forKey: id) != nil else { return nil }
-            state.dropCancelled()
+            guard state.signals.remove(id) != nil else { return nil }
             return self.sleepToEarliest(&state)
         }
         obsolete?.cancel()
@@ -79,7 +67,7 @@ package final class Alarms: Sendable {
     ///
     /// - Returns: A sleeper that is of no use any more, to be canceled outside the lock: canceling runs the clock's code.
     private func sleepToEarliest(_ state: inout State) -> Task<Void, Never>? {
-        let earliest = state.deadlines.min?.time
+        let earliest = state.signals.earliest()
         // One that wakes too early finds nothing due and sleeps again; only one that wakes too late is replaced.
         if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return nil }
         let obsolete = state.takeSleeper()
@@ -119,18 +107,7 @@ extension Alarms.State {
 
     mutating func takeDue(at now: Duration) -> [Signal] {
         var due: [Signal] = []
-        while let first = self.deadlines.min, first.time <= now {
-            self.deadlines.removeMin()
-            if let signal = self.signals.removeValue(forKey: first.id) { due.append(signal) }
-        }
-        self.dropCancelled()
+        while let (_, signal) = self.signals.removeFirst(dueAt: now) { due.append(signal) }
         return due
-    }
-
-    /// Drops cancelled alarms from the front, so that nobody wakes for them, and all of them before they pile up.
-    mutating func dropCancelled() {
-        while let first = self.deadlines.min, self.signals[first.id] == nil { self.deadlines.removeMin() }
-        guard self.deadlines.count > 2 * self.signals.count + 16 else { return }
-        self.deadlines = Heap(self.deadlines.filter { self.signals[$0.id] != nil })
     }
 }

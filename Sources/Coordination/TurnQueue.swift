@@ -1,7 +1,7 @@
-/// The order in which tasks sign with an activation: first come, first served. A wider queue gives that many turns at once.
+/// The order in which tasks have their turns: first come, first served. A wider queue gives that many turns at once.
 ///
 /// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
-struct TurnQueue<Waiter: Sendable>: Sendable {
+package struct TurnQueue<Waiter: Sendable>: Sendable {
     /// How many may have a turn at once.
     private let width: Int
     private var turns = 0
@@ -9,16 +9,16 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
     /// The order of arrival. Numbers whose waiter left are skipped when their turn comes.
     private var order: ArraySlice<UInt64> = []
 
-    init(width: Int = 1) {
+    package init(width: Int = 1) {
         self.width = width
     }
 
     /// How many wait.
-    var waitingCount: Int { self.waiters.count }
+    package var waitingCount: Int { self.waiters.count }
     /// Whether any turn is taken.
-    var isBusy: Bool { self.turns > 0 }
+    package var isBusy: Bool { self.turns > 0 }
 
-    enum EnterAction: Equatable {
+    package enum EnterAction: Equatable {
         /// The turn is the caller's.
         case proceed
         /// Others are before; register with ``wait(_:as:)``.
@@ -26,20 +26,20 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
     }
 
     /// Asks for the turn. Waiters are always before newcomers.
-    mutating func enter() -> EnterAction {
+    package mutating func enter() -> EnterAction {
         guard self.turns < self.width else { return .wait }
         self.turns += 1
         return .proceed
     }
 
     /// Puts a waiter at the end of the queue.
-    mutating func wait(_ waiter: Waiter, as number: UInt64) {
+    package mutating func wait(_ waiter: Waiter, as number: UInt64) {
         self.waiters[number] = waiter
         self.order.append(number)
     }
 
     /// Ends a turn and returns the waiter whose turn it is now; the turn passes on without ever being free in between.
-    mutating func leave() -> Waiter? {
+    package mutating func leave() -> Waiter? {
         while let number = self.order.popFirst() {
             if let waiter = self.waiters.removeValue(forKey: number) { return waiter }
         }
@@ -49,7 +49,7 @@ struct TurnQueue<Waiter: Sendable>: Sendable {
     }
 
     /// A waiter gives up. `nil` when it has its turn already, or was never registered.
-    mutating func withdraw(_ number: UInt64) -> Waiter? {
+    package mutating func withdraw(_ number: UInt64) -> Waiter? {
         self.waiters.removeValue(forKey: number)
     }
 }

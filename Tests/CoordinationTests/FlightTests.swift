@@ -1,7 +1,6 @@
-import Testing
+import Coordination
 import TestSupport
-
-@testable import PowerAuth
+import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct FlightTests {
     @Test func aLandedFlightTakesNobodyAboard() async throws {

@@ -1,5 +1,6 @@
-internal import Dispatch
-internal import Foundation
+import Coordination
+import Dispatch
+import Foundation
 
 /// Runs the derivation of keys from passwords on threads of its own, no more of them at once than there are cores.
 ///
@@ -12,7 +13,7 @@ package final class DerivationQueue: Sendable {
 
     private static let line = "derivation"
 
-    private let gate: SigningGate
+    private let gate: Gate
     private let threads = DispatchQueue(label: "key-derivation", attributes: .concurrent)
     private let willRun: @Sendable () -> Void
 
@@ -22,12 +23,12 @@ package final class DerivationQueue: Sendable {
     ///   - limit: How many derivations run at once; at least one.
     ///   - willRun: Called on the derivation's thread before each one, for tests.
     package init(limit: Int, willRun: @escaping @Sendable () -> Void = {}) {
-        self.gate = SigningGate(width: max(1, limit))
+        self.gate = Gate(width: max(1, limit))
         self.willRun = willRun
     }
 
     /// How many derivations wait for their turn.
-    package var waitingCount: Int { self.gate.waitingCount(for: Self.line) }
+    package var waitingCount: Int { self.gate.waitingCount(in: Self.line) }
 
     /// Runs `derivation` when its turn comes, in order of arrival.
     ///

@@ -1,10 +1,13 @@
-import MobileToken
-import PowerAuth
-import Testing
+import Coordination
 import TestSupport
+import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
+    private enum EndReason: Error { case removed }
+
     private struct Numbers: SubscriptionBuffer {
+        typealias EndReason = BroadcastTests.EndReason
+
         var pending: [Int] = []
 
         mutating func append(_ number: Int) { self.pending.append(number) }
@@ -44,14 +47,14 @@ import TestSupport
         let broadcast = Broadcast(startingWith: Numbers()) { isObserved in observed.update { $0.append(isObserved) } }
         let first = broadcast.subscribe()
         broadcast.send(1, startingWith: Numbers(pending: [1]))
-        broadcast.finish(MobileTokenError(.activationRemoved, "over"))
+        broadcast.finish(.removed)
         #expect(observed.value == [true, false])
         #expect(await first.next() == 1)
         #expect(await first.next() == nil)
         let late = broadcast.subscribe()
         #expect(await late.next() == 1)
         #expect(await late.next() == nil)
-        #expect(broadcast.endReason?.code == .activationRemoved)
+        #expect(broadcast.endReason == .removed)
 
         broadcast.reopen()
         let second = broadcast.subscribe()
@@ -61,7 +64,7 @@ import TestSupport
         #expect(await second.next() == 2)
         #expect(await first.next() == nil)
         broadcast.finish()
-        #expect(broadcast.endReason?.code == .activationRemoved)
+        #expect(broadcast.endReason == .removed)
         broadcast.forgetEndReason()
         #expect(broadcast.endReason == nil)
     }
@@ -75,5 +78,44 @@ import TestSupport
         }
         #expect(await subscription.next() == 10)
         #expect(await broadcast.subscribe().next() == 9)
+    }
+
+    /// Keeps two numbers.
+    private struct Pair: SubscriptionBuffer {
+        var pending: [Int] = []
+        var hasOverflowed = false
+
+        mutating func append(_ number: Int) {
+            if self.pending.count < 2 { self.pending.append(number) } else { self.hasOverflowed = true }
+        }
+
+        mutating func removeFirst() -> Int? { self.pending.isEmpty ? nil : self.pending.removeFirst() }
+    }
+
+    @Test func aSubscriptionWithoutRoomEndsAfterWhatItKept() async {
+        let broadcast = Broadcast(startingWith: Pair())
+        let (slow, quick) = (broadcast.subscribe(), broadcast.subscribe())
+        for number in 1...3 {
+            broadcast.send(number, startingWith: Pair())
+            #expect(await quick.next() == number)
+        }
+        #expect(await slow.next() == 1)
+        #expect(await slow.next() == 2)
+        #expect(await slow.next() == nil)
+        broadcast.send(4, startingWith: Pair())
+        #expect(await slow.next() == nil)
+        #expect(await quick.next() == 4)
+    }
+
+    @Test func aSubscriberBeyondTheLimitIsTurnedAway() async {
+        let broadcast = Broadcast(startingWith: Numbers())
+        var first = broadcast.subscribe(unlessThereAre: 1)
+        #expect(first != nil)
+        #expect(broadcast.subscribe(unlessThereAre: 1) == nil)
+        first = nil
+        #expect(broadcast.subscriberCount == 0)
+        #expect(broadcast.subscribe(unlessThereAre: 1) != nil)
+        broadcast.finish()
+        #expect(await broadcast.subscribe(unlessThereAre: 1)?.next() == nil)
     }
 }
