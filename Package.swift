@@ -42,14 +42,25 @@ let package = Package(
             ]
         ),
 
-        // The development server shares the protocol's arithmetic with the SDK, and nothing else.
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
+        // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
+        .target(name: "EmulatorMessages", dependencies: ["ExactJSON"]),
+        .target(
+            name: "EmulatorBackend",
+            dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
+            resources: [.embedInCode("Templates/BuiltIn")]
+        ),
+        .target(
+            name: "EmulatorHTTP",
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "CMicroHTTPD", "Basics"]
+        ),
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
-                "ExactJSON",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "CQREncode", "CSQLite", "Basics", "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
@@ -66,7 +77,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "ExactJSON"]
+            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
@@ -116,23 +127,23 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPClientTransport", "TestSupport", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Basics",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
-                "ExactJSON",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
+                "TestSupport", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
                 "ExactJSON",
             ]
         ),
@@ -152,9 +163,9 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport",
-                "ExactJSON", "Basics",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]
