@@ -37,8 +37,7 @@ let package = Package(
             name: "PowerAuth",
             dependencies: [
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
-                "Basics",
-                "ExactJSON",
+                "Basics", "ExactJSON",
             ]
         ),
         .target(
@@ -49,21 +48,31 @@ let package = Package(
             ]
         ),
 
-        // The development server shares the protocol's arithmetic with the SDK, and nothing else.
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
+        // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
+        .target(name: "EmulatorMessages", dependencies: ["ExactJSON"]),
+        .target(
+            name: "EmulatorBackend",
+            dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
+            resources: [.embedInCode("Templates/BuiltIn")]
+        ),
+        .target(
+            name: "EmulatorHTTP",
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "CMicroHTTPD", "Basics"]
+        ),
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
-                "ExactJSON",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "CQREncode", "CSQLite", "Basics", "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "Coordination",
-                "Basics",
+                "Coordination", "Basics",
             ]
         ),
 
@@ -75,7 +84,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "ExactJSON"]
+            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
@@ -127,23 +136,23 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
-                "ExactJSON",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
+                "TestSupport", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
                 "ExactJSON",
             ]
         ),
@@ -163,9 +172,9 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport",
-                "ExactJSON", "Basics",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]

@@ -1,4 +1,5 @@
 internal import CommandLineSupport
+internal import EmulatorHTTP
 internal import Foundation
 internal import MobileToken
 internal import MobileTokenEmulator

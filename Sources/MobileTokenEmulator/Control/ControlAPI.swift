@@ -1,3 +1,6 @@
+internal import EmulatorBackend
+internal import EmulatorHTTP
+internal import EmulatorMessages
 internal import Foundation
 
 /// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.

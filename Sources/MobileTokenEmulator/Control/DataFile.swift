@@ -1,3 +1,4 @@
+internal import EmulatorBackend
 internal import Foundation
 
 /// The SQLite file that keeps the state over a restart: what a reset goes back to, and what is.

@@ -1,3 +1,4 @@
+internal import EmulatorBackend
 public import Foundation
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import EmulatorMessages
 internal import Foundation
 
 extension ServerResponse {

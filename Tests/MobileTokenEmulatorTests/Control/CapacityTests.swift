@@ -3,6 +3,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What callers can make the server hold. Each limit is set low here, met, and passed by one.

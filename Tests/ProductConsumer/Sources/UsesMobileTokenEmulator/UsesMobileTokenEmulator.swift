@@ -6,7 +6,8 @@ let otherTypes: [Any.Type] = [
 ]
 
 let types: [Any.Type] = [
-    Emulator.self, Emulator.Configuration.self, Emulator.Limits.self, Emulator.Capacity.self, Emulator.TLS.self,
+    Emulator.self, EmulatorLimits.self, EmulatorCapacity.self, Emulator.Configuration.self, Emulator.Limits.self,
+    Emulator.Capacity.self, Emulator.TLS.self,
     Emulator.Certificate.self, Emulator.Clock.self, Emulator.Faults.self, Emulator.ActivationSummary.self,
     Emulator.OperationSummary.self, Emulator.TemplateSummary.self, Emulator.MessageSummary.self, Emulator.Cloud.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
