@@ -64,7 +64,7 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: [
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
-                "CQREncode", "CSQLite", "Basics", "ExactJSON",
+                "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),
@@ -144,7 +144,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport", "ExactJSON",
+                "TestSupport", "Coordination", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.

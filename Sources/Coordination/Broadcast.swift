@@ -89,10 +89,10 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
         if isLast { self.observed(false) }
     }
 
-    /// Sends to every subscriber, and sets what later ones start with.
-    package func send(_ input: Buffer.Input, startingWith start: Buffer) {
+    /// Sends to every subscriber, and sets what later ones start with, if that changes.
+    package func send(_ input: Buffer.Input, startingWith start: Buffer? = nil) {
         let mailboxes = self.state.withLock { state in
-            state.start = start
+            if let start { state.start = start }
             // Under the lock, or two sends could reach one mailbox in the wrong order.
             for mailbox in state.mailboxes.values {
                 mailbox.change { if !$0.hasOverflowed { $0.append(input) } }

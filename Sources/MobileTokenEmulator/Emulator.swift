@@ -1,3 +1,4 @@
+internal import Coordination
 internal import EmulatorBackend
 internal import EmulatorHTTP
 public import Foundation
@@ -214,5 +215,5 @@ public final class Emulator: Sendable {
     }
 
     /// Everything that changes from now on.
-    public func events() -> Events { Events(stream: self.core.events.subscribe()) }
+    public func events() -> Events { Events(subscription: self.core.events.subscribe()) }
 }
