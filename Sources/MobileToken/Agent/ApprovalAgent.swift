@@ -1,0 +1,3 @@
+/// Decides operations by a policy.
+public actor ApprovalAgent {
+}
