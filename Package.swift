@@ -24,6 +24,8 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
+        // SQLite made safe: a connection, its statements, its schema.
+        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
 
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
@@ -32,7 +34,7 @@ let package = Package(
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CSQLite", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Basics", "ExactJSON",
             ]
         ),
         .target(
@@ -102,6 +104,7 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",

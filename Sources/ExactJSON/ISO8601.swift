@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import Foundation
 
 /// The dates of the Mobile Token API: ISO 8601 with an offset, such as `2018-07-02T14:43:13+0000`.

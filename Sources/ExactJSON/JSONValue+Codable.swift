@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 extension JSONValue {
     /// Makes a value of an application's own type from this one.

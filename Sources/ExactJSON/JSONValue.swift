@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 public import Foundation
 
 /// Any JSON value, with nothing rounded, reordered or merged.

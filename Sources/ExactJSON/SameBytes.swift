@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 extension [UInt8] {
     /// Whether both are the same bytes. `==` compares one element at a time, which shows on lists of a megabyte.

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// AES-128 in CBC mode.
 package enum AES128CBC {

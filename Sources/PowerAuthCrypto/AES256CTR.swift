@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// AES-256 in counter mode: encryption that notices no change. Encrypting and decrypting are the same operation.
 package enum AES256CTR {

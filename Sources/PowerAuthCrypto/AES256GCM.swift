@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// AES-256 in Galois/counter mode: encryption that notices any change.
 package enum AES256GCM {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Base64 with the standard alphabet and padding.
 package enum Base64 {

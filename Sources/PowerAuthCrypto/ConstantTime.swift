@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Whether two byte strings are equal, in a time that depends on their lengths alone.
 package func constantTimeEquals(_ one: [UInt8], _ other: [UInt8]) -> Bool {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Why a cryptographic operation was refused. Holds no key material and no input.
 package struct CryptoError: Error, Equatable, CustomStringConvertible {

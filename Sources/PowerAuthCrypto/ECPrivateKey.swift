@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A key pair of the curve P-256.
 package typealias P256PrivateKey = ECPrivateKey<P256>

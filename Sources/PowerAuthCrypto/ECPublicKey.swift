@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A point of the curve P-256, 33 or 65 bytes on the wire.
 package typealias P256PublicKey = ECPublicKey<P256>

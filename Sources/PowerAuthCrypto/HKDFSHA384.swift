@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// HKDF (RFC 5869) with SHA-384, in its two steps.
 package enum HKDFSHA384 {

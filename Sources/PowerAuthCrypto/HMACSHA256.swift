@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// HMAC with SHA-256.
 package enum HMACSHA256 {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// HMAC with SHA-384.
 package enum HMACSHA384 {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// KMAC256 of NIST SP 800-185: a keyed hash whose purpose and length are part of what is authenticated, so that a tag of 32
 /// bytes is no prefix of one of 64, and a tag for one purpose is none for another.

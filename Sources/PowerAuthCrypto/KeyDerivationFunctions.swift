@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// PBKDF2 with HMAC-SHA-1, which is what the protocol stretches passwords with.
 package enum PBKDF2 {

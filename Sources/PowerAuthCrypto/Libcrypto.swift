@@ -1,9 +1,9 @@
-internal import COpenSSL
+import COpenSSL
 
 #if canImport(Glibc)
-    internal import Glibc
+    import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+    import Musl
 #endif
 
 /// The algorithms, looked up once in the life of the process: a look-up costs more than the work it is for.

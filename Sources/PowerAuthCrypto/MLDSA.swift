@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A parameter set of ML-DSA.
 package enum MLDSA: Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A parameter set of ML-KEM.
 package enum MLKEM: Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// The post-quantum algorithms of the protocol, by the names under which libcrypto has them from 3.5 on.
 ///

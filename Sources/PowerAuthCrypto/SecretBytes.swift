@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Key bytes that are wiped when their last owner goes.
 ///

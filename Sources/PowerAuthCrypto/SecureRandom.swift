@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// libcrypto's random generator.
 package enum SecureRandom {

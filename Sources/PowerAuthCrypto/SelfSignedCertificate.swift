@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A certificate that a key pair issues to itself: what a development server shows its clients.
 ///

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 extension [UInt8] {
     /// Overwrites the bytes with zeros in a way that the compiler may not leave out.

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import PowerAuthCrypto
 
 /// An activation code: what a server hands out so that a client may activate, such as `W65WE-3T7VI-7FBS2-A4OYA`.

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import PowerAuthCrypto
 
 /// One-time codes that change with time (RFC 6238, with HMAC-SHA-256): what proves that two devices are side by side.

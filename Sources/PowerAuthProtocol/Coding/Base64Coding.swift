@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 // Bytes that stand in JSON as Base64.
 extension KeyedDecodingContainer {

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// The parts of a configuration text, of whose keys nothing is known yet but their kind.
 package struct SDKConfigurationContents: Sendable {

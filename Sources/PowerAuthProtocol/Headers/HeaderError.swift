@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// Why a `PowerAuth …` header was refused. Names the field, never its value.
 package struct HeaderError: Error, Equatable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// Writes a `PowerAuth …` header, field by field. Such headers are made for every request, so it is done in one buffer.
 struct HeaderText {

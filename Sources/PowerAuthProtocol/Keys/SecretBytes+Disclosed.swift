@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 extension SecretBytes {
     /// The bytes, copied into an ordinary array: for what is not secret although it is derived like a key.

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// The part of a request that its signature covers, in the form that both sides can build:
 /// `METHOD & B64(uriId) & B64(nonce) & B64(body)`.

@@ -1,5 +1,5 @@
-internal import Foundation
-internal import PowerAuthCrypto
+import Foundation
+import PowerAuthCrypto
 
 /// A JSON web token in its three parts, whose signature is still to be checked.
 package struct JSONWebToken: Sendable {

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// An encrypted request, as it stands in the body: JSON with the bytes in Base64.
 package struct ECIESRequest: Sendable, Equatable {

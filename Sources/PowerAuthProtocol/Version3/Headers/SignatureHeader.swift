@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// The header that carries the signature of a request.
 package struct SignatureHeader: Sendable, Equatable {

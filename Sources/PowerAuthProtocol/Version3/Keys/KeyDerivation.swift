@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import PowerAuthCrypto
 
 /// The two ways in which the protocol makes one key from another.

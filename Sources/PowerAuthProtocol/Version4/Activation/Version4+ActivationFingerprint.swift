@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 extension Version4 {
     /// Eight digits that both sides show, so that people can see that nobody stood between them while they exchanged keys.

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 extension Version4 {
     /// An encrypted request, as it stands in the body.

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 extension Version4 {
     /// The header that carries the authentication code of a request.

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 extension Version4 {
     /// The client's half of an agreement on a shared secret: public keys that the server encapsulates secrets for.

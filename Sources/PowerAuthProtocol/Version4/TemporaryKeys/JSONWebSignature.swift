@@ -1,4 +1,4 @@
-internal import ExactJSON
+import ExactJSON
 package import PowerAuthCrypto
 
 /// A JSON web signature in general serialization: one payload, signed with every algorithm of a suite.

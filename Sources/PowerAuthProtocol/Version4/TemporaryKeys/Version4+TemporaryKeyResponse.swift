@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 package import PowerAuthCrypto
 
 extension Version4 {
