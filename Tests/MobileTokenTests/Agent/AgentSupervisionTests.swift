@@ -28,7 +28,8 @@ import Testing
                 case .review(let job, _): self.jobs.append(("review \(job.operationID)", job))
                 case .send(let job, _, let decision, let attempt):
                     self.jobs.append(("\(decision.verdict) \(job.operationID) \(attempt)", job))
-                case .resolve(let job, _, _, let move): self.jobs.append(("resolve \(job.operationID) \(move)", job))
+                case .resolve(let job, _, _, let move, let isOver):
+                    self.jobs.append(("resolve \(job.operationID) \(move)\(isOver ? " at last" : "")", job))
                 case .cancel(let job): self.canceled.append(job.operationID)
                 case .report(let event):
                     self.events.append("\(event.operation?.id ?? event.activationID) \(event.kind)")
@@ -88,6 +89,10 @@ import Testing
 
         mutating func forget(_ activation: String = "a") {
             self.follow(self.supervision.forget(activation, at: self.now))
+        }
+
+        mutating func adopt(_ decision: OpenDecision, of activation: String = "a") {
+            self.follow(self.supervision.adopt([decision], of: activation, at: self.now))
         }
 
         mutating func resume() { self.follow(self.supervision.resume(at: self.now)) }
@@ -279,6 +284,8 @@ import Testing
             desk.returned(.leave, from: "review \(number)")
         }
         #expect(desk.supervision.alarmCount <= 200)
+        #expect(desk.supervision.nextWakeUp() == nil)
+        #expect(desk.supervision.alarmCount == 0)
     }
 
     // MARK: Trouble
@@ -431,27 +438,29 @@ import Testing
         #expect(desk.supervision.openCount == 1)
     }
 
+    /// What is still on its way may arrive after the first look.
     @Test func aDecisionThatCameToNothingIsMadeAgainOnceItCannotArriveAnyMore() {
         var desk = Desk()
         self.lose(&desk)
         desk.pass(.seconds(5))
         desk.resolved(.pending, by: "resolve 0 7")
-        #expect(desk.work == [])
         desk.pass(.seconds(14.9))
         #expect(desk.work == [])
         desk.pass(.seconds(0.1))
+        #expect(desk.work == ["resolve 0 7 at last"])
+        desk.resolved(.pending, by: "resolve 0 7 at last")
         #expect(desk.work == ["approve 0 2"])
         desk.sent(.accepted, by: "approve 0 2")
         #expect(desk.work == ["review 1"])
     }
 
-    @Test func theTimeoutOfADecisionMayHavePassedWhenItsFateIsKnown() {
+    @Test func aDecisionThatArrivedAfterTheFirstLookIsOurs() {
         var desk = Desk()
         self.lose(&desk)
-        desk.pass(.seconds(50))
         desk.resolved(.pending, by: "resolve 0 7")
-        desk.pass(.zero)
-        #expect(desk.work == ["approve 0 2"])
+        desk.pass(.seconds(20))
+        desk.resolved(.ours, by: "resolve 0 7 at last")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
     }
 
     @Test func aDecisionThatCameToNothingIsReviewedAgainWhenTheOperationChanged() {
@@ -460,6 +469,54 @@ import Testing
         desk.list(self.operation("1"), self.operation("0", age: 1, name: "changed"))
         desk.resolved(.pending, by: "resolve 0 7")
         desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.work == ["review 0"])
+    }
+
+    // MARK: Decisions of an earlier process
+
+    private func adopt(_ desk: inout Desk) {
+        let intent = DecisionIntent(
+            activationID: "a",
+            operationID: "0",
+            attempt: 3,
+            verdict: .approve,
+            factors: .possessionKnowledge,
+            signedDigest: []
+        )
+        desk.adopt(OpenDecision(intent, moves: 7))
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        #expect(desk.work == ["resolve 0 7"])
+    }
+
+    @Test func whatAnEarlierProcessSentIsTracedFirst() {
+        var desk = Desk()
+        self.adopt(&desk)
+        desk.list(self.operation("1"))
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func whatAnEarlierProcessSentInVainIsReviewed() {
+        var desk = Desk()
+        self.adopt(&desk)
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.work == ["review 0"])
+        desk.returned(.approve, from: "review 0")
+        #expect(desk.work == ["approve 0 4"])
+    }
+
+    @Test func whatAnEarlierProcessSentInVainAndIsNotListedIsForgottenUntilItIs() {
+        var desk = Desk()
+        self.adopt(&desk)
+        desk.list()
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7")
+        #expect(desk.supervision.activationCount == 0)
+        desk.list(self.operation("0"))
         #expect(desk.work == ["review 0"])
     }
 
@@ -493,8 +550,8 @@ import Testing
         desk.resolved(.failed(self.error(.timeout)), by: "resolve 0 7")
         desk.pass(.seconds(2))
         #expect(desk.work == ["resolve 0 7"])
-        desk.resolved(.pending, by: "resolve 0 7")
         desk.pass(.seconds(60))
+        desk.resolved(.pending, by: "resolve 0 7")
         #expect(desk.work == [])
         desk.resume()
         #expect(desk.work == [])

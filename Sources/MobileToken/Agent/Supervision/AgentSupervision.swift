@@ -39,8 +39,9 @@ package struct AgentSupervision: Sendable {
         case review(Job, OperationReview)
         /// Sign and send a decision; then ``sent(_:by:at:random:)``.
         case send(Job, OperationReview, AgentDecision, attempt: Int)
-        /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``.
-        case resolve(Job, OperationReview, AgentDecision, move: UInt64)
+        /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``. When `isOver`, the
+        /// request cannot arrive at the server any more.
+        case resolve(Job, OperationReview, AgentDecision, move: UInt64, isOver: Bool)
         /// A policy's answer is not waited for any more.
         case cancel(Job)
         case report(ApprovalAgent.Event)
@@ -88,6 +89,21 @@ extension AgentSupervision {
         self.activations[id] = activation.isEmpty ? nil : activation
         self.lineUp(id)
         return actions + self.begin(at: now)
+    }
+
+    /// An earlier process has sent these decisions and did not find out what became of them. Call it before the first
+    /// ``list(_:of:at:)``: nothing else is signed with the activation until that is known.
+    package mutating func adopt(_ decisions: [OpenDecision], of activationID: String, at now: Duration) -> [Action] {
+        let id = ExactString(activationID)
+        for decision in decisions {
+            let entry = SupervisedOperation(decision, until: now + self.limits.requestTimeout.bounded)
+            self.activations[id, default: SupervisedActivation(activationID)][
+                ExactString(decision.intent.operationID)
+            ] =
+                entry
+        }
+        self.lineUp(id)
+        return self.begin(at: now)
     }
 
     /// An activation has left, or has ended: what was begun with it ends, and nothing more is begun.
@@ -149,8 +165,16 @@ extension AgentSupervision {
 // MARK: - Time
 
 extension AgentSupervision {
-    /// When to call ``wake(at:)`` next, at the latest.
-    package var nextWakeUp: Duration? { self.alarms.min?.time }
+    /// When to call ``wake(at:)`` next, at the latest; `nil` when nothing waits for a time.
+    package mutating func nextWakeUp() -> Duration? {
+        while let alarm = self.alarms.min, !self.isOf(alarm) { self.alarms.removeMin() }
+        return self.alarms.min?.time
+    }
+
+    private func isOf(_ alarm: Alarm) -> Bool {
+        guard let entry = self.activations[alarm.activationID]?[alarm.operationID] else { return false }
+        return entry.deadline == alarm.time || entry.waitsUntil == alarm.time
+    }
 
     /// Begins what has waited long enough, and gives up policies that take too long.
     package mutating func wake(at now: Duration) -> [Action] {
@@ -188,10 +212,7 @@ extension AgentSupervision {
 extension AgentSupervision {
     /// Most policies return long before their deadlines, whose alarms must not pile up.
     private mutating func dropOldAlarms() {
-        let kept = self.alarms.filter { alarm in
-            let entry = self.activations[alarm.activationID]?[alarm.operationID]
-            return entry?.deadline == alarm.time || entry?.waitsUntil == alarm.time
-        }
+        let kept = self.alarms.filter { self.isOf($0) }
         self.alarms = Heap(kept)
         self.alarmLimit = max(64, 2 * kept.count)
     }
@@ -316,6 +337,7 @@ extension AgentSupervision {
     ///
     /// - Parameter random: A number in 0..<1, which spreads the next attempt.
     package mutating func sent(_ result: SendResult, by job: Job, at now: Duration, random: Double) -> [Action] {
+        let end = now + self.limits.requestTimeout.bounded
         var actions: [Action] = []
         if case .failed(let error) = result, case .ofActivation = DecisionTrouble(error) {
             self.activations[ExactString(job.activationID)]?.isStopped = true
@@ -324,7 +346,7 @@ extension AgentSupervision {
         return self.finish(job, at: now) { entry in
             switch result {
             case .accepted: entry.accepted(isInferred: false)
-            case .unanswered(let move, let error): entry.lost(move: move, error, at: now)
+            case .unanswered(let move, let error): entry.lost(move: move, error, until: end)
             case .failed(let error): entry.failed(error, at: now, random: random)
             }
         } + actions
@@ -335,8 +357,7 @@ extension AgentSupervision {
     /// - Parameter random: A number in 0..<1, which spreads the next attempt.
     package mutating func resolved(_ result: Resolution, by job: Job, at now: Duration, random: Double) -> [Action] {
         if case .unknown = result { self.unknownCount += 1 }
-        let timeout = self.limits.requestTimeout
-        return self.finish(job, at: now) { $0.resolved(result, at: now, random: random, timeout) }
+        return self.finish(job, at: now) { $0.resolved(result, at: now, random: random) }
     }
 
     private mutating func finish(

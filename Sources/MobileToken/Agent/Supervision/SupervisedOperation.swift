@@ -6,6 +6,13 @@ package enum AgentDecision: Sendable, Hashable {
     case approve
     case reject(RejectionReason)
 
+    init(_ verdict: DecisionIntent.Verdict) {
+        switch verdict {
+        case .approve: self = .approve
+        case .reject(let reason): self = .reject(RejectionReason(reason))
+        }
+    }
+
     /// The verdict that it came from.
     package var verdict: ApprovalAgent.Verdict {
         switch self {
@@ -52,13 +59,25 @@ struct SupervisedOperation: Sendable {
     private var attempts = 0
     private var failures = 0
     /// Until when a decision whose answer was lost may still reach the server, and how it was lost.
-    private var loss: (sent: Duration, error: MobileTokenError)?
+    private var loss: (end: Duration, error: MobileTokenError)?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
     init(_ review: OperationReview, position: Int) {
         self.review = review
         self.position = position
+    }
+
+    /// A decision of a process that has ended, whose fate it did not find out. The operation may be listed later.
+    init(_ decision: OpenDecision, until end: Duration) {
+        let intent = decision.intent
+        // What was decided on is known to the receipts by its digest alone.
+        let operation = UserOperation(id: intent.operationID, name: "", data: "")
+        self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
+        self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
+        self.loss = (end, MobileTokenError(.connectionLost, "An earlier process ended before the response came"))
+        self.attempts = intent.attempt
+        self.isListed = false
     }
 
     var operation: UserOperation { self.review.operation }
@@ -138,16 +157,17 @@ struct SupervisedOperation: Sendable {
         _ limits: AgentSupervision.Limits
     ) -> AgentSupervision.Action {
         self.phase = .working(job)
-        self.hasChanged = false
         switch self.step {
         case .review:
+            self.hasChanged = false
             self.deadline = now + limits.policyDeadline.bounded
             return .review(job, self.review)
         case .send(let decision):
             self.attempts += 1
             return .send(job, self.review, decision, attempt: self.attempts)
         case .resolve(let decision, let move):
-            return .resolve(job, self.review, decision, move: move)
+            let isOver = (self.loss?.end ?? now) <= now
+            return .resolve(job, self.review, decision, move: move, isOver: isOver)
         }
     }
 
@@ -166,8 +186,6 @@ struct SupervisedOperation: Sendable {
     mutating func stopWaiting(at now: Duration) {
         guard let time = self.waitsUntil, time <= now else { return }
         self.phase = .ready
-        if case .resolve = self.step { return }
-        self.loss = nil  // what was on its way has arrived by now, or never will
     }
 
     // MARK: Results
@@ -210,8 +228,10 @@ struct SupervisedOperation: Sendable {
     }
 
     /// No answer came to the signature of a move.
-    mutating func lost(move: UInt64, _ error: MobileTokenError, at now: Duration) -> ApprovalAgent.Event.Kind {
-        self.loss = (now, error)
+    ///
+    /// - Parameter end: When it cannot reach the server any more.
+    mutating func lost(move: UInt64, _ error: MobileTokenError, until end: Duration) -> ApprovalAgent.Event.Kind {
+        self.loss = (end, error)
         self.phase = .ready
         if case .send(let decision) = self.step { self.step = .resolve(decision, move: move) }
         return .unanswered(error)
@@ -254,8 +274,7 @@ struct SupervisedOperation: Sendable {
     mutating func resolved(
         _ result: AgentSupervision.Resolution,
         at now: Duration,
-        random: Double,
-        _ requestTimeout: Duration
+        random: Double
     ) -> ApprovalAgent.Event.Kind {
         switch result {
         case .ours: return self.accepted(isInferred: true)
@@ -267,17 +286,25 @@ struct SupervisedOperation: Sendable {
             self.isUnknown = true
             return .unknown
         case .failed(let error): return self.retry(error, at: now, random: random)
-        case .pending: return self.decideAgain(at: now, requestTimeout)
+        case .pending: return self.decideAgain(at: now)
         }
     }
 
-    /// The decision came to nothing, unless it is still on its way.
-    private mutating func decideAgain(at now: Duration, _ requestTimeout: Duration) -> ApprovalAgent.Event.Kind {
+    /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
+    private mutating func decideAgain(at now: Duration) -> ApprovalAgent.Event.Kind {
         guard let loss, case .resolve(let decision, _) = self.step else { return .unknown }
-        let time = max(now, loss.sent + requestTimeout.bounded)
-        self.step = self.hasChanged ? .review : .send(decision)
-        self.phase = .waiting(until: time)
-        return .retrying(after: time - now, loss.error)
+        guard loss.end <= now else {
+            self.phase = .waiting(until: loss.end)
+            return .retrying(after: loss.end - now, loss.error)
+        }
+        self.loss = nil
+        guard self.isListed else {
+            self.phase = .settled
+            return .gone
+        }
+        (self.step, self.phase) = (.send(decision), .ready)
+        if self.hasChanged { self.reviewAnew() }
+        return .retrying(after: .zero, loss.error)
     }
 
     private var verdict: ApprovalAgent.Verdict {
