@@ -59,8 +59,16 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
 
     /// Sends to every subscriber, and sets what later ones start with.
     package func send(_ input: Buffer.Input, startingWith start: Buffer) {
-        let mailboxes = self.state.withLock { state in
-            state.start = start
+        self.send { current in
+            current = start
+            return input
+        }
+    }
+
+    /// Sends what `change` returns to every subscriber, once it has changed what later ones start with.
+    package func send(_ change: (inout Buffer) -> Buffer.Input?) {
+        let mailboxes: [Mailbox<Buffer>] = self.state.withLock { state in
+            guard let input = change(&state.start) else { return [] }
             // Under the lock, or two sends could reach one mailbox in the wrong order.
             for mailbox in state.mailboxes.values { mailbox.change { $0.append(input) } }
             return Array(state.mailboxes.values)
