@@ -56,7 +56,8 @@ package struct AgentSupervision: Sendable {
     private var alarmLimit = 64
     private var lastJob: UInt64 = 0
     private var isPaused = false
-    private var isShutDown = false
+    /// Whether ``shutDown()`` was called.
+    package private(set) var isShutDown = false
 
     /// How many operations are worked on now.
     package private(set) var jobCount = 0
@@ -153,6 +154,9 @@ extension AgentSupervision {
 
     /// How many operations are listed and neither left nor settled.
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
+
+    /// How many activations nothing more is decided with.
+    package var stoppedCount: Int { self.activations.values.count(where: \.isStopped) }
 
     /// How many activations something is known of, and how many alarms are set: for tests.
     package var activationCount: Int { self.activations.count }
@@ -337,16 +341,19 @@ extension AgentSupervision {
     ///
     /// - Parameter random: A number in 0..<1, which spreads the next attempt.
     package mutating func sent(_ result: SendResult, by job: Job, at now: Duration, random: Double) -> [Action] {
-        let end = now + self.limits.requestTimeout.bounded
         var actions: [Action] = []
         if case .failed(let error) = result, case .ofActivation = DecisionTrouble(error) {
             self.activations[ExactString(job.activationID)]?.isStopped = true
             actions = [.report(.init(activationID: job.activationID, kind: .stopped(error)))]
         }
+        let timeout = self.limits.requestTimeout
         return self.finish(job, at: now) { entry in
             switch result {
             case .accepted: entry.accepted(isInferred: false)
-            case .unanswered(let move, let error): entry.lost(move: move, error, until: end)
+            // Whoever responds with 500 has the request behind it. Others may stand before a server that works on it.
+            case .unanswered(let move, let error) where error.httpStatus == 500:
+                entry.lost(move: move, error, until: now)
+            case .unanswered(let move, let error): entry.lost(move: move, error, until: now + timeout.bounded)
             case .failed(let error): entry.failed(error, at: now, random: random)
             }
         } + actions

@@ -31,6 +31,16 @@ enum DecisionTrouble {
     }
 }
 
+extension DecisionTrouble {
+    /// Whether the error may tell how the activation is doing.
+    var concernsActivation: Bool {
+        switch self {
+        case .ofActivation, .passing: true
+        case .finished, .unusable, .final: false
+        }
+    }
+}
+
 extension MobileTokenError {
     /// Whether the server refused, and would do so again.
     fileprivate var isServersLastWord: Bool {

@@ -33,13 +33,11 @@ struct SupervisedActivation: Sendable {
     /// The operation to work on now; `nil` when there is none, or one is worked on.
     func next(isPaused: Bool) -> ExactString? {
         guard self.work == nil else { return nil }
-        let mayDecide = !isPaused && !self.isHeld && !self.isStopped
-        if let holder = self.entries.first(where: { $0.value.holdsActivation }) {
-            // Finding out signs nothing, so it is never held back.
-            if case .resolve = holder.value.step { return holder.value.isReady ? holder.key : nil }
-            return mayDecide && holder.value.isReady ? holder.key : nil
+        // Finding out signs nothing, so it is never held back.
+        if let lost = self.entries.first(where: { $0.value.isReadyToResolve }) { return lost.key }
+        guard !isPaused, !self.isHeld, !self.isStopped, !self.entries.values.contains(where: \.holdsActivation) else {
+            return nil
         }
-        guard mayDecide else { return nil }
         return self.entries.filter(\.value.isReady).min { $0.value.comes(before: $1.value) }?.key
     }
 

@@ -58,8 +58,18 @@ struct SupervisedOperation: Sendable {
     private var hasChanged = false
     private var attempts = 0
     private var failures = 0
-    /// Until when a decision whose answer was lost may still reach the server, and how it was lost.
-    private var loss: (end: Duration, error: MobileTokenError)?
+    /// A decision whose answer was lost.
+    private struct Loss {
+        /// Until when it may still reach the server.
+        let end: Duration
+        let error: MobileTokenError
+        /// Whether its fate was asked for, and the operation was pending.
+        var isTraced = false
+        /// Whether it could not arrive any more when its fate was asked for last.
+        var isOver = false
+    }
+
+    private var loss: Loss?
     /// The place in the server's list, which begins with the newest.
     private var position: Int
 
@@ -75,7 +85,8 @@ struct SupervisedOperation: Sendable {
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
         self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
-        self.loss = (end, MobileTokenError(.connectionLost, "An earlier process ended before the response came"))
+        let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
+        self.loss = Loss(end: end, error: error)
         self.attempts = intent.attempt
         self.isListed = false
     }
@@ -91,7 +102,11 @@ struct SupervisedOperation: Sendable {
     /// Whether there is something to do, now or later.
     var isOpen: Bool { !self.isLeft && !self.isSettled }
     /// Whether the fate of a decision must be known before another signature.
-    var holdsActivation: Bool { self.loss != nil && !self.isSettled }
+    var holdsActivation: Bool { self.loss?.isTraced == false && !self.isSettled }
+    /// Whether it is not known what became of a decision.
+    private var isLost: Bool { self.loss != nil && !self.isSettled }
+    /// Whether a decision is to be found out about now.
+    var isReadyToResolve: Bool { if case .resolve = self.step { self.isReady } else { false } }
     var waitsUntil: Duration? { if case .waiting(let time) = self.phase { time } else { nil } }
 
     /// The policy's work, while it is waited for.
@@ -106,7 +121,7 @@ struct SupervisedOperation: Sendable {
 
     /// Whether the entry may go: it is not listed, and nothing is under way or to be found out.
     var isForgettable: Bool {
-        !self.isListed && !self.isWorking && self.abandonedPolicy == nil && !self.holdsActivation && !self.isUnknown
+        !self.isListed && !self.isWorking && self.abandonedPolicy == nil && !self.isLost && !self.isUnknown
     }
 
     /// Whether it comes before another one of the same activation.
@@ -127,7 +142,7 @@ struct SupervisedOperation: Sendable {
         guard operation != self.operation else { return }
         self.review = OperationReview(of: operation, activationID: self.review.activationID)
         self.hasChanged = true
-        guard !self.isWorking, !self.isSettled, !self.holdsActivation else { return }
+        guard !self.isWorking, !self.isSettled, !self.isLost else { return }
         self.reviewAnew()
     }
 
@@ -138,7 +153,7 @@ struct SupervisedOperation: Sendable {
         guard self.isListed else { return [] }
         self.isListed = false
         if let job = self.reviewJob { return [.cancel(job)] }
-        guard self.isOpen, !self.isWorking, !self.holdsActivation else { return [] }
+        guard self.isOpen, !self.isWorking, !self.isLost else { return [] }
         return [.report(self.event(of: self.review.activationID, .gone))]
     }
 
@@ -167,6 +182,7 @@ struct SupervisedOperation: Sendable {
             return .send(job, self.review, decision, attempt: self.attempts)
         case .resolve(let decision, let move):
             let isOver = (self.loss?.end ?? now) <= now
+            self.loss?.isOver = isOver
             return .resolve(job, self.review, decision, move: move, isOver: isOver)
         }
     }
@@ -231,7 +247,7 @@ struct SupervisedOperation: Sendable {
     ///
     /// - Parameter end: When it cannot reach the server any more.
     mutating func lost(move: UInt64, _ error: MobileTokenError, until end: Duration) -> ApprovalAgent.Event.Kind {
-        self.loss = (end, error)
+        self.loss = Loss(end: end, error: error)
         self.phase = .ready
         if case .send(let decision) = self.step { self.step = .resolve(decision, move: move) }
         return .unanswered(error)
@@ -286,25 +302,30 @@ struct SupervisedOperation: Sendable {
             self.isUnknown = true
             return .unknown
         case .failed(let error): return self.retry(error, at: now, random: random)
-        case .pending: return self.decideAgain(at: now)
+        case .pending: return self.decideAgain(at: now, random: random)
         }
     }
 
     /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
-    private mutating func decideAgain(at now: Duration) -> ApprovalAgent.Event.Kind {
-        guard let loss, case .resolve(let decision, _) = self.step else { return .unknown }
-        guard loss.end <= now else {
-            self.phase = .waiting(until: loss.end)
-            return .retrying(after: loss.end - now, loss.error)
+    /// Until then the activation goes on with others, one of whose signatures makes that one worthless.
+    private mutating func decideAgain(at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
+        guard var loss, case .resolve(let decision, _) = self.step else { return .unknown }
+        guard loss.isOver else {
+            loss.isTraced = true
+            self.loss = loss
+            let end = max(loss.end, now)
+            self.phase = .waiting(until: end)
+            return .retrying(after: end - now, loss.error)
         }
         self.loss = nil
         guard self.isListed else {
             self.phase = .settled
             return .gone
         }
-        (self.step, self.phase) = (.send(decision), .ready)
+        self.step = .send(decision)
+        let event = self.retry(loss.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
-        return .retrying(after: .zero, loss.error)
+        return event
     }
 
     private var verdict: ApprovalAgent.Verdict {
