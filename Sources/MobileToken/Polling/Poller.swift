@@ -61,7 +61,7 @@ package final class Poller: Sendable {
         var observedStreams = 0
     }
 
-    private let alarms: Alarms
+    let alarms: Alarms
     private let random: @Sendable () -> Double
     private let state = Mutex(State())
     /// Raised when the schedule has changed under the runner.
