@@ -1,6 +1,13 @@
+public import EmulatorBackend
 public import Foundation
 
 extension Emulator {
+    /// What the server allows.
+    public typealias Limits = EmulatorLimits
+
+    /// What callers can make the server hold.
+    public typealias Capacity = EmulatorCapacity
+
     /// How a development server is set up. Every property has a default that suits a test.
     public struct Configuration: Sendable {
         /// The address to bind to: an IPv4 or IPv6 address. Loopback by default. Bound anywhere else, the control
@@ -39,5 +46,19 @@ extension Emulator {
 
         /// The defaults.
         public init() {}
+    }
+}
+
+extension Emulator.Configuration {
+    /// What the backend needs to know of it.
+    var backend: BackendConfiguration {
+        BackendConfiguration(
+            applicationID: self.applicationID,
+            applicationName: self.applicationName,
+            cloudCredentials: self.cloudPassword.map { "\(self.cloudUser):\($0)" },
+            limits: self.limits,
+            capacity: self.capacity,
+            templates: self.templates
+        )
     }
 }

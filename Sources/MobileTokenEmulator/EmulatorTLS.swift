@@ -1,3 +1,4 @@
+internal import EmulatorHTTP
 internal import Foundation
 internal import PowerAuthCrypto
 

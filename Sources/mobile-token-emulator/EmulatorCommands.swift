@@ -1,8 +1,9 @@
 import CommandLineSupport
+import EmulatorHTTP
+import ExactJSON
 import Foundation
 import MobileToken
 import MobileTokenEmulator
-import ExactJSON
 
 /// The development server as a command.
 enum EmulatorCommands {

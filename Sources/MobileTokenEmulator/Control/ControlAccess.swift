@@ -1,3 +1,4 @@
+internal import EmulatorMessages
 internal import Foundation
 
 /// Who may use the control API and the console.

@@ -1,3 +1,4 @@
+internal import EmulatorMessages
 internal import Foundation
 
 /// The JSON of the control API: dates in ISO 8601 with milliseconds, members in a fixed order.
@@ -25,5 +26,12 @@ enum ControlJSON {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "Not an ISO 8601 date")
         }
         return try decoder.decode(type, from: Data(bytes))
+    }
+}
+
+extension ServerResponse {
+    /// Creates a response of something whose encoding cannot fail: no infinite numbers, no throwing `encode(to:)`.
+    static func encoding(_ value: some Encodable) -> Self {
+        Self(status: 200, headers: Self.jsonHeaders, body: .bytes((try? ControlJSON.encode(value)) ?? []))
     }
 }

@@ -1,3 +1,5 @@
+internal import EmulatorBackend
+internal import EmulatorMessages
 internal import Foundation
 
 extension ReceivedRequest {

@@ -1,3 +1,5 @@
+internal import EmulatorBackend
+internal import EmulatorMessages
 public import Foundation
 
 extension Emulator {

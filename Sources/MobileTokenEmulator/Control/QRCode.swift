@@ -1,4 +1,6 @@
 internal import CQREncode
+internal import EmulatorBackend
+internal import EmulatorMessages
 internal import Foundation
 
 /// A QR code of a text, level M.

@@ -1,3 +1,6 @@
+internal import EmulatorBackend
+internal import EmulatorMessages
+
 extension Refusal {
     static let unknownControlPath = Self(404, "ERROR_NOT_FOUND", "The control API has no such path")
 

@@ -11,9 +11,6 @@ struct VirtualTime: Sendable, Hashable {
         case frozen(Date)
     }
 
-    /// What it can show: the years that are written with four digits, and a little less.
-    static let range = Date.distantPast...Date(timeIntervalSince1970: 253_370_764_800)  // 9999-01-01
-
     private var source = Source.machine(offset: 0)
 
     var mode: Mode {

@@ -24,6 +24,7 @@ extension Activation {
                 uriID: uriID,
                 keys: try await self.signingKeys(for: authentication),
                 headers: headers,
+                decision: authentication.decision,
                 body: { RequestBody(bytes: body) }
             )
             return try await self.send(request) { $0 }

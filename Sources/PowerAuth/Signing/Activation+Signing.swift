@@ -1,3 +1,4 @@
+internal import Coordination
 internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
@@ -86,10 +87,25 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
         let confirmed = self.counterKnowledge.confirmed
-        guard let taken = try await self.takeCounter(in: turn, settled: requirement, confirmed: confirmed) else {
-            throw Unsettled()
-        }
+        let taken = try await self.takeCounter(
+            in: turn,
+            settled: requirement,
+            confirmed: confirmed,
+            recording: request.decision?.intent
+        )
+        guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
+            try await self.deliver(request, body, signedWith: taken)
+        }
+    }
+
+    /// Signs and sends.
+    private func deliver(
+        _ request: SignedRequest,
+        _ body: RequestBody,
+        signedWith taken: CounterLedger.Taken
+    ) async throws -> ChannelResponse {
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
         let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
@@ -112,10 +128,13 @@ extension Activation {
     nonisolated func takeCounter(
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement,
-        confirmed: HashCounter? = nil
+        confirmed: HashCounter? = nil,
+        recording intent: DecisionIntent? = nil
     ) async throws -> CounterLedger.Taken? {
         try await MobileTokenError.mapStoreErrors {
-            try await turn.update { record in try record.ledger.take(requirement, confirmed: confirmed) }
+            try await turn.update(recording: intent) { record in
+                try record.ledger.take(requirement, confirmed: confirmed)
+            }
         }
     }
 

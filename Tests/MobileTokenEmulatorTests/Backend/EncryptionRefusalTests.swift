@@ -2,6 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What the server refuses of encrypted requests. None of it changes anything, the counter included.

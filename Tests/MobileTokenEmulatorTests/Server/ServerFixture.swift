@@ -1,6 +1,8 @@
+import EmulatorMessages
 import PowerAuthCrypto
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// A request handler that shows what it got, and a request with what is answered to it.

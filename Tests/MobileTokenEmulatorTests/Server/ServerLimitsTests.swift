@@ -1,6 +1,9 @@
+import EmulatorMessages
 import Synchronization
 import Testing
 
+@testable import EmulatorBackend
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// What clients can make the server hold and wait for, and that others are served meanwhile.

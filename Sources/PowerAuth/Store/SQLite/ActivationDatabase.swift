@@ -1,3 +1,5 @@
+import SQLiteDatabase
+
 /// An open store: sealed activations in SQLite. Blocks; used by one thread at a time.
 final class ActivationDatabase {
     private static let keyCheck = "sealing-key-check"
@@ -8,23 +10,26 @@ final class ActivationDatabase {
     init(path: String, options: SQLiteActivationStore.Options) throws {
         let connection = try SQLiteConnection(path: path, vfs: options.vfs)
         // Before anything could be changed.
-        try StoreSchema.check(connection, path: path)
+        do {
+            try SQLiteSchema.activationStore.check(connection)
+        } catch let mismatch as SQLiteSchema.Mismatch {
+            throw mismatch.storeError(path: path)
+        }
         try connection.run("PRAGMA trusted_schema = OFF")
         try connection.run("PRAGMA cell_size_check = ON")
         try connection.run("PRAGMA secure_delete = ON")
-        // The switch needs the file for itself for a moment, which SQLite does not wait for.
-        try connection.repeatingWhileBusy { try connection.run("PRAGMA journal_mode = WAL") }
+        try connection.useWriteAheadLog()
         // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
         try connection.run("PRAGMA synchronous = \(options.synchronous)")
         try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
         if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
-        try StoreSchema.migrate(connection)
+        try SQLiteSchema.activationStore.migrate(connection)
         self.connection = connection
     }
 
     /// What the store's key is recognized by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
-        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) {
+        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.keyCheck)]) {
             $0.blob(0)
         }
         // Without it any key would be taken for the right one, and a second one be used beside it.
@@ -34,12 +39,12 @@ final class ActivationDatabase {
 
     /// Runs `body` as one change of the store, of which all is kept or nothing.
     func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.write(body)
+        try self.connection.transaction(body)
     }
 
     /// Runs `body` within a change, as a part that is undone alone when it throws.
     func nested<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.nested(body)
+        try self.connection.savepoint(body)
     }
 
     /// Whether a change is under way. A failure may have ended it.
@@ -55,8 +60,7 @@ final class ActivationDatabase {
     private func set(_ name: String, to value: [UInt8]) throws {
         try self.connection.run(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)",
-            .text(name),
-            .blob(value)
+            [.text(name), .blob(value)]
         )
     }
 
@@ -68,7 +72,7 @@ final class ActivationDatabase {
     func slot(of activationID: String) throws -> Int64? {
         let slot = try self.connection.firstRow(
             "SELECT slot FROM activation WHERE activation_id = ?",
-            .text(activationID)
+            [.text(activationID)]
         ) { $0.integer(0) }
         if let slot { try Self.check(slot) }
         return slot
@@ -115,7 +119,7 @@ final class ActivationDatabase {
 
     /// Adds an activation and returns its slot.
     func insert(_ activation: SealedActivation) throws -> Int64 {
-        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", .text(activation.activationID))
+        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", [.text(activation.activationID)])
         guard let slot = try self.slot(of: activation.activationID) else { throw MobileTokenError.notStored() }
         for field in activation.fields { try self.write(field, in: slot) }
         return slot
@@ -124,13 +128,13 @@ final class ActivationDatabase {
     func apply(_ changes: SealedActivation.Changes, in slot: Int64) throws {
         for field in changes.written { try self.write(field, in: slot) }
         for name in changes.removed {
-            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", .integer(slot), .text(name))
+            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", [.integer(slot), .text(name)])
         }
     }
 
     func remove(slot: Int64) throws {
-        try self.connection.run("DELETE FROM field WHERE slot = ?", .integer(slot))
-        try self.connection.run("DELETE FROM activation WHERE slot = ?", .integer(slot))
+        try self.connection.run("DELETE FROM field WHERE slot = ?", [.integer(slot)])
+        try self.connection.run("DELETE FROM activation WHERE slot = ?", [.integer(slot)])
     }
 
     /// Does what inserting an activation does, without leaving one behind.
@@ -139,7 +143,7 @@ final class ActivationDatabase {
     /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
     func rehearseInsertion() throws {
         do {
-            try self.connection.write {
+            try self.connection.transaction {
                 let fields = (0..<Self.rehearsedFieldCount).map {
                     SealedActivation.Field(name: "rehearsal-\($0)", isSealed: true, bytes: Self.rehearsal)
                 }
@@ -148,9 +152,9 @@ final class ActivationDatabase {
             }
         } catch is RehearsalEnd {}
         let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
-        try self.connection.write { try self.set(Self.rehearsalName, to: setting) }
-        try self.connection.write {
-            try self.connection.run("DELETE FROM setting WHERE name = ?", .text(Self.rehearsalName))
+        try self.connection.transaction { try self.set(Self.rehearsalName, to: setting) }
+        try self.connection.transaction {
+            try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(Self.rehearsalName)])
         }
     }
 
@@ -161,11 +165,9 @@ final class ActivationDatabase {
     /// Takes a rehearsal back.
     private struct RehearsalEnd: Error {}
 
-    /// Moves what the log holds into the database, where deleted bytes are overwritten, and empties the log.
-    ///
-    /// Does less, or nothing, when others are reading or the disk is full; the next checkpoint makes up for it.
+    /// Moves what the log holds into the database, where deleted bytes are overwritten.
     func emptyLog() {
-        try? self.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.connection.emptyLog()
     }
 
     private func write(_ field: SealedActivation.Field, in slot: Int64) throws {
@@ -174,10 +176,7 @@ final class ActivationDatabase {
             INSERT INTO field (slot, name, is_sealed, value) VALUES (?, ?, ?, ?)
             ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
             """,
-            .integer(slot),
-            .text(field.name),
-            .integer(field.isSealed ? 1 : 0),
-            .blob(field.bytes)
+            [.integer(slot), .text(field.name), .integer(field.isSealed ? 1 : 0), .blob(field.bytes)]
         )
     }
 }

@@ -1,0 +1,97 @@
+internal import EmulatorMessages
+internal import ExactJSON
+internal import PowerAuthCrypto
+internal import PowerAuthProtocol
+
+extension Backend {
+    mutating func activationStatus(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let request = try context.requestObject()
+        let id = try request.string("activationId")
+        guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
+            throw .invalidRequest("'challenge' is not 16 bytes in Base64")
+        }
+        context.activationID = id
+        let nonce = self.state.randomness.bytes(16)
+        let blob: [UInt8]
+        if let activation = self.state.activations[id], let device = activation.device {
+            blob = try self.statusBlob(of: activation, device, challenge: challenge, nonce: nonce)
+        } else {
+            // Whether an activation exists is told to nobody without its keys.
+            blob = self.state.randomness.bytes(32)
+        }
+        return .object([
+            "activationId": .string(id),
+            "encryptedStatusBlob": .string(Base64.encode(blob)),
+            "nonce": .string(Base64.encode(nonce)),
+            "customObject": [:],
+        ])
+    }
+
+    private func statusBlob(
+        of activation: ServerActivation,
+        _ device: DeviceBinding,
+        challenge: [UInt8],
+        nonce: [UInt8]
+    ) throws(Refusal) -> [UInt8] {
+        do {
+            let blob = ActivationStatusBlob(
+                state: activation.status.state,
+                counterByte: device.counter.byte,
+                failedAttempts: UInt8(clamping: activation.failedAttempts),
+                maxFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),
+                lookAhead: UInt8(clamping: self.limits.lookAhead),
+                counterHash: try device.counter.hash(transportKey: device.keys.transport)
+            )
+            return try blob.encrypted(transportKey: device.keys.transport, challenge: challenge, nonce: nonce)
+        } catch {
+            throw .activation("the status cannot be encrypted")
+        }
+    }
+
+    mutating func removeActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try self.authenticateSignature(&context, uriID: "/pa/activation/remove", allowing: .twoFactors)
+        self.remove(signature.activation.id, &context)
+        return .object(["activationId": .string(signature.activation.id)])
+    }
+
+    mutating func validateSignature(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        _ = try self.authenticateSignature(&context, uriID: "/pa/signature/validate", allowing: .validatedFactors)
+        return .ok
+    }
+
+    mutating func userInfo(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let envelope = try self.openEncrypted(&context, scope: .activation, path: .genericActivation)
+        _ = try envelope.json()
+        guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
+        self.remember(envelope, at: context.now)
+        return .json(try self.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
+    }
+
+    /// What the server knows of a user, in OpenID's names.
+    static func claims(of activation: ServerActivation, at now: Milliseconds) -> JSONValue {
+        [
+            "sub": .string(activation.userID),
+            "preferred_username": .string(activation.userID),
+            "iat": .number(JSONNumber(now / 1000)),
+        ]
+    }
+
+    mutating func confirmRecovery(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let (signature, envelope) = try self.authenticateEncrypted(
+            &context,
+            path: .recoveryConfirm,
+            uriID: "/pa/recovery/confirm",
+            allowing: .twoFactors
+        )
+        let code = try envelope.json().string("recoveryCode")
+        guard let recovery = self.state.recoveryCodes[code], recovery.userID == signature.activation.userID,
+            recovery.applicationID == signature.application.id
+        else { throw .recovery("the recovery code is unknown") }
+        guard recovery.status == .created || recovery.status == .active else {
+            throw .recovery("the recovery code is \(recovery.status.rawValue)")
+        }
+        self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
+        let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
+        return .json(try self.seal(answer, in: envelope, at: context.now))
+    }
+}

@@ -1,0 +1,49 @@
+import SQLiteDatabase
+
+extension SQLiteSchema {
+    /// The shape of an activation store. Marks the file with "PASt".
+    static let activationStore = SQLiteSchema(
+        applicationID: 0x5041_5374,
+        migrations: [
+            [
+                "CREATE TABLE setting (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+                // AUTOINCREMENT: the slot also names a place in the lease file, which must never pass to another
+                // activation.
+                """
+                CREATE TABLE activation (
+                    slot INTEGER PRIMARY KEY AUTOINCREMENT,
+                    activation_id TEXT NOT NULL UNIQUE
+                ) STRICT
+                """,
+                // One row a value, so that moving a counter writes one small row.
+                """
+                CREATE TABLE field (
+                    slot INTEGER NOT NULL REFERENCES activation,
+                    name TEXT NOT NULL,
+                    is_sealed INTEGER NOT NULL,
+                    value BLOB NOT NULL,
+                    PRIMARY KEY (slot, name)
+                ) STRICT, WITHOUT ROWID
+                """,
+            ]
+        ]
+    )
+}
+
+extension SQLiteSchema.Mismatch {
+    /// What the user of a store is told.
+    func storeError(path: String) -> MobileTokenError {
+        switch self {
+        case .newer(let version):
+            MobileTokenError(
+                .storeFromFuture,
+                """
+                \(path) has version \(version); this package knows versions up to \
+                \(SQLiteSchema.activationStore.currentVersion)
+                """
+            )
+        case .foreign:
+            MobileTokenError(.storeUnreadable, "\(path) is a database, but not an activation store")
+        }
+    }
+}
