@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 import CCurl
 
 extension HTTPTransportError {

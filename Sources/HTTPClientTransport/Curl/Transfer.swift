@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 import Synchronization
 
 /// One call of `send`: its request, and the caller that waits for the response.
