@@ -5,7 +5,7 @@ internal import PowerAuthProtocol
 
 /// An encrypted request that was opened, and what it takes to answer it.
 struct OpenedEnvelope {
-    fileprivate var decryptor: ECIESDecryptor
+    fileprivate var decryptor: ECIESServerExchange
     let plaintext: [UInt8]
     let application: ServerApplication
     let activation: ServerActivation?
@@ -28,8 +28,8 @@ extension Backend {
     /// Opens a request that is encrypted and not signed: its header tells for whom.
     func openEncrypted(
         _ context: inout RequestContext,
-        scope: EncryptionHeader.Scope,
-        path: ECIESPath
+        scope: EncryptionScope,
+        path: ECIESPurpose
     ) throws(Refusal) -> OpenedEnvelope {
         guard let text = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
@@ -63,7 +63,7 @@ extension Backend {
     /// damaged one costs no counter and no attempt.
     mutating func authenticateEncrypted(
         _ context: inout RequestContext,
-        path: ECIESPath,
+        path: ECIESPurpose,
         uriID: String,
         allowing types: Set<SignatureType>
     ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
@@ -102,7 +102,7 @@ extension Backend {
         let application: ServerApplication
         /// Nil in application scope.
         let activation: ServerActivation?
-        let path: ECIESPath
+        let path: ECIESPurpose
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
@@ -123,10 +123,10 @@ extension Backend {
             applicationKey: recipient.application.key,
             applicationSecret: recipient.application.secret,
             scope: scope,
-            path: recipient.path,
+            purpose: recipient.path,
             temporaryKeyID: request.temporaryKeyID
         )
-        var decryptor = ECIESDecryptor(parameters: parameters, privateKey: key)
+        var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
         do {
             let plaintext = try decryptor.decryptRequest(request)
             return OpenedEnvelope(

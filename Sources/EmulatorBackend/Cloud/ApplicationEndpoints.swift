@@ -37,7 +37,7 @@ extension Backend {
             "appKey": .string(application.key),
             "appSecret": .string(application.secret.base64),
             "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-            "mobileSdkConfig": .string(application.configuration.text),
+            "mobileSdkConfig": .string(application.configuration.string),
         ]
         )
     }
@@ -49,7 +49,7 @@ extension Backend {
             "applicationKey": .string(application.key),
             "applicationSecret": .string(application.secret.base64),
             "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-            "sdkConfiguration": .string(application.configuration.text),
+            "sdkConfiguration": .string(application.configuration.string),
         ]
     }
 }

@@ -29,7 +29,7 @@ extension Backend {
         lines.append(nonce)
         let signed = lines.joined(separator: "\n") + "\n" + signer.digit
         do {
-            let signature = try ServerSignature.sign(Array(signed.utf8), with: signer.key)
+            let signature = try signer.key.derSignature(for: Array(signed.utf8))
             let text = signed + Base64.encode(signature)
             return .json(["operationQrCodeData": .string(text), "nonce": .string(nonce)])
         } catch {

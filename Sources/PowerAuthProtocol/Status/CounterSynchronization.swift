@@ -1,4 +1,4 @@
-package import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// The action that brings the client's and the server's counters back into agreement, decided from one status.
 ///
@@ -10,13 +10,13 @@ package import PowerAuthCrypto
 ///   should make one possession signature, which moves the server; beyond that no signature will ever be accepted again.
 /// - A hash that is found while the counter byte beside it says another number belongs to no counter that ever existed: a
 ///   deadlock.
-package struct CounterSynchronization: Sendable, Equatable {
+package struct CounterSynchronization<Counter: ForwardCounter>: Sendable, Equatable {
     /// An action that brings the counters back into agreement.
     package enum Outcome: Sendable, Equatable {
         /// No action: the counters are close enough.
         case inSync
         /// The server was ahead by so many steps: store this counter.
-        case movedForward(Int, HashCounter)
+        case movedForward(Int, Counter)
         /// Make a possession signature soon, so that the server catches up.
         case signatureRecommended
         /// The counters can never meet again: the activation is lost.
@@ -35,29 +35,28 @@ package struct CounterSynchronization: Sendable, Equatable {
     package let isContradictory: Bool
 
     /// Compares a client's counter with the one that the server reported.
-    package init(
-        client: HashCounter,
-        status: ActivationStatusBlob,
-        transportKey: SecretBytes
+    ///
+    /// - Parameters:
+    ///   - serverByte: The server's counter modulo 256.
+    ///   - serverHash: The hash of the server's counter.
+    ///   - key: The key of that hash.
+    init(
+        client: Counter,
+        serverByte: UInt8,
+        serverHash: [UInt8],
+        lookAhead: UInt8,
+        key: SecretBytes
     ) throws(CryptoError) {
-        self.window = Int(status.lookAhead)
-        let byteDistance = Int(Int8(bitPattern: client.byte &- status.counterByte))
-        guard status.currentVersion == 3 else {  // activations of older versions count without hashes
-            self.outcome = .inSync
-            self.distance = 0
-            self.isContradictory = false
-            return
-        }
-        if let (steps, counter) = try Self.searchServer(from: client, status: status, transportKey: transportKey) {
-            self.isContradictory = counter.byte != status.counterByte
-            self.distance = self.isContradictory ? byteDistance : -steps
+        self.window = Int(lookAhead)
+        self.distance = Int(Int8(bitPattern: client.byte &- serverByte))
+        if let (steps, counter) = try Self.search(serverHash, from: client, count: self.window, key: key) {
+            self.isContradictory = counter.byte != serverByte
             self.outcome = self.isContradictory ? .deadlock : steps == 0 ? .inSync : .movedForward(steps, counter)
             return
         }
         self.isContradictory = false
-        self.distance = byteDistance
         self.outcome =
-            switch byteDistance {
+            switch self.distance {
             case ...0: .deadlock  // behind by more than the window, or of another line of counters
             case ...(self.window / 2): .inSync
             case ...self.window: .signatureRecommended
@@ -65,17 +64,25 @@ package struct CounterSynchronization: Sendable, Equatable {
             }
     }
 
-    /// The server's counter, when it is among the client's and those after it, and how many steps away it is.
-    private static func searchServer(
-        from client: HashCounter,
-        status: ActivationStatusBlob,
-        transportKey: SecretBytes
-    ) throws(CryptoError) -> (steps: Int, counter: HashCounter)? {
-        let key = try HashCounter.hashKey(transportKey: transportKey)
+    /// Creates the result for a status whose counter cannot be compared.
+    init(notComparedWithin window: Int) {
+        self.outcome = .inSync
+        self.distance = 0
+        self.window = window
+        self.isContradictory = false
+    }
+
+    /// Returns the server's counter and how many steps away it is, if it is among the client's and those after it.
+    private static func search(
+        _ hash: [UInt8],
+        from client: Counter,
+        count: Int,
+        key: SecretBytes
+    ) throws(CryptoError) -> (steps: Int, counter: Counter)? {
         var counter = client
-        for steps in 0..<max(1, Int(status.lookAhead)) {
+        for steps in 0..<max(1, count) {
             if steps > 0 { counter = counter.next() }
-            if constantTimeEquals(counter.hash(key: key), status.counterHash) { return (steps, counter) }
+            if constantTimeEquals(try counter.hash(key: key), hash) { return (steps, counter) }
         }
         return nil
     }

@@ -1,18 +1,18 @@
 package import PowerAuthCrypto
 
-/// The server's side of one encrypted exchange: decrypts a request, then encrypts its answer.
+/// The server's side of one encrypted exchange: decrypts a request, then encrypts its response.
 ///
-/// Whether the timestamp is fresh, and whether nonce and ephemeral key were seen before, is the caller's to judge: that takes
-/// a clock and a memory.
-package struct ECIESDecryptor: Sendable {
+/// The caller checks that the timestamp is fresh, and that nonce and ephemeral key were not seen before: that takes a clock
+/// and a memory.
+package struct ECIESServerExchange: Sendable {
     private let parameters: ECIESParameters
     private let privateKey: P256PrivateKey
     private var exchange: (envelope: ECIESEnvelope, requestNonce: [UInt8])?
 
-    /// Prepares an exchange.
+    /// Creates an exchange.
     ///
     /// - Parameters:
-    ///   - parameters: What the endpoint and the headers of the request tell.
+    ///   - parameters: Taken from the endpoint and the headers of the request.
     ///   - privateKey: The temporary key in version 3.3; before it, the master key of the application or the server's key
     ///     of the activation.
     package init(parameters: ECIESParameters, privateKey: P256PrivateKey) {
@@ -22,8 +22,8 @@ package struct ECIESDecryptor: Sendable {
 
     /// Decrypts the request.
     ///
-    /// - Throws: when anything at all is not as the client made it.
-    package mutating func decryptRequest(_ request: ECIESRequest) throws(ECIESError) -> [UInt8] {
+    /// - Throws: When anything at all is not as the client made it.
+    package mutating func decryptRequest(_ request: ECIESRequest) throws(EncryptionError) -> [UInt8] {
         try self.checkMembers(of: request)
         let envelope = try self.envelope(of: request)
         let plaintext = try envelope.open(
@@ -39,7 +39,7 @@ package struct ECIESDecryptor: Sendable {
         return plaintext
     }
 
-    /// Encrypts the answer to the request that was decrypted.
+    /// Encrypts the response to the request that was decrypted.
     ///
     /// - Parameters:
     ///   - nonce: 16 random bytes. Version 3.1 uses the nonce of the request instead.
@@ -48,7 +48,7 @@ package struct ECIESDecryptor: Sendable {
         _ plaintext: [UInt8],
         nonce: [UInt8],
         timestamp: Int64
-    ) throws(ECIESError) -> ECIESResponse {
+    ) throws(EncryptionError) -> ECIESResponse {
         guard let exchange = self.exchange else { throw .outOfOrder }
         let usesTimestamps = self.parameters.version.usesTimestamps
         let usedNonce = usesTimestamps ? nonce : exchange.requestNonce
@@ -76,7 +76,7 @@ package struct ECIESDecryptor: Sendable {
         }
     }
 
-    private func checkMembers(of request: ECIESRequest) throws(ECIESError) {
+    private func checkMembers(of request: ECIESRequest) throws(EncryptionError) {
         guard request.temporaryKeyID == self.parameters.temporaryKeyID,
             (request.temporaryKeyID != nil) == self.parameters.version.usesTemporaryKeys
         else { throw .malformed(member: "temporaryKeyId") }
@@ -87,7 +87,7 @@ package struct ECIESDecryptor: Sendable {
         guard request.mac.count == ECIESLength.mac else { throw .malformed(member: "mac") }
     }
 
-    private func envelope(of request: ECIESRequest) throws(ECIESError) -> ECIESEnvelope {
+    private func envelope(of request: ECIESRequest) throws(EncryptionError) -> ECIESEnvelope {
         guard let ephemeralKey = try? P256PublicKey(x963: request.ephemeralPublicKey) else {
             throw .invalidEphemeralKey
         }

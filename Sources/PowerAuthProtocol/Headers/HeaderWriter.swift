@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 
-/// Writes a `PowerAuth …` header, field by field. Such headers are made for every request, so it is done in one buffer.
-struct HeaderText {
+/// Writes a `PowerAuth …` header field by field, into one buffer, since every request has such a header.
+struct HeaderWriter {
     private var bytes: [UInt8] = []
 
     init() {
@@ -9,7 +9,7 @@ struct HeaderText {
         self.append("PowerAuth ")
     }
 
-    /// Adds a field with a text for its value.
+    /// Appends a field whose value is a string.
     mutating func add(_ name: StaticString, _ value: String) {
         self.begin(name)
         var value = value
@@ -17,14 +17,14 @@ struct HeaderText {
         self.append("\"")
     }
 
-    /// Adds a field with bytes for its value, in Base64.
+    /// Appends a field whose value is bytes, in Base64.
     mutating func add(_ name: StaticString, _ value: [UInt8]) {
         self.begin(name)
         Base64.append(value, to: &self.bytes)
         self.append("\"")
     }
 
-    /// The header.
+    /// The value of the header.
     var value: String { String(decoding: self.bytes, as: UTF8.self) }
 
     private mutating func begin(_ name: StaticString) {
@@ -33,7 +33,7 @@ struct HeaderText {
         self.append("=\"")
     }
 
-    private mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { self.bytes.append(contentsOf: $0) }
+    private mutating func append(_ string: StaticString) {
+        string.withUTF8Buffer { self.bytes.append(contentsOf: $0) }
     }
 }

@@ -1,18 +1,18 @@
 extension Version4 {
     /// The server's side of one encrypted exchange: decrypts a request, then encrypts its response.
     ///
-    /// Whether the timestamp is fresh, and whether the nonce was seen before under this temporary key, is the caller's to judge:
-    /// that takes a clock and a memory. A nonce counts as seen only after the request has been decrypted.
-    package struct RequestDecryptor: Sendable {
+    /// The caller checks that the timestamp is fresh, and that the nonce was not seen before under this temporary key: that takes
+    /// a clock and a memory. A nonce counts as seen only after the request has been decrypted.
+    package struct ServerExchange: Sendable {
         private let parameters: EncryptionParameters
         private var nonce: EnvelopeNonce?
 
-        /// Prepares an exchange.
+        /// Creates an exchange.
         package init(parameters: EncryptionParameters) { self.parameters = parameters }
 
         /// Decrypts the request.
         ///
-        /// - Throws: when anything at all is not as the client made it.
+        /// - Throws: When anything at all is not as the client made it.
         package mutating func decryptRequest(_ request: EncryptedRequest) throws(EncryptionError) -> [UInt8] {
             guard request.temporaryKeyID == self.parameters.temporaryKeyID else { throw .wrongTemporaryKey }
             let nonce = try EnvelopeNonce(request.nonce)

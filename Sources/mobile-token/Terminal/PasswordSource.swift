@@ -1,9 +1,9 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
-internal import Synchronization
+import CommandLineSupport
+import Foundation
+import MobileToken
+import Synchronization
 
-/// Reads passwords: from a file, from standard input, or from the terminal without showing them.
+/// The source of a password: a file, standard input, or the terminal, which does not show it.
 struct PasswordSource: Sendable {
     enum Place: Sendable {
         case terminal
@@ -13,7 +13,7 @@ struct PasswordSource: Sendable {
 
     let place: Place
 
-    /// The options by which a command takes a password.
+    /// The options of commands that need a password.
     static let options = [
         Command.Option("password-file", "FILE", "read the password from a file, or /dev/fd/N; its first line counts"),
         Command.Option("password-stdin", nil, "read the password from standard input; its first line counts"),
@@ -34,7 +34,7 @@ struct PasswordSource: Sendable {
         }
     }
 
-    /// The password; on a terminal it is asked for with `prompt`.
+    /// Reads the password. A terminal shows `prompt`.
     func read(prompt: String) throws -> SecretBytes {
         switch self.place {
         case .terminal: return try Self.ask(prompt)
@@ -49,11 +49,11 @@ struct PasswordSource: Sendable {
         }
     }
 
-    /// A new password. On a terminal it is asked for twice, so that a slip does not lock anybody out.
+    /// Reads a new password. On a terminal it must be typed twice, so that a typing mistake locks nobody out.
     func readNew(prompt: String) throws -> SecretBytes {
         let password = try self.read(prompt: prompt)
         if case .terminal = self.place {
-            guard try Self.ask("The same again: ") == password else {
+            guard try Self.ask("Repeat it: ") == password else {
                 throw UsageError(message: "the two passwords differ")
             }
         }
@@ -86,10 +86,10 @@ struct PasswordSource: Sendable {
         return try Self.firstLine(of: terminal, interruptByte: interrupt)
     }
 
-    /// How the terminal was before it hid what is typed.
+    /// The settings of the terminal before the prompt.
     private static let hiding = Mutex<termios?>(nil)
 
-    /// Lets the terminal show what is typed, if a prompt has hidden it. For before the process ends.
+    /// Restores the settings of the terminal, if a prompt has changed them. Call it before the process ends.
     static func showAgain() {
         guard var shown = self.hiding.withLock({ $0.take() }) else { return }
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
@@ -98,12 +98,12 @@ struct PasswordSource: Sendable {
         close(terminal)
     }
 
-    private static func write(_ text: String, to descriptor: CInt) {
-        let bytes = Array(text.utf8)
+    private static func write(_ string: String, to descriptor: CInt) {
+        let bytes = Array(string.utf8)
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 
-    /// The bytes up to the first line break, read one at a time so that nothing after it is taken.
+    /// Reads the bytes up to the first line break, one at a time so that nothing after it is consumed.
     ///
     /// - Throws: `CancellationError` when `interruptByte` comes first.
     private static func firstLine(of descriptor: CInt, interruptByte: UInt8? = nil) throws -> SecretBytes {

@@ -2,12 +2,12 @@ package import Foundation
 package import MobileToken
 package import ExactJSON
 
-// What `--json` shows of the SDK's values: flat names, dates as ISO 8601, nothing secret.
+// The SDK's values as `--json` shows them: flat names, dates in ISO 8601, nothing secret.
 
 extension JSONValue {
     package static func date(_ date: Date) -> Self { .string(date.formatted(.iso8601)) }
 
-    package static func optional(_ text: String?) -> Self { text.map { .string($0) } ?? .null }
+    package static func optional(_ string: String?) -> Self { string.map { .string($0) } ?? .null }
 }
 
 extension UserOperation {
@@ -28,7 +28,7 @@ extension UserOperation {
         ]
     }
 
-    /// The whole operation, for a person who has to decide.
+    /// The whole operation, for a person who decides.
     package var page: String {
         var lines = [
             TextTable.printable(self.formData.title),
@@ -75,7 +75,7 @@ extension OperationListChange {
         ]
     }
 
-    /// A line for each thing that happened.
+    /// A line for each operation that was added, updated or removed.
     package var lines: [String] {
         func line(_ mark: String, _ operation: UserOperation, _ note: String = "") -> String {
             "\(mark) \(TextTable.printable(operation.id))  \(TextTable.printable(operation.formData.title))\(note)"
@@ -86,7 +86,7 @@ extension OperationListChange {
 }
 
 extension OperationAttribute {
-    /// The attribute in one line.
+    /// The attribute on one line.
     package var text: String {
         switch self.content {
         case .amount(let money): money.text

@@ -1,7 +1,7 @@
 package import PowerAuthCrypto
 
-/// The client's side of one encrypted exchange: encrypts a request, then decrypts its answer, once each.
-package struct ECIESEncryptor: Sendable {
+/// The client's side of one encrypted exchange: encrypts a request, then decrypts its response, once each.
+package struct ECIESClientExchange: Sendable {
     private enum State {
         case fresh
         case awaitingResponse(ECIESEnvelope, requestNonce: [UInt8])
@@ -12,7 +12,7 @@ package struct ECIESEncryptor: Sendable {
     private let recipient: P256PublicKey
     private var state = State.fresh
 
-    /// Prepares an exchange.
+    /// Creates an exchange.
     ///
     /// - Parameter recipient: The temporary key in version 3.3; before it, the master key of the application or the
     ///   server's key of the activation. Keep it: parsing a point costs more than using it.
@@ -25,7 +25,7 @@ package struct ECIESEncryptor: Sendable {
     ///
     /// - Parameters:
     ///   - ephemeralKey: A key made for this request and never used again.
-    ///   - ephemeralKeyForm: How its point travels.
+    ///   - ephemeralKeyForm: The form in which its point is sent.
     ///   - nonce: 16 random bytes.
     ///   - timestamp: The server's time, in milliseconds since 1970. Version 3.1 does not send it.
     package mutating func encryptRequest(
@@ -34,7 +34,7 @@ package struct ECIESEncryptor: Sendable {
         ephemeralKeyForm: P256PublicKey.Form = .compressed,
         nonce: [UInt8],
         timestamp: Int64
-    ) throws(ECIESError) -> ECIESRequest {
+    ) throws(EncryptionError) -> ECIESRequest {
         guard case .fresh = self.state else { throw .outOfOrder }
         guard nonce.count == ECIESLength.nonce else { throw .malformed(member: "nonce") }
         let version = self.parameters.version
@@ -72,8 +72,8 @@ package struct ECIESEncryptor: Sendable {
         }
     }
 
-    /// Decrypts the answer to the request. A refused answer leaves the encryptor waiting, for the right one may follow.
-    package mutating func decryptResponse(_ response: ECIESResponse) throws(ECIESError) -> [UInt8] {
+    /// Decrypts the response to the request. A refused response leaves the exchange waiting, since the right one may follow.
+    package mutating func decryptResponse(_ response: ECIESResponse) throws(EncryptionError) -> [UInt8] {
         guard case .awaitingResponse(let envelope, let requestNonce) = self.state else { throw .outOfOrder }
         let nonce = try self.nonce(of: response, requestNonce: requestNonce)
         guard response.mac.count == ECIESLength.mac else { throw .malformed(member: "mac") }
@@ -90,7 +90,7 @@ package struct ECIESEncryptor: Sendable {
         return plaintext
     }
 
-    private func nonce(of response: ECIESResponse, requestNonce: [UInt8]) throws(ECIESError) -> [UInt8] {
+    private func nonce(of response: ECIESResponse, requestNonce: [UInt8]) throws(EncryptionError) -> [UInt8] {
         guard (response.timestamp != nil) == self.parameters.version.usesTimestamps else {
             throw .malformed(member: "timestamp")
         }

@@ -1,6 +1,6 @@
-/// What an encrypted request is for: the text that goes into its keys as `sharedInfo1`, so that an envelope made for one
-/// purpose cannot be opened for another. It is not the path of the endpoint.
-package enum ECIESPath: String, Sendable, CaseIterable {
+/// The purpose of an encrypted request. Its keys are derived from this string as `sharedInfo1`, so that an envelope sealed for
+/// one purpose cannot be opened for another. It looks like the path of an endpoint and is none.
+package enum ECIESPurpose: String, Sendable, CaseIterable {
     /// An application's own endpoints, and the outer layer of creating an activation.
     case genericApplication = "/pa/generic/application"
     /// An activation's own endpoints.

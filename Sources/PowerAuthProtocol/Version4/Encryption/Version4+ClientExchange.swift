@@ -1,7 +1,7 @@
 extension Version4 {
     /// The client's side of one encrypted exchange: encrypts a request, then decrypts its response, once each.
-    package struct RequestEncryptor: Sendable {
-        /// How many random bytes one exchange takes.
+    package struct ClientExchange: Sendable {
+        /// The number of random bytes that one exchange takes.
         package static let nonceByteCount = EnvelopeNonce.byteCount
 
         private enum State {
@@ -13,7 +13,7 @@ extension Version4 {
         private let parameters: EncryptionParameters
         private var state = State.fresh
 
-        /// Prepares an exchange.
+        /// Creates an exchange.
         package init(parameters: EncryptionParameters) { self.parameters = parameters }
 
         /// Encrypts the request.
@@ -43,7 +43,7 @@ extension Version4 {
             )
         }
 
-        /// Decrypts the response. A refused response leaves the encryptor waiting, for the right one may follow.
+        /// Decrypts the response. A refused response leaves the exchange waiting, since the right one may follow.
         package mutating func decryptResponse(_ response: EncryptedResponse) throws(EncryptionError) -> [UInt8] {
             guard case .awaitingResponse(let nonce) = self.state else { throw .outOfOrder }
             let plaintext = try self.parameters.open(

@@ -1,10 +1,10 @@
 package import PowerAuthCrypto
 
-/// What proves that a token's secret is known: `HMAC(tokenSecret, nonce & timestamp & version)`.
+/// The proof that a token's secret is known: `HMAC(tokenSecret, nonce & timestamp & version)`.
 ///
 /// The nonce is its 16 raw bytes, the timestamp its decimal digits (milliseconds). Version 3.1 leaves out `& version`.
 package enum TokenDigest {
-    /// The digest, 32 bytes.
+    /// Returns the digest, 32 bytes.
     package static func digest(
         secret: SecretBytes,
         nonce: [UInt8],
@@ -14,7 +14,7 @@ package enum TokenDigest {
         HMACSHA256.authenticate(Self.input(nonce: nonce, timestamp: timestamp, version: version), key: secret)
     }
 
-    /// The bytes that are authenticated.
+    /// Returns the bytes that are authenticated.
     package static func input(nonce: [UInt8], timestamp: Int64, version: ProtocolVersion) -> [UInt8] {
         var input = [UInt8]()
         input.reserveCapacity(nonce.count + 24)
