@@ -1,8 +1,8 @@
-internal import EmulatorBackend
-internal import EmulatorHTTP
+import EmulatorBackend
+import EmulatorHTTP
 public import Foundation
-internal import PowerAuthCrypto
-internal import Synchronization
+import PowerAuthCrypto
+import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
@@ -54,7 +54,7 @@ public final class Emulator: Sendable {
         let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
         if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
-        let server = try Self.listen(configuration, certificate)
+        let server = try Self.listen(configuration, certificate, core.clock)
         let file: CertificateFile?
         if let certificate { file = try CertificateFile(certificate) } else { file = nil }
         return Emulator(core: core, server: server, certificateFile: file)
@@ -68,10 +68,16 @@ public final class Emulator: Sendable {
 
     private static func listen(
         _ configuration: Configuration,
-        _ certificate: SelfSignedCertificate?
+        _ certificate: SelfSignedCertificate?,
+        _ clock: any Swift.Clock<Duration>
     ) throws(EmulatorError) -> HTTPServer {
         do {
-            return try HTTPServer(host: configuration.host, port: configuration.port, certificate: certificate)
+            return try HTTPServer(
+                host: configuration.host,
+                port: configuration.port,
+                certificate: certificate,
+                clock: clock
+            )
         } catch {
             throw EmulatorError(error)
         }
@@ -88,10 +94,11 @@ public final class Emulator: Sendable {
         return try .server(boundTo: configuration.host, key: key)
     }
 
-    /// Ends every connection and closes the socket; returns when that is done. A data file stays.
+    /// Ends every connection and closes the socket; returns when that is done. A data file stays, for another server.
     public func stop() async {
         self.service.cancel()
         await self.service.value
+        await self.core.closeDataFile()
         self.certificateFile?.remove()
     }
 

@@ -1,7 +1,7 @@
-internal import EmulatorBackend
-internal import EmulatorHTTP
-internal import EmulatorMessages
-internal import Foundation
+import EmulatorBackend
+import EmulatorHTTP
+import EmulatorMessages
+import Foundation
 
 /// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
 struct ControlAPI: Sendable {

@@ -1,5 +1,5 @@
-internal import EmulatorBackend
-internal import Foundation
+import EmulatorBackend
+import Foundation
 
 /// The SQLite file that keeps the state over a restart: what a reset goes back to, and what is.
 ///

@@ -1,6 +1,6 @@
-internal import CSQLite
-internal import Dispatch
-internal import EmulatorBackend
+import CSQLite
+import Dispatch
+import EmulatorBackend
 
 /// The data file's one connection, used on one queue.
 final class DataFileDatabase: Sendable {

@@ -1,6 +1,6 @@
-internal import EmulatorBackend
+import EmulatorBackend
 public import Foundation
-internal import Synchronization
+import Synchronization
 
 extension Emulator {
     /// Something that changed in the server.
