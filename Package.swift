@@ -24,6 +24,8 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
+        // What tasks wait for: signals, gates, deadlines, broadcasts, work that is shared.
+        .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
 
@@ -34,13 +36,15 @@ let package = Package(
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
+                "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "MobileToken",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
 
@@ -54,20 +58,21 @@ let package = Package(
         ),
         .target(
             name: "EmulatorHTTP",
-            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "CMicroHTTPD", "Basics"]
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "Coordination", "CMicroHTTPD", "Basics"]
         ),
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
-                "CQREncode", "CSQLite", "Basics", "ExactJSON",
+                "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Coordination", "Basics",
             ]
         ),
 
@@ -115,6 +120,7 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
@@ -122,7 +128,7 @@ let package = Package(
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Basics",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Coordination", "Basics",
                 "ExactJSON",
             ]
         ),
@@ -130,7 +136,7 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
             ]
         ),
         .testTarget(
@@ -138,7 +144,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport", "ExactJSON",
+                "TestSupport", "Coordination", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.

@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorMessages
 import Synchronization
 
@@ -12,14 +13,14 @@ final class ServerContext: Sendable {
     let received: AsyncStream<ServerExchange>.Continuation
     private let state = Mutex(State())
     private let bodyBytes = Atomic(0)
-    private let clock: ServerClock
+    private let clock: ServiceClock
 
     init(
         limits: HTTPServer.Limits,
         received: AsyncStream<ServerExchange>.Continuation,
         clock: any Clock<Duration>
     ) {
-        self.clock = ServerClock(clock)
+        self.clock = ServiceClock(clock)
         self.limits = limits
         self.received = received
     }
@@ -55,7 +56,8 @@ final class ServerContext: Sendable {
     ///
     /// The library's own timeout is of silence only: a client that sends a byte now and then would stay for ever.
     func endOverdue() async {
-        while (try? await self.clock.sleep(min(.seconds(1), self.limits.patience / 2))) != nil {
+        let pause = min(.seconds(1), self.limits.patience / 2)
+        while (try? await self.clock.sleep(until: self.clock.now + pause)) != nil {
             let now = self.clock.now
             for connection in self.state.withLock({ $0.connections.values }) { connection.end(ifOverdueAt: now) }
         }
@@ -72,18 +74,4 @@ final class ServerContext: Sendable {
     func release(bodyBytes count: Int) {
         self.bodyBytes.subtract(count, ordering: .relaxed)
     }
-}
-
-/// A clock read as the time since the server began.
-private struct ServerClock: Sendable {
-    private let elapsed: @Sendable () -> Duration
-    let sleep: @Sendable (Duration) async throws -> Void
-
-    init(_ clock: some Clock<Duration>) {
-        let start = clock.now
-        self.elapsed = { start.duration(to: clock.now) }
-        self.sleep = { try await clock.sleep(for: $0) }
-    }
-
-    var now: Duration { self.elapsed() }
 }

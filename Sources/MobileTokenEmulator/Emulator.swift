@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorBackend
 import EmulatorHTTP
 public import Foundation
@@ -221,5 +222,5 @@ public final class Emulator: Sendable {
     }
 
     /// Everything that changes from now on.
-    public func events() -> Events { Events(stream: self.core.events.subscribe()) }
+    public func events() -> Events { Events(subscription: self.core.events.subscribe()) }
 }

@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -22,7 +23,7 @@ actor EmulatorCore {
     let configuration: Emulator.Configuration
     /// What delays and dripping bodies wait on.
     nonisolated let clock: any Clock<Duration>
-    nonisolated let events = EventBroadcast()
+    nonisolated let events = Broadcast(startingWith: EventQueue())
     private nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
     /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
@@ -34,10 +35,10 @@ actor EmulatorCore {
     ) throws(EmulatorError) {
         self.configuration = configuration
         self.clock = clock
-        let dataFile: DataFile?
-        if let path = configuration.dataFile { dataFile = try DataFile(path: path) } else { dataFile = nil }
+        var dataFile: (file: DataFile, saved: DataFile.Saved?)?
+        if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
-        if let saved = try dataFile?.read() {
+        if let saved = dataFile?.saved {
             self.initialBackend = try Backend(document: saved.initial, configuration)
             backend = try Backend(saved.current, configuration)
             self.unwritten = if case .records = saved.current { .objects([]) } else { .everything }
@@ -54,7 +55,7 @@ actor EmulatorCore {
         self.version = if case .everything = self.unwritten { 1 } else { 0 }
         self.backend = backend
         self.publishedApplication = Mutex(backend.defaultApplication)
-        self.dataFile = dataFile
+        self.dataFile = dataFile?.file
         self.faultRandomness = Randomness(seed: configuration.seed)
     }
 

@@ -1,3 +1,4 @@
+import Coordination
 public import Foundation
 public import PowerAuth
 
@@ -63,6 +64,8 @@ public actor OperationsService {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        /// Called with every event, on the service, for a fleet to follow it without a task.
+        package var listener: (@Sendable (OperationsEvent) -> Void)?
 
         /// Creates a configuration with the documented defaults.
         public init() {}
@@ -75,6 +78,7 @@ public actor OperationsService {
     private nonisolated let changesBroadcast: Broadcast<ChangeBuffer>
     private nonisolated let eventsBroadcast: Broadcast<EventBuffer>
     nonisolated let runPlan: Poller.Plan
+    private nonisolated let listener: (@Sendable (OperationsEvent) -> Void)?
 
     /// What is known of the list, and whether it is being fetched.
     var state = OperationListState()
@@ -100,6 +104,7 @@ public actor OperationsService {
         self.channel = activation
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage
+        self.listener = configuration.listener
         self.runPlan = Poller.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
         self.changesBroadcast = Broadcast(startingWith: ChangeBuffer()) { poller.setObserved($0) }
         self.eventsBroadcast = Broadcast(startingWith: EventBuffer()) { poller.setObserved($0) }
@@ -128,6 +133,9 @@ public actor OperationsService {
     /// Its issues, its date (`currentTimestamp`) and its age are those of the server's last word. It is empty, without date
     /// and age, before the first fetch; a fetch that fails leaves it as it was.
     public var list: OperationList { self.state.list(at: self.now) }
+
+    /// Gives the operations to `body` at a moment at which no change can be on its way.
+    package func withOperations(_ body: @Sendable ([UserOperation]) -> Void) { body(self.state.operations) }
 
     /// What came of the last fetch that ended; `nil` before the first. A canceled fetch does not count.
     ///
@@ -210,6 +218,7 @@ public actor OperationsService {
 
     func publish(_ event: OperationsEvent) {
         self.eventsBroadcast.send(event, startingWith: self.eventsStart)
+        self.listener?(event)
     }
 
     private var eventsStart: EventBuffer {

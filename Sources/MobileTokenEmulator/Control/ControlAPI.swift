@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
@@ -111,7 +112,7 @@ struct ControlAPI: Sendable {
             let message = "There are \(self.capacity.eventStreams) readers of the events already"
             throw Refusal(503, "CAPACITY_EXCEEDED", message)
         }
-        return .events(events, self.core.clock)
+        return .events(Emulator.Events(subscription: events), self.core.clock)
     }
 
     // MARK: Journal

@@ -1,4 +1,5 @@
 internal import Basics
+internal import Coordination
 internal import ExactJSON
 internal import Foundation
 internal import PowerAuthCrypto

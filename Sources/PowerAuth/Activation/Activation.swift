@@ -1,4 +1,5 @@
 internal import Basics
+internal import Coordination
 public import Foundation
 internal import HTTPClientTransport
 internal import PowerAuthCrypto

@@ -1,3 +1,4 @@
+internal import Coordination
 internal import ExactJSON
 internal import Foundation
 internal import PowerAuthCrypto

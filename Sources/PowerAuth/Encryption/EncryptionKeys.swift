@@ -1,3 +1,4 @@
+internal import Coordination
 internal import Foundation
 internal import HTTPClientTransport
 internal import PowerAuthCrypto

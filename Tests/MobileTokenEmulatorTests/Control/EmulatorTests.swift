@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorMessages
 import Foundation
 import MobileTokenTesting
@@ -388,13 +389,13 @@ import Testing
     }
 
     @Test func aSubscriberFarBehindIsEndedNotShortened() async throws {
-        let broadcast = EventBroadcast()
-        let stream = broadcast.subscribe()
+        let broadcast = Broadcast(startingWith: EventQueue())
+        let subscription = broadcast.subscribe()
         for number in 1...5000 {
             broadcast.send(.init(number: UInt64(number), kind: .clock, id: nil, status: nil, time: .distantPast))
         }
         var received: [UInt64] = []
-        for await event in stream { received.append(event.number) }  // ends, though the broadcast goes on
+        while let event = await subscription.next() { received.append(event.number) }  // ends, though the broadcast goes on
         #expect(received == Array(1...UInt64(received.count)))
         #expect(received.count >= 1000)
     }

@@ -12,7 +12,8 @@ let types: [Any.Type] = [
     Emulator.OperationSummary.self, Emulator.TemplateSummary.self, Emulator.MessageSummary.self, Emulator.Cloud.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
     Emulator.JournalEntry.self, Emulator.JournalEntry.Header.self, Emulator.Event.self, Emulator.Event.Kind.self,
-    Emulator.Events.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self, FaultRule.Effect.Reset.self,
+    Emulator.Events.self, Emulator.Events.Iterator.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
+    FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
     EmulatorError.Code.self, JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]
