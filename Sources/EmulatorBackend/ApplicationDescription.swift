@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// The application that clients are configured for.
 package struct ApplicationDescription: Sendable {

@@ -1,7 +1,7 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// An encrypted request that was opened, and what it takes to answer it.
 struct OpenedEnvelope {
@@ -188,11 +188,12 @@ extension Backend {
 }
 
 extension ECIESRequest {
-    /// Reads an envelope from JSON; nil when a member is missing or of another type.
+    /// Reads an envelope from JSON; nil when a member is missing, given twice or of another type.
     init?(_ object: JSONObject) {
         func bytes(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64.decode($0) } }
         func isAbsent(_ name: String) -> Bool { object[name]?.isNull ?? true }
-        guard let ephemeralPublicKey = bytes("ephemeralPublicKey"), let encryptedData = bytes("encryptedData"),
+        guard object.duplicateKeys.isEmpty, let ephemeralPublicKey = bytes("ephemeralPublicKey"),
+            let encryptedData = bytes("encryptedData"),
             let mac = bytes("mac"), let nonce = bytes("nonce"),
             isAbsent("timestamp") || object["timestamp"]?.int64 != nil,
             isAbsent("temporaryKeyId") || object["temporaryKeyId"]?.string != nil

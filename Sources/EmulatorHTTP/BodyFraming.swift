@@ -1,4 +1,4 @@
-internal import EmulatorMessages
+import EmulatorMessages
 
 extension ReceivedRequest {
     /// Whether there is one reading only of where the body ends.

@@ -1,5 +1,5 @@
-internal import EmulatorMessages
-internal import Synchronization
+import EmulatorMessages
+import Synchronization
 
 /// One request and the response to it.
 ///

@@ -1,4 +1,4 @@
-internal import EmulatorMessages
+import EmulatorMessages
 
 /// The fault rules, and how often each has matched.
 struct FaultInjector: Sendable {

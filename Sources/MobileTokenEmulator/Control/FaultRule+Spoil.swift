@@ -1,5 +1,5 @@
-internal import EmulatorBackend
-internal import EmulatorMessages
+import EmulatorBackend
+import EmulatorMessages
 
 extension FaultRule.Effect {
     /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.

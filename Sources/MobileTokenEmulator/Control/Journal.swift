@@ -1,5 +1,5 @@
-internal import EmulatorBackend
-internal import EmulatorMessages
+import EmulatorBackend
+import EmulatorMessages
 public import Foundation
 
 extension Emulator {

@@ -1,28 +1,44 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func createTemporaryKey(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+/// What the server tells anyone who knows an application.
+enum ServerEndpoints {
+    static let routes: [Backend.Route] = [
+        .device("POST", "/pa/v3/status", "Tells the server's time and name.", Self.status),
+        .device("POST", "/pa/v3/keystore/create", "Creates a temporary key.", Self.createTemporaryKey),
+    ]
+
+    static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        _ = try context.json()
+        return .object([
+            "serverTime": .number(JSONNumber(context.now)),
+            "application": ["name": .string(bank.applicationName), "version": "1.0.0"],
+        ])
+    }
+
+    static func createTemporaryKey(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerResponse
+    {
         let text = try context.requestObject().string("jwt")
         do {
             let asked = try TemporaryKeyRequest.Unverified(jwt: text)
-            guard let application = self.application(ofKey: asked.applicationKey) else {
+            guard let application = bank.application(ofKey: asked.applicationKey) else {
                 throw Refusal.temporaryKey("the application key is unknown")
             }
-            let device = try self.device(asking: asked, application, &context)
+            let device = try Self.device(bank, asking: asked, application, &context)
             let request = try asked.verified(
                 applicationSecret: application.secret,
                 transportKey: device?.keys.transport
             )
-            var randomness = self.state.randomness
+            var randomness = bank.state.randomness
             let key = ServerTemporaryKey(
                 id: randomness.identifier(),
                 privateKey: try randomness.privateKey(),
                 applicationKey: application.key,
                 activationID: request.activationID,
-                expires: context.now + self.limits.temporaryKeyLifetime.inMilliseconds
+                expires: context.now + bank.limits.temporaryKeyLifetime.inMilliseconds
             )
             let response = TemporaryKeyResponse(
                 keyID: key.id,
@@ -31,8 +47,8 @@ extension Backend {
                 expiresAt: key.expires
             )
             let jwt = try response.jwt(signedBy: device?.serverKey ?? application.masterKey, answering: request)
-            self.state.randomness = randomness
-            self.keep(key, at: context.now)
+            bank.state.randomness = randomness
+            Self.keep(&bank, key, at: context.now)
             return .object(["jwt": .string(jwt)])
         } catch let refusal as Refusal {
             throw refusal
@@ -44,29 +60,30 @@ extension Backend {
     }
 
     /// The keys of the activation that asks; nil in application scope.
-    private func device(
+    private static func device(
+        _ bank: Backend,
         asking request: TemporaryKeyRequest.Unverified,
         _ application: ServerApplication,
         _ context: inout RequestContext
     ) throws(Refusal) -> DeviceBinding? {
         guard let id = request.activationID else { return nil }
         context.activationID = id
-        guard let activation = self.state.activations[id], activation.applicationID == application.id,
+        guard let activation = bank.state.activations[id], activation.applicationID == application.id,
             let device = activation.device
         else { throw .temporaryKey("there is no such activation") }
         guard activation.status != .removed else { throw .temporaryKey("the activation is REMOVED") }
         return device
     }
 
-    private mutating func keep(_ key: ServerTemporaryKey, at now: Milliseconds) {
-        if self.state.temporaryKeys.count >= Self.temporaryKeyCapacity || now >= self.state.nextTemporaryKeySweep {
-            self.state.temporaryKeys.removeAll { $0.expires <= now }
-            self.state.nextTemporaryKeySweep = now + 60_000
+    private static func keep(_ bank: inout Backend, _ key: ServerTemporaryKey, at now: Milliseconds) {
+        if bank.state.temporaryKeys.count >= Self.temporaryKeyCapacity || now >= bank.state.nextTemporaryKeySweep {
+            bank.state.temporaryKeys.removeAll { $0.expires <= now }
+            bank.state.nextTemporaryKeySweep = now + 60_000
         }
-        if self.state.temporaryKeys.count >= Self.temporaryKeyCapacity {
-            self.state.temporaryKeys.keepFirst(Self.temporaryKeyCapacity / 2) { $0.expires > $1.expires }
+        if bank.state.temporaryKeys.count >= Self.temporaryKeyCapacity {
+            bank.state.temporaryKeys.keepFirst(Self.temporaryKeyCapacity / 2) { $0.expires > $1.expires }
         }
-        self.state.temporaryKeys[key.id] = key
+        bank.state.temporaryKeys[key.id] = key
     }
 
     /// Beyond this, the keys that expire first make room.

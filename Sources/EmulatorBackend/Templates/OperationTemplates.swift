@@ -1,10 +1,28 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
 
-extension Backend {
-    /// An operation as the Mobile Token API shows it, in the reader's language.
+/// The templates of a server by name, and what a device is shown of the operations that are made from them.
+package struct OperationTemplates: Sendable {
+    private let byName: [String: OperationTemplate]
+
+    /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
+    init(parsing documents: [String]) throws(TemplateError) {
+        var byName: [String: OperationTemplate] = [:]
+        for document in OperationTemplate.builtIn + documents {
+            let template = try OperationTemplate(parsing: document)
+            byName[template.name] = template
+        }
+        self.byName = byName
+    }
+
+    package subscript(name: String) -> OperationTemplate? { self.byName[name] }
+
+    /// In the order of their names.
+    package var sorted: [OperationTemplate] { self.byName.values.sorted { $0.name < $1.name } }
+
+    /// Returns an operation as the Mobile Token API shows it, in the reader's language.
     ///
     /// - Returns: Nil when its template is gone: the state came from a server with other templates.
     func presented(_ operation: ServerOperation, acceptLanguage: String?) -> JSONValue? {
@@ -34,7 +52,7 @@ extension Backend {
             let language = Language.preferred(acceptLanguage, among: MonetaryFormat.languages)
             return (self.formatting(formData.value, language), ui?.value)
         case .template(let name):
-            guard let template = self.operationTemplates[name] else { return nil }
+            guard let template = self.byName[name] else { return nil }
             let language = Language.preferred(acceptLanguage, among: template.texts.keys)
             let parameters = operation.parameters.mapValues(\.value)
             do {
