@@ -1,3 +1,4 @@
+import Coordination
 import Basics
 package import PowerAuth
 
