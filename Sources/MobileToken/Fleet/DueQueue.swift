@@ -1,3 +1,4 @@
+import Coordination
 package import Basics
 
 /// What falls due when: each activation at one time at most.

@@ -1,3 +1,4 @@
+package import Coordination
 package import PowerAuth
 import Synchronization
 

@@ -1,3 +1,4 @@
+import Coordination
 internal import Basics
 internal import PowerAuthProtocol
 internal import Synchronization

@@ -1,3 +1,4 @@
+import Coordination
 import Synchronization
 
 /// Keeps activations in memory: for tests, and for programs that activate anew at every start.
@@ -9,7 +10,7 @@ public final class InMemoryActivationStore: ActivationStore {
 
     private let state = Mutex(State())
     /// The order of signatures.
-    let gate = SigningGate()
+    let gate = Gate()
 
     /// Creates an empty store.
     public init() {}

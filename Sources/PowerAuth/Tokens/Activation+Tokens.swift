@@ -1,4 +1,5 @@
 internal import Basics
+internal import Coordination
 internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
