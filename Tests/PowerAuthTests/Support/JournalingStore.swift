@@ -47,6 +47,9 @@ final class JournalingStore: DecisionJournal {
     }
 
     func openDecisions(of activationID: String) async throws -> [OpenDecision] { [] }
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] { [] }
+    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] { [] }
+    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int { 0 }
 
     // MARK: As an ordinary store
 

@@ -4,7 +4,7 @@ import SQLiteDatabase
 final class ActivationDatabase {
     private static let keyCheck = "sealing-key-check"
 
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
 
     /// Opens a prepared file, and makes an empty one a store.
     init(path: String, options: SQLiteActivationStore.Options) throws {
