@@ -34,8 +34,12 @@
 @_exported public import protocol PowerAuth.MobileTokenObserver
 @_exported public import struct PowerAuth.OpenDecision
 @_exported public import struct PowerAuth.PowerAuthEndpoint
+@_exported public import class PowerAuth.ReceiptArchive
 @_exported public import struct PowerAuth.ReceiptEntry
+@_exported public import struct PowerAuth.ReceiptFault
 @_exported public import struct PowerAuth.ReceiptSelection
+@_exported public import struct PowerAuth.ReceiptSignature
+@_exported public import struct PowerAuth.ReceiptVerification
 @_exported public import struct PowerAuth.RecordedIntent
 @_exported public import struct PowerAuth.RecoveryCodes
 @_exported public import enum PowerAuth.RequestAuthentication
