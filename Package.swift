@@ -24,6 +24,8 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
+        // What tasks wait for: signals, gates, deadlines, broadcasts, work that is shared.
+        .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
 
@@ -34,29 +36,43 @@ let package = Package(
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
+                "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "MobileToken",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
 
-        // The development server shares the protocol's arithmetic with the SDK, and nothing else.
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
+        // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
+        .target(name: "EmulatorMessages", dependencies: ["ExactJSON"]),
+        .target(
+            name: "EmulatorBackend",
+            dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
+            resources: [.embedInCode("Templates/BuiltIn")]
+        ),
+        .target(
+            name: "EmulatorHTTP",
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "Coordination", "CMicroHTTPD", "Basics"]
+        ),
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
-                "ExactJSON",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Coordination", "Basics",
             ]
         ),
 
@@ -68,7 +84,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "ExactJSON"]
+            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
@@ -104,6 +120,7 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
@@ -111,7 +128,7 @@ let package = Package(
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Basics",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Coordination", "Basics",
                 "ExactJSON",
             ]
         ),
@@ -119,23 +136,23 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPClientTransport", "TestSupport", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
-                "ExactJSON",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
+                "TestSupport", "Coordination", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
                 "ExactJSON",
             ]
         ),
@@ -155,9 +172,9 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport",
-                "ExactJSON", "Basics",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]

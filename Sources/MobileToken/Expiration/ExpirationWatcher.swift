@@ -1,3 +1,4 @@
+import Coordination
 public import Foundation
 public import PowerAuth
 

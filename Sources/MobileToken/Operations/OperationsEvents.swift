@@ -1,3 +1,4 @@
+import Coordination
 public import PowerAuth
 
 /// What an ``OperationsService`` does.
@@ -45,6 +46,8 @@ public struct OperationsEvents: AsyncSequence, Sendable {
 
 /// The events that a subscriber has not seen yet.
 package struct EventBuffer: SubscriptionBuffer {
+    package typealias EndReason = MobileTokenError
+
     private var pending: [OperationsEvent] = []
 
     package init(list: [UserOperation] = [], isLoading: Bool = false) {

@@ -1,3 +1,4 @@
+internal import Coordination
 internal import PowerAuth
 
 extension OperationsService {

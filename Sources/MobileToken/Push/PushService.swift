@@ -1,3 +1,4 @@
+import Coordination
 public import PowerAuth
 
 /// Registers an activation's device for push messages.

@@ -1,3 +1,5 @@
+import EmulatorMessages
+
 /// The fault rules, and how often each has matched.
 struct FaultInjector: Sendable {
     private struct ArmedRule {

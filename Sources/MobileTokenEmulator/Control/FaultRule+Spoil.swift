@@ -1,3 +1,6 @@
+import EmulatorBackend
+import EmulatorMessages
+
 extension FaultRule.Effect {
     /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.
     func spoil(_ reply: Reply, _ clock: any Clock<Duration>) -> ServerResponse {
@@ -37,7 +40,7 @@ extension FaultRule.Effect {
     }
 }
 
-extension BodyStream {
+extension BodyWriter {
     /// Writes in ten portions a second, or byte by byte when that is slower.
     fileprivate func drip(
         _ bytes: ArraySlice<UInt8>,

@@ -1,3 +1,5 @@
+import EmulatorBackend
+import EmulatorMessages
 public import Foundation
 
 extension Emulator {

@@ -1,3 +1,4 @@
+internal import Coordination
 internal import Foundation
 public import PowerAuthCrypto
 internal import PowerAuthProtocol

@@ -1,5 +1,6 @@
-internal import Foundation
-internal import Glibc
+import Coordination
+import Foundation
+import Glibc
 
 /// A folder of exported receipts: files of lines, each of which holds the digest of the one before.
 ///

@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthCrypto
+import Basics
+import PowerAuthCrypto
 
 /// Lines of exported receipts, one after the other, and whether each follows from those before.
 ///

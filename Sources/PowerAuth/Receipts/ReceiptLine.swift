@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
+import Basics
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
 
 /// One line of an exported file: an entry of the journal, or a signature of all lines before.
 ///

@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// A signature of everything before it, made with the device's key of an activation.
 public struct ReceiptSignature: Sendable, Hashable {

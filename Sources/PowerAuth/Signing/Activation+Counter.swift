@@ -1,3 +1,4 @@
+internal import Coordination
 internal import PowerAuthProtocol
 
 /// Keeps this side's counter in step with the server's. What to do is decided by ``CounterLedger`` and ``CounterKnowledge``.

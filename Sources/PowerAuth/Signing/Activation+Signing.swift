@@ -1,3 +1,4 @@
+internal import Coordination
 internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol

@@ -1,3 +1,4 @@
+import Coordination
 import Foundation
 import Synchronization
 
@@ -13,7 +14,7 @@ public final class InMemoryActivationStore: ActivationStore {
 
     private let state = Mutex(State())
     /// The order of signatures.
-    let gate = SigningGate()
+    let gate = Gate()
 
     /// Creates an empty store.
     public init() {}

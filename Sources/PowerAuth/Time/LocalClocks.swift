@@ -1,3 +1,4 @@
+internal import Coordination
 internal import Foundation
 
 /// The two local clocks, as one source of readings.

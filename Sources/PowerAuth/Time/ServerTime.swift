@@ -1,4 +1,5 @@
 internal import Basics
+internal import Coordination
 package import Foundation
 internal import Synchronization
 

@@ -1,3 +1,5 @@
+import Coordination
+
 /// Changes that are asked for at the same time share one durable commit.
 extension SQLiteActivationStore {
     /// Reads, changes and writes one activation in a single transaction, which is on the disk when the call returns.

@@ -1,3 +1,4 @@
+import Coordination
 import Glibc
 import SQLiteDatabase
 
@@ -66,7 +67,7 @@ public actor SQLiteActivationStore: ActivationStore {
     private let options: Options
     let executor: QueueExecutor
     /// The order of this process's signatures.
-    nonisolated let gate = SigningGate()
+    nonisolated let gate = Gate()
     var state = State.new
     var pendingWrites: [any PendingWrite] = []
     private var decryptionCount = 0
