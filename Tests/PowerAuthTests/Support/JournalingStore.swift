@@ -1,9 +1,11 @@
+import Foundation
 @testable import PowerAuth
 import Synchronization
 
 /// Keeps activations and receipts in memory, and can run out of room.
 final class JournalingStore: DecisionJournal {
     struct Row: Equatable {
+        /// Without the time.
         let intent: DecisionIntent
         let moves: UInt64
         var outcome: DecisionOutcome.Result?
@@ -32,7 +34,7 @@ final class JournalingStore: DecisionJournal {
             let moves = record.history.moves
             try self.state.withLock { state in
                 guard !state.isFull else { throw Full() }
-                state.rows.append(Row(intent: intent, moves: moves))
+                state.rows.append(Row(intent: intent.dated(.distantPast, serverDate: nil), moves: moves))
             }
             return result
         }

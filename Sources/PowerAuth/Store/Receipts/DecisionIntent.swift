@@ -54,10 +54,10 @@ public struct DecisionIntent: Sendable, Hashable {
     public let shown: [UInt8]?
     /// The operation's data, which are what is signed.
     public let signed: String
-    /// When it was decided, by the local clock.
-    public let localDate: Date
-    /// When it was decided, by the server's clock; `nil` as long as only the local one is known.
-    public let serverDate: Date?
+    /// When it is signed, by the local clock.
+    public private(set) var localDate: Date
+    /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
+    public private(set) var serverDate: Date?
 
     package init(
         activationID: String,
@@ -85,5 +85,13 @@ public struct DecisionIntent: Sendable, Hashable {
         self.signed = signed
         self.localDate = localDate
         self.serverDate = serverDate
+    }
+
+    /// The same, signed at another time.
+    package func dated(_ localDate: Date, serverDate: Date?) -> Self {
+        var intent = self
+        intent.localDate = localDate
+        intent.serverDate = serverDate
+        return intent
     }
 }
