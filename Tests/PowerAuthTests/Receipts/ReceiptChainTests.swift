@@ -212,6 +212,16 @@ struct ReceiptChainTests {
         }
     }
 
+    /// By a few lines of another language, from the documented schema alone.
+    @Test func linesMadeElsewhereAreVerified() throws {
+        let path = URL(filePath: #filePath).appending(path: "../../../Fuzz/Corpora/receipts/01").standardized.path
+        let verification = try ReceiptArchive.verify(files: [path])
+        #expect(verification.isIntact, "\(String(describing: verification.fault))")
+        #expect(verification.counts.lines == 5)
+        #expect(verification.counts.open == 0)
+        #expect(verification.counts.erased == 0)
+    }
+
     // MARK: Signatures
 
     @Test func aSignatureIsOfTheLinesBefore() throws {

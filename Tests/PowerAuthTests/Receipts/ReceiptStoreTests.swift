@@ -109,6 +109,41 @@ struct ReceiptStoreTests {
         #expect(after.decryptions - before.decryptions == 1)
     }
 
+    private var synchronizationCount: Int {
+        RecordingVFS.events(of: self.path).count { if case .synchronize = $0 { true } else { false } }
+    }
+
+    /// The disk is waited for once, before the signature leaves.
+    @Test func anOutcomeDoesNotWaitForTheDiskAndTheNextMoveDoes() async throws {
+        RecordingVFS.record(self.path)
+        let store = self.makeStore { $0.vfs = RecordingVFS.name }
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for _ in 0..<3 {
+            let before = self.synchronizationCount
+            let move = try await store.update("a", recording: self.intent()) { $0.takeMove() + 1 }
+            #expect(self.synchronizationCount - before == 1)
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            #expect(self.synchronizationCount - before == 1)
+        }
+        // Another connection, as another process: it is there all the same.
+        let other = SQLiteActivationStore(path: self.path)
+        #expect(try await other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result).count == 3)
+        #expect(try await other.openDecisions(of: "a").isEmpty)
+    }
+
+    @Test func aReceiptTakesLessThanTwoKilobytes() async throws {
+        let store = self.makeStore()
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for number in 0..<1_000 {
+            let intent = self.intent("a", "\(number)")
+            let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+        }
+        await store.close()
+        let byteCount = contents(of: self.path).count
+        #expect(byteCount < 2_000_000, "\(byteCount) bytes for a thousand receipts")
+    }
+
     // MARK: Other versions
 
     @Test func anOldStoreGetsRoomForReceipts() async throws {
@@ -202,6 +237,18 @@ struct ReceiptStoreTests {
     }
 
     // MARK: Through the client
+
+    @Test func aReceiptIsDatedByTheClocksOfItsClient() async throws {
+        let store = InMemoryActivationStore()
+        let date = Date(timeIntervalSince1970: 1_700_000_000.125)
+        let fixture = try Fixture(store: store) { $0.wallClock = { date } }
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        try await activation.approve("x", with: self.authentication(activation, factor))
+        let receipt = try #require(try await store.receipts(of: nil, after: 0, limit: 1).first)
+        #expect(receipt.intent.localDate == date)
+        #expect(receipt.outcome?.localDate == date)
+    }
 
     @Test func theClientReadsAndErasesReceipts() async throws {
         let store = self.makeStore()

@@ -24,6 +24,8 @@ public protocol DecisionJournal: ActivationStore {
 
     /// Writes what became of the intent of a move. Does nothing when there is no such intent, or when its outcome is known
     /// already: one that ``DecisionOutcome/isOpen`` is followed by another, and no other.
+    ///
+    /// A power failure may take back an outcome, and so leave its intent open; the death of the process may not.
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws
 
     /// The intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.

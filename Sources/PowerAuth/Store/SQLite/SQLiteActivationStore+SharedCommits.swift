@@ -43,7 +43,9 @@ extension SQLiteActivationStore {
         self.pendingWrites = []
         do {
             guard case .open(let open) = self.state else { throw self.closed() }
-            let marks = try open.database.write {
+            // An outcome that is lost leaves its receipt open, which is as true.
+            let isDurable = !writes.allSatisfy { $0 is PendingDecisionOutcome }
+            let marks = try open.database.write(isDurable: isDurable) {
                 try writes.compactMap { write in
                     writes.count == 1
                         ? try self.apply(write, in: open)
