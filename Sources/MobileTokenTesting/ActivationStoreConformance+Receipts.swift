@@ -1,6 +1,6 @@
-internal import Foundation
+import Foundation
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 // Receipts of decisions, in stores that keep them.
 extension ActivationStoreConformance {

@@ -1,7 +1,7 @@
-internal import Basics
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
+import Basics
+import CommandLineSupport
+import Foundation
+import MobileToken
 
 /// Commands about the receipts of decisions.
 enum ReceiptCommands {

@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
+import Basics
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
 
 /// Why JSON is not a receipt: the member that is missing, or is not what it should be.
 struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {

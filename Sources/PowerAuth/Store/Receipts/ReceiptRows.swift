@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// The receipts of a store that keeps them in memory, and the rules by which they grow.
 struct ReceiptRows: Sendable {

@@ -1,7 +1,7 @@
-internal import Basics
+import Basics
 public import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// A ``DecisionIntent`` as a receipt keeps it: facts that stay, and personal data that can be erased.
 ///

@@ -1,7 +1,7 @@
-internal import Basics
+import Basics
 public import Foundation
-internal import ExactJSON
-internal import PowerAuthCrypto
+import ExactJSON
+import PowerAuthCrypto
 
 /// An entry of the receipts in the form in which it is kept.
 ///
