@@ -35,6 +35,14 @@ package enum ISO8601 {
             + "T\(padded(time / 3_600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))+0000"
     }
 
+    /// Writes a date with milliseconds, in UTC, such as `2018-07-02T14:43:13.250Z`.
+    package static func preciseString(from date: Date) -> String {
+        let (seconds, milliseconds) = Int(saturating: (date.timeIntervalSince1970 * 1_000).rounded())
+            .flooredDivision(by: 1_000)
+        let whole = self.string(from: Date(timeIntervalSince1970: Double(seconds))).dropLast("+0000".count)
+        return "\(whole).\(String(1_000 + milliseconds).dropFirst())Z"
+    }
+
     /// Returns the days from 1970-01-01 to a day of the Gregorian calendar; `nil` when there is no such day.
     package static func daysSince1970(year: Int, month: Int, day: Int) -> Int? {
         guard (1...12).contains(month), day >= 1, day <= Self.days(inMonth: month, of: year) else { return nil }

@@ -57,6 +57,27 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoChangeBetweenHandles
     /// A turn through one handle excludes turns through the other. Checked as the one before.
     case givesTurnsAcrossHandles
+    /// An intent is there with the move of the counter that goes with it. This and the following are checked for stores that are
+    /// a `DecisionJournal`.
+    case writesIntentsWithTheirMove
+    /// A change that throws leaves neither a move nor an intent, also when others are made at the same time.
+    case dropsIntentsOfChangesThatThrow
+    /// A change that does not move the counter leaves no intent.
+    case writesNoIntentWithoutMove
+    /// An open outcome is followed by another one; the first known one stands.
+    case keepsTheFirstKnownOutcome
+    /// Receipts and entries come in pages, oldest first.
+    case listsReceiptsOldestFirst
+    /// The receipts of a removed activation stay, and can still get their outcome.
+    case keepsReceiptsOfTheRemoved
+    /// Receipts written at the same time have a number each, and none is lost.
+    case losesNoConcurrentReceipt
+    /// Personal data can be erased by activation and by age; nothing else changes.
+    case erasesPersonalData
+    /// What one handle wrote in receipts, another one reads. Checked for stores that can be opened twice.
+    case sharesReceiptsBetweenHandles
+    /// Two handles number their entries together. Checked as the one before.
+    case losesNoReceiptBetweenHandles
 
     /// Creates an empty store.
     public typealias MakeStore = @Sendable () async throws -> any ActivationStore
@@ -121,6 +142,29 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .givesTurnsAcrossHandles:
             guard let openAgain else { return }
             try await self.checkExclusion(through: [store, openAgain(store)])
+        default:
+            guard let journal = store as? any DecisionJournal else { return }
+            try await self.check(journal, openAgain: openAgain)
+        }
+    }
+
+    private func check(_ journal: any DecisionJournal, openAgain: OpenAgain?) async throws {
+        switch self {
+        case .writesIntentsWithTheirMove: try await self.checkIntents(in: journal)
+        case .dropsIntentsOfChangesThatThrow: try await self.checkIntentsOfThrowingChanges(in: journal)
+        case .writesNoIntentWithoutMove: try await self.checkIntentsWithoutMove(in: journal)
+        case .keepsTheFirstKnownOutcome: try await self.checkOutcomes(in: journal)
+        case .listsReceiptsOldestFirst: try await self.checkReceiptOrder(of: journal)
+        case .keepsReceiptsOfTheRemoved: try await self.checkReceiptsOfTheRemoved(in: journal)
+        case .losesNoConcurrentReceipt: try await self.checkConcurrentReceipts(through: [journal])
+        case .erasesPersonalData: try await self.checkErasure(in: journal)
+        case .sharesReceiptsBetweenHandles:
+            guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
+            try await self.checkSharingOfReceipts(between: journal, and: other)
+        case .losesNoReceiptBetweenHandles:
+            guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
+            try await self.checkConcurrentReceipts(through: [journal, other])
+        default: try self.require(false, "this requirement is checked nowhere")
         }
     }
 }

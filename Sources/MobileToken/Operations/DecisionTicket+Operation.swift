@@ -1,5 +1,4 @@
 import PowerAuth
-import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// Who decides, for the receipt. A call by hand has neither a policy nor a second attempt.
@@ -27,8 +26,8 @@ extension DecisionTicket {
             policy: maker.policy,
             isComplete: maker.isComplete,
             factors: SignatureType(authentication),
-            shownDigest: (operation as? UserOperation).map { SHA256.hash($0.json) },
-            signedDigest: SHA256.hash(Array(operation.data.utf8))
+            shown: (operation as? UserOperation)?.json,
+            signed: operation.data
         )
         self.init(intent) { (try? SuccessAnswer(parsing: $0)) != nil }
     }

@@ -501,7 +501,7 @@ import Testing
             attempt: 3,
             verdict: .approve,
             factors: .possessionKnowledge,
-            signedDigest: []
+            signed: ""
         )
         desk.adopt(OpenDecision(intent, moves: 7))
         desk.list(self.operation("1"), self.operation("0", age: 1))
