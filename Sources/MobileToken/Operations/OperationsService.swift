@@ -48,6 +48,8 @@ public actor OperationsService {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        /// What polling waits on, where a fleet shares it; by default its own on the ``clock``.
+        package var alarms: Alarms?
         /// Called with every event, on the service, for a fleet to follow it without a task.
         package var listener: (@Sendable (OperationsEvent) -> Void)?
 
@@ -84,7 +86,7 @@ public actor OperationsService {
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
     ///   - configuration: The language, the polling and the clock.
     public init(activation: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
-        let poller = Poller(clock: configuration.clock, random: configuration.random)
+        let poller = Poller(alarms: configuration.alarms ?? .on(configuration.clock), random: configuration.random)
         self.channel = activation
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage
