@@ -1,3 +1,5 @@
+import Coordination
+
 /// What an ``ApprovalAgent`` does and finds out, for one reader each time it is iterated.
 ///
 /// Events come in the order they happened. A reader that leaves more than ``capacity`` unread loses the oldest; what must not

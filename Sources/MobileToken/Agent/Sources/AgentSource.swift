@@ -1,3 +1,4 @@
+import Coordination
 import PowerAuth
 
 /// Where an agent's operations come from: a fleet, or one service.

@@ -1,3 +1,4 @@
+import Coordination
 import PowerAuth
 
 /// The operations of a fleet.

@@ -1,3 +1,4 @@
+import Coordination
 import Basics
 import PowerAuth
 import Synchronization
