@@ -1,3 +1,4 @@
+internal import Basics
 package import EmulatorMessages
 internal import ExactJSON
 package import Foundation
@@ -76,7 +77,7 @@ package struct Backend: Sendable {
 
     private func checkCloudCredentials(of request: ReceivedRequest) throws(Refusal) {
         let words = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].caseInsensitiveEquals("Basic"), let given = Base64.decode(String(words[1])),
+        guard words.count == 2, words[0].equalsIgnoringASCIICase("Basic"), let given = Base64.decode(String(words[1])),
             let expected = self.cloudCredentials, constantTimeEquals(given, expected)
         else { throw .wrongCloudCredentials }
     }

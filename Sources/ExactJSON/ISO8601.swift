@@ -76,7 +76,7 @@ extension ISO8601 {
         mutating func digits(_ count: Int) -> Int? {
             var value = 0
             for _ in 0..<count {
-                guard let byte = self.rest.popFirst(), UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+                guard let byte = self.rest.popFirst(), byte.isASCIIDigit else { return nil }
                 value = value * 10 + Int(byte - UInt8(ascii: "0"))
             }
             return value
@@ -86,7 +86,7 @@ extension ISO8601 {
         mutating func fraction() -> Double? {
             guard self.skip(".") else { return 0 }
             var (value, scale, count) = (0.0, 1.0, 0)
-            while let byte = self.rest.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
+            while let byte = self.rest.first, byte.isASCIIDigit {
                 self.rest.removeFirst()
                 count += 1
                 // A `Date` resolves less than a microsecond: later digits change nothing.

@@ -1,3 +1,5 @@
+import Basics
+
 /// The escapes of JSON strings, both ways.
 enum JSONString {
     /// What the character after a backslash stands for; nil for `u` and for what is no escape.
@@ -18,12 +20,8 @@ enum JSONString {
         guard offset + 4 <= bytes.count else { return nil }
         var value: UInt16 = 0
         for byte in bytes[offset..<(offset + 4)] {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt16(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt16(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt16(byte - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
+            guard let digit = byte.hexadecimalValue else { return nil }
+            value = value << 4 | UInt16(digit)
         }
         return value
     }

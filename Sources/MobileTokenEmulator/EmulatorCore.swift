@@ -104,7 +104,7 @@ actor EmulatorCore {
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         let credentials = "\(self.configuration.cloudUser):\(self.configuration.cloudPassword ?? "")"
-        request.headers.removeAll { $0.name.caseInsensitiveEquals("Authorization") }
+        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
         request.headers.append(("Authorization", "Basic " + Data(credentials.utf8).base64EncodedString()))
         return await self.respond(to: request)
     }

@@ -1,24 +1,15 @@
+import Basics
+
 /// What may stand in a header, so that a value from outside cannot add a line to the request.
 enum HeaderSyntax {
     /// Whether `text` is a token, the only thing that a header may be named.
     static func isName(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.allBytes { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"): true
-                case UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"): true
-                case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"): true
-                case UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"): true
-                default: false
-                }
-            }
+        !text.isEmpty && text.allBytes(\.isHTTPNameCharacter)
     }
 
     /// Whether `text` holds no control character but the tab.
     static func isValue(_ text: String) -> Bool {
-        text.allBytes { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        text.allBytes(\.isHTTPValueCharacter)
     }
 }
 

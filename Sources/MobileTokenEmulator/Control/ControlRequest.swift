@@ -1,3 +1,4 @@
+internal import Basics
 internal import EmulatorBackend
 internal import EmulatorMessages
 internal import Foundation
@@ -6,7 +7,7 @@ extension ReceivedRequest {
     /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
     func requireJSON() throws(Refusal) {
         let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
-        guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
+        guard type.drop(while: { $0 == " " }).equalsIgnoringASCIICase("application/json") else {
             throw Refusal(415, "INVALID_REQUEST", "The content type must be application/json")
         }
     }

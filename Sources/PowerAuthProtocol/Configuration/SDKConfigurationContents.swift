@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthCrypto
 
 /// The parts of a configuration text, of whose keys nothing is known yet but their kind.
@@ -23,9 +24,9 @@ package struct SDKConfigurationContents: Sendable {
 
     /// Takes a text apart.
     package init(parsing text: String) throws(SDKConfigurationError) {
-        let characters = text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        let characters = text.utf8.trimming { $0 <= 0x20 }
         guard !characters.isEmpty else { throw .empty }
-        guard let bytes = Base64.decode(String(decoding: Array(characters), as: UTF8.self)) else { throw .notBase64 }
+        guard let bytes = Base64.decode(String(decoding: characters, as: UTF8.self)) else { throw .notBase64 }
         var reader = Reader(rest: bytes[...])
         guard try reader.byte() == Self.formatVersion else { throw .unsupportedVersion }
         let applicationKey = try reader.block()

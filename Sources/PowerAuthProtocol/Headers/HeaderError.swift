@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthCrypto
 
 /// Why a `PowerAuth …` header was refused. Names the field, never its value.
@@ -51,7 +52,7 @@ enum HeaderValue {
 
     /// Milliseconds since 1970, as 9 to 15 digits.
     static func timestamp(_ text: String) -> Int64? {
-        guard (9...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard (9...15).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else {
             return nil
         }
         return Int64(text)

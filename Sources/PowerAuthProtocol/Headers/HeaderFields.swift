@@ -1,3 +1,5 @@
+import Basics
+
 /// The fields of a `PowerAuth …` header, split the way the servers split them.
 ///
 /// The value begins, after blanks at its ends are cut off, with the word `PowerAuth` and a blank. Then fields
@@ -10,11 +12,7 @@ package struct HeaderFields {
     private var values: [String: String] = [:]
 
     package init(parsing text: String?) {
-        let bytes = Array((text ?? "").utf8)
-        let isBlank: (UInt8) -> Bool = { $0 <= 0x20 }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return }
-        let trimmed = bytes[first...last]
+        let trimmed = Array((text ?? "").utf8).trimming { $0 <= 0x20 }
         guard trimmed.starts(with: Self.scheme) else { return }
         self.scan(trimmed.dropFirst(Self.scheme.count))
     }
@@ -51,14 +49,7 @@ package struct HeaderFields {
 }
 
 extension UInt8 {
-    fileprivate var isWordCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
+    fileprivate var isWordCharacter: Bool { self.isASCIILetterOrDigit || self == UInt8(ascii: "_") }
 
     fileprivate var isWhitespace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// The text form of identifiers: 32 hexadecimal digits in groups of 8-4-4-4-12, version 1 to 5, the usual variant.
 package enum UUIDText {
     private static let groups = [8, 4, 4, 4, 12]
@@ -12,13 +14,8 @@ package enum UUIDText {
                 guard characters[position] == UInt8(ascii: "-") else { return false }
                 position += 1
             }
-            for character in characters[position..<(position + length)] {
-                switch character {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                    UInt8(ascii: "A")...UInt8(ascii: "F"):
-                    break
-                default: return false
-                }
+            guard characters[position..<(position + length)].allSatisfy({ $0.hexadecimalValue != nil }) else {
+                return false
             }
             position += length
         }

@@ -1,3 +1,5 @@
+import Basics
+
 /// The one spelling of a URL's query that both sides sign, whatever the order and encoding it travelled in.
 package enum CanonicalQuery {
     /// A percent sign without two hexadecimal digits after it: the servers refuse such a request.
@@ -51,9 +53,7 @@ package enum CanonicalQuery {
         var bytes = [UInt8]()
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "*"):
+            case _ where byte.isASCIILetterOrDigit || "-_.*".utf8.contains(byte):
                 bytes.append(byte)
             case UInt8(ascii: " "):
                 bytes.append(UInt8(ascii: "+"))
@@ -62,16 +62,5 @@ package enum CanonicalQuery {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -81,7 +81,7 @@ import TestSupport
             return isDelivered ? .answerLost : .requestLost
         }
         let move = try #require(await self.decide("a", with: activation).lastMove)
-// What never left is known to have decided nothing.
+        // What never left is known to have decided nothing.
         if case .unanswered = self.results.first { #expect(isDelivered) } else { #expect(!isDelivered) }
         #expect(try await activation.fate(ofMove: move) == (isDelivered ? .followed : .notFollowed))
 
