@@ -58,7 +58,7 @@ let package = Package(
         ),
         .target(
             name: "EmulatorHTTP",
-            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "CMicroHTTPD", "Basics"]
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "Coordination", "CMicroHTTPD", "Basics"]
         ),
         .target(
             name: "MobileTokenEmulator",

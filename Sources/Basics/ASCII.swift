@@ -1,17 +1,21 @@
 /// Bytes as characters of ASCII. Text from outside is looked at byte by byte: a `Character` may hold any number of them.
 extension UInt8 {
+    /// Whether this is one of the digits `0` to `9`.
     @inlinable package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 
+    /// Whether this is one of the letters `A` to `Z`.
     @inlinable package var isASCIICapital: Bool { (0x41...0x5A).contains(self) }
 
+    /// Whether this is one of the letters `A` to `Z` and `a` to `z`.
     @inlinable package var isASCIILetter: Bool { self.isASCIICapital || (0x61...0x7A).contains(self) }
 
+    /// Whether this is a letter or a digit of ASCII.
     @inlinable package var isASCIILetterOrDigit: Bool { self.isASCIILetter || self.isASCIIDigit }
 
-    /// The byte, or the small letter when it is a capital one.
+    /// The small letter for a capital one, and any other byte itself.
     @inlinable package var asciiLowercased: UInt8 { self.isASCIICapital ? self | 0x20 : self }
 
-    /// What a hexadecimal digit, small or capital, stands for; `nil` for any other byte.
+    /// The value of an ASCII hexadecimal digit, of either case; `nil` for any other byte.
     @inlinable package var hexadecimalValue: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30
@@ -48,15 +52,5 @@ extension StringProtocol {
     /// compared.
     @inlinable package func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
         self.utf8.elementsEqual(other.utf8) { $0 == $1 || $0.asciiLowercased == $1.asciiLowercased }
-    }
-}
-
-extension BidirectionalCollection {
-    /// Returns what is left without the elements at both ends that satisfy `isTrimmed`.
-    @inlinable package func trimming(while isTrimmed: (Element) -> Bool) -> SubSequence {
-        guard let first = self.firstIndex(where: { !isTrimmed($0) }),
-            let last = self.lastIndex(where: { !isTrimmed($0) })
-        else { return self[self.endIndex...] }
-        return self[first...last]
     }
 }

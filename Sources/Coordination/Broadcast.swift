@@ -91,8 +91,16 @@ package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
 
     /// Sends to every subscriber, and sets what later ones start with, if that changes.
     package func send(_ input: Buffer.Input, startingWith start: Buffer? = nil) {
-        let mailboxes = self.state.withLock { state in
-            if let start { state.start = start }
+        self.send { current in
+            if let start { current = start }
+            return input
+        }
+    }
+
+    /// Sends what `change` returns to every subscriber, once it has changed what later ones start with.
+    package func send(_ change: (inout Buffer) -> Buffer.Input?) {
+        let mailboxes: [Mailbox<Buffer>] = self.state.withLock { state in
+            guard let input = change(&state.start) else { return [] }
             // Under the lock, or two sends could reach one mailbox in the wrong order.
             for mailbox in state.mailboxes.values {
                 mailbox.change { if !$0.hasOverflowed { $0.append(input) } }

@@ -27,6 +27,14 @@ package final class Signal: Sendable {
         self.state.withLock { $0.isRaised = false }
     }
 
+    /// Takes the signal if it is raised, and returns whether it was.
+    package func take() -> Bool {
+        self.state.withLock { state in
+            defer { state.isRaised = false }
+            return state.isRaised
+        }
+    }
+
     /// Waits for the signal and takes it.
     ///
     /// - Returns: `false` when the calling task was canceled, and then the signal was not taken.

@@ -1,7 +1,7 @@
-internal import EmulatorMessages
+import EmulatorMessages
 package import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 // MARK: - What an administrator may do
 

@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// The application that clients are configured for.
 package struct ApplicationDescription: Sendable {
@@ -22,7 +22,7 @@ extension ApplicationDescription {
             masterPublicKey: self.masterServerPublicKey
         )
         // The backend makes or reads the three as keys; they are of no other form.
-        return configuration?.text ?? ""
+        return configuration?.string ?? ""
     }
 }
 

@@ -1,6 +1,6 @@
-internal import EmulatorMessages
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import EmulatorMessages
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// A request whose signature was right.
 struct AuthenticatedSignature {
@@ -188,5 +188,15 @@ extension Backend {
         let expiration = header.timestamp + self.limits.tokenTimestampAge.inMilliseconds
         self.state.replays.insert(use, until: expiration, at: context.now)
         return activation
+    }
+}
+
+extension ServerActivation {
+    /// Throws when the user of the device is still being verified: such a device carries a flag and decides nothing.
+    func requireVerifiedUser() throws(Refusal) {
+        let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
+        if let flag = flags.first(where: self.flags.contains) {
+            throw .invalidActivation("the activation has the flag \(flag)")
+        }
     }
 }

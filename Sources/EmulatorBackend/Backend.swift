@@ -1,9 +1,8 @@
-internal import Basics
 package import EmulatorMessages
-internal import ExactJSON
+import ExactJSON
 package import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// All state of the development server, as a value, and the rules it changes by.
 ///
@@ -12,11 +11,13 @@ internal import PowerAuthProtocol
 /// outside, so tests need neither clock nor socket.
 package struct Backend: Sendable {
     package var state: BackendState
-    package let operationTemplates: [String: OperationTemplate]
+    package let operationTemplates: OperationTemplates
     package let limits: EmulatorLimits
     let capacity: EmulatorCapacity
-    private let applicationName: String
-    private let cloudCredentials: [UInt8]?
+    /// Dispatch, access and capacity follow from this table.
+    let routes: RouteTable<Route>
+    let applicationName: String
+    private let cloudCredentials: BasicCredentials?
 
     /// - Throws: ``TemplateError`` when a template of the configuration cannot be used.
     package init(configuration: BackendConfiguration, randomness: Randomness) throws {
@@ -29,16 +30,13 @@ package struct Backend: Sendable {
 
     package init(state: BackendState, _ configuration: BackendConfiguration) throws(TemplateError) {
         self.state = state
+        self.routes =
+            configuration.routes.isEmpty ? Self.routes : RouteTable(Self.routes.routes + configuration.routes)
         self.limits = configuration.limits
         self.capacity = configuration.capacity
         self.applicationName = configuration.applicationName
-        self.cloudCredentials = configuration.cloudCredentials.map { Array($0.utf8) }
-        var templates: [String: OperationTemplate] = [:]
-        for text in OperationTemplate.builtIn + configuration.templates {
-            let template = try OperationTemplate(parsing: text)
-            templates[template.name] = template
-        }
-        self.operationTemplates = templates
+        self.cloudCredentials = configuration.cloudCredentials
+        self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
     }
 
     /// Answers `/pa/v3`, `/api` and `/v2`. Anything else is 404 in the API's error shape.
@@ -54,12 +52,14 @@ package struct Backend: Sendable {
 
     private mutating func answer(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let route: Route
-        switch Self.routes.match(method: context.request.method, path: context.request.path) {
+        switch self.routes.match(method: context.request.method, path: context.request.path) {
         case .route(let found, let arguments): (route, context.pathArguments) = (found, arguments)
         case .wrongMethod(let allowed): throw .wrongMethod(allowed: allowed)
         case .none: throw .notFound
         }
-        if route.caller == .cloud { try self.checkCloudCredentials(of: context.request) }
+        if route.caller == .cloud, self.cloudCredentials?.areShown(by: context.request) != true {
+            throw .wrongCloudCredentials
+        }
         try Self.checkContentType(of: context.request)
         let added = try self.reserveCapacity(for: route.addition, context)
         let answer = try route.perform(&self, &context)
@@ -67,31 +67,10 @@ package struct Backend: Sendable {
         return answer
     }
 
-    func serverStatus(_ context: RequestContext) throws(Refusal) -> ServerResponse {
-        _ = try context.json()
-        return .object([
-            "serverTime": .number(JSONNumber(context.now)),
-            "application": ["name": .string(self.applicationName), "version": "1.0.0"],
-        ])
-    }
-
-    private func checkCloudCredentials(of request: ReceivedRequest) throws(Refusal) {
-        let words = (request.header("Authorization") ?? "").split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].equalsIgnoringASCIICase("Basic"), let given = Base64.decode(String(words[1])),
-            let expected = self.cloudCredentials, constantTimeEquals(given, expected)
-        else { throw .wrongCloudCredentials }
-    }
-
     private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
-        guard request.method == "POST" || request.method == "PUT" else { return }
-        guard let value = request.header("Content-Type") else {
-            guard request.body.isEmpty else { throw .wrongContentType }
-            return
-        }
-        let type = value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
-        guard type == "application/json" || type.hasPrefix("application/") && type.hasSuffix("+json") else {
-            throw .wrongContentType
-        }
+        let hasBody = !request.body.isEmpty || request.header("Content-Type") != nil
+        guard request.method == "POST" || request.method == "PUT", hasBody, !request.isJSON else { return }
+        throw .wrongContentType
     }
 
     // MARK: - Time

@@ -4,17 +4,19 @@ package struct BackendConfiguration: Sendable {
     package var applicationID: String
     /// The name that `/pa/v3/status` tells.
     package var applicationName: String
-    /// The user and the password of the cloud API as `user:password`; `nil` lets nobody in.
-    package var cloudCredentials: String?
+    /// Those of the cloud API; `nil` lets nobody in.
+    package var cloudCredentials: BasicCredentials?
     package var limits: EmulatorLimits
     package var capacity: EmulatorCapacity
     /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
     package var templates: [String]
+    /// Endpoints beside those that every backend has.
+    var routes: [Backend.Route] = []
 
     package init(
         applicationID: String,
         applicationName: String,
-        cloudCredentials: String?,
+        cloudCredentials: BasicCredentials?,
         limits: EmulatorLimits,
         capacity: EmulatorCapacity,
         templates: [String]

@@ -1,5 +1,5 @@
 package import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Everything that a request may change, and everything that an exported document holds.
 package struct BackendState: Sendable, Codable {

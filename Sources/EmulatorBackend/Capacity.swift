@@ -1,4 +1,4 @@
-internal import EmulatorMessages
+import EmulatorMessages
 
 extension Backend {
     /// What a request may add to the state when it is granted.

@@ -1,11 +1,11 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// An encrypted request that was opened, and what it takes to answer it.
 struct OpenedEnvelope {
-    fileprivate var decryptor: ECIESDecryptor
+    fileprivate var decryptor: ECIESServerExchange
     let plaintext: [UInt8]
     let application: ServerApplication
     let activation: ServerActivation?
@@ -28,8 +28,8 @@ extension Backend {
     /// Opens a request that is encrypted and not signed: its header tells for whom.
     func openEncrypted(
         _ context: inout RequestContext,
-        scope: EncryptionHeader.Scope,
-        path: ECIESPath
+        scope: EncryptionScope,
+        path: ECIESPurpose
     ) throws(Refusal) -> OpenedEnvelope {
         guard let text = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
@@ -63,7 +63,7 @@ extension Backend {
     /// damaged one costs no counter and no attempt.
     mutating func authenticateEncrypted(
         _ context: inout RequestContext,
-        path: ECIESPath,
+        path: ECIESPurpose,
         uriID: String,
         allowing types: Set<SignatureType>
     ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
@@ -102,7 +102,7 @@ extension Backend {
         let application: ServerApplication
         /// Nil in application scope.
         let activation: ServerActivation?
-        let path: ECIESPath
+        let path: ECIESPurpose
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
@@ -123,10 +123,10 @@ extension Backend {
             applicationKey: recipient.application.key,
             applicationSecret: recipient.application.secret,
             scope: scope,
-            path: recipient.path,
+            purpose: recipient.path,
             temporaryKeyID: request.temporaryKeyID
         )
-        var decryptor = ECIESDecryptor(parameters: parameters, privateKey: key)
+        var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
         do {
             let plaintext = try decryptor.decryptRequest(request)
             return OpenedEnvelope(
@@ -188,11 +188,12 @@ extension Backend {
 }
 
 extension ECIESRequest {
-    /// Reads an envelope from JSON; nil when a member is missing or of another type.
+    /// Reads an envelope from JSON; nil when a member is missing, given twice or of another type.
     init?(_ object: JSONObject) {
         func bytes(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64.decode($0) } }
         func isAbsent(_ name: String) -> Bool { object[name]?.isNull ?? true }
-        guard let ephemeralPublicKey = bytes("ephemeralPublicKey"), let encryptedData = bytes("encryptedData"),
+        guard object.duplicateKeys.isEmpty, let ephemeralPublicKey = bytes("ephemeralPublicKey"),
+            let encryptedData = bytes("encryptedData"),
             let mac = bytes("mac"), let nonce = bytes("nonce"),
             isAbsent("timestamp") || object["timestamp"]?.int64 != nil,
             isAbsent("temporaryKeyId") || object["temporaryKeyId"]?.string != nil

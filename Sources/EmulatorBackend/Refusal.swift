@@ -1,6 +1,6 @@
 package import EmulatorMessages
 package import ExactJSON
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The reason for which a request is not granted, and the response that it gets.
 package struct Refusal: Error {

@@ -1,7 +1,7 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
 
 /// One request on its way through the backend, with what the journal will say of it.
 struct RequestContext {

@@ -1,11 +1,10 @@
-internal import EmulatorMessages
+import EmulatorMessages
 
 extension Backend {
     /// One endpoint: how it is called, who may call it, what it may add to the state, and what it does.
     struct Route: Routable {
-        /// Throws a ``Refusal`` only. The compiler does not infer that of a closure, and a table whose every line says
-        /// so could not be read.
-        typealias Handler = @Sendable (inout Backend, inout RequestContext) throws -> ServerResponse
+        typealias Handler =
+            @Sendable (_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
 
         /// Who may call an endpoint.
         enum Caller {
@@ -20,27 +19,17 @@ extension Backend {
         let caller: Caller
         let addition: Addition
         let summary: String
-        private let handler: Handler
-
         /// Does what the endpoint does.
-        func perform(_ backend: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            do {
-                return try self.handler(&backend, &context)
-            } catch let refusal as Refusal {
-                throw refusal
-            } catch {
-                throw Refusal(500, "ERROR_GENERIC", "The server failed", because: "\(error)")
-            }
-        }
+        let perform: Handler
 
         static func device(
             _ method: String,
             _ path: String,
             adds addition: Addition = .nothing,
             _ summary: String,
-            _ handler: @escaping Handler
+            _ perform: @escaping Handler
         ) -> Self {
-            Self(method: method, path: path, caller: .device, addition: addition, summary: summary, handler: handler)
+            Self(method: method, path: path, caller: .device, addition: addition, summary: summary, perform: perform)
         }
 
         static func cloud(
@@ -48,9 +37,9 @@ extension Backend {
             _ path: String,
             adds addition: Addition = .nothing,
             _ summary: String,
-            _ handler: @escaping Handler
+            _ perform: @escaping Handler
         ) -> Self {
-            Self(method: method, path: path, caller: .cloud, addition: addition, summary: summary, handler: handler)
+            Self(method: method, path: path, caller: .cloud, addition: addition, summary: summary, perform: perform)
         }
     }
 }

@@ -1,5 +1,5 @@
-internal import Basics
-internal import EmulatorMessages
+import Basics
+import EmulatorMessages
 
 extension ReceivedRequest {
     /// Whether there is one reading only of where the body ends.

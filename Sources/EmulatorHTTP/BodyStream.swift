@@ -1,5 +1,5 @@
-internal import EmulatorMessages
-internal import Synchronization
+import EmulatorMessages
+import Synchronization
 
 /// The body of a response while it is being written.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Lets this process open as many files and sockets as the system allows it to ask for.
 ///

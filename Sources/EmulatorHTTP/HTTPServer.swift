@@ -35,16 +35,19 @@ package final class HTTPServer: Sendable {
 
     /// Listens. Requests wait for ``run(_:)``.
     ///
-    /// - Parameter certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    /// - Parameters:
+    ///   - certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    ///   - clock: What the patience with clients is measured by.
     package init(
         host: String,
         port: UInt16,
         certificate: SelfSignedCertificate? = nil,
-        limits: Limits = Limits()
+        limits: Limits = Limits(),
+        clock: any Clock<Duration> = ContinuousClock()
     ) throws(ListeningError) {
         let socket = try ListeningSocket(host: host, port: port)
         let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
-        let context = ServerContext(limits: limits, received: sink)
+        let context = ServerContext(limits: limits, received: sink, clock: clock)
         self.daemon = try ServerDaemon(socket: socket, certificate: certificate, context: context)
         self.context = context
         self.requests = requests

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The addresses under which this machine can be reached.
 package enum InterfaceAddresses {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A TCP socket that listens, and where.
 struct ListeningSocket {

@@ -1,6 +1,6 @@
-internal import CMicroHTTPD
-internal import Glibc
-internal import Synchronization
+import CMicroHTTPD
+import Glibc
+import Synchronization
 
 /// One client's connection, from its acceptance to its end.
 ///
@@ -11,7 +11,7 @@ final class ServerConnection: Sendable {
         var isSuspended = false
         var isEnded = false
         /// When the client must have got on; `nil` while it is the server's turn.
-        var deadline: ContinuousClock.Instant?
+        var deadline: Duration?
         /// Whether a request, or the rest of one, is waited for.
         var isReceiving = true
         /// Whether nothing more could come when it was last looked.
@@ -25,7 +25,7 @@ final class ServerConnection: Sendable {
     private let descriptor: Int32
     private let state: Mutex<State>
 
-    init(_ handle: OpaquePointer, deadline: ContinuousClock.Instant) {
+    init(_ handle: OpaquePointer, deadline: Duration) {
         self.handle = handle
         self.descriptor = CMicroHTTPD_descriptor(handle)
         self.state = Mutex(State(deadline: deadline))
@@ -35,7 +35,7 @@ final class ServerConnection: Sendable {
     var isEnded: Bool { self.state.withLock { $0.isEnded } }
 
     /// The client must have sent its next request by then.
-    func receive(by deadline: ContinuousClock.Instant) {
+    func receive(by deadline: Duration) {
         self.state.withLock { state in
             state.deadline = deadline
             state.isReceiving = true
@@ -44,7 +44,7 @@ final class ServerConnection: Sendable {
     }
 
     /// The request is whole; the client must have read the response by then, if there is a time.
-    func respond(by deadline: ContinuousClock.Instant?) {
+    func respond(by deadline: Duration?) {
         self.state.withLock { state in
             state.deadline = deadline
             state.isReceiving = false
@@ -80,7 +80,7 @@ final class ServerConnection: Sendable {
     ///
     /// The library overlooks an end that arrives together with the bytes before it, and would wait for the deadline. Only
     /// what was so at two looks in a row counts: in between, the library had the time to read on.
-    func end(ifOverdueAt now: ContinuousClock.Instant) {
+    func end(ifOverdueAt now: Duration) {
         self.state.withLock { state in
             guard !state.isEnded, let deadline = state.deadline else { return }
             let isAbandoned = state.isReceiving && self.hasReachedEnd

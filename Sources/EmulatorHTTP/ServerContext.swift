@@ -1,5 +1,6 @@
-internal import EmulatorMessages
-internal import Synchronization
+import Coordination
+import EmulatorMessages
+import Synchronization
 
 /// What the server's thread and the tasks that answer share.
 final class ServerContext: Sendable {
@@ -12,8 +13,14 @@ final class ServerContext: Sendable {
     let received: AsyncStream<ServerExchange>.Continuation
     private let state = Mutex(State())
     private let bodyBytes = Atomic(0)
+    private let clock: ServiceClock
 
-    init(limits: HTTPServer.Limits, received: AsyncStream<ServerExchange>.Continuation) {
+    init(
+        limits: HTTPServer.Limits,
+        received: AsyncStream<ServerExchange>.Continuation,
+        clock: any Clock<Duration>
+    ) {
+        self.clock = ServiceClock(clock)
         self.limits = limits
         self.received = received
     }
@@ -22,7 +29,7 @@ final class ServerContext: Sendable {
     var connectionCount: Int { self.state.withLock { $0.connections.count } }
 
     /// How long a client has from now to finish what it does.
-    var nextDeadline: ContinuousClock.Instant { .now + self.limits.patience }
+    var nextDeadline: Duration { self.clock.now + self.limits.patience }
 
     func add(_ connection: ServerConnection) {
         let isStopping = self.state.withLock { state in
@@ -49,8 +56,9 @@ final class ServerContext: Sendable {
     ///
     /// The library's own timeout is of silence only: a client that sends a byte now and then would stay for ever.
     func endOverdue() async {
-        while (try? await Task.sleep(for: min(.seconds(1), self.limits.patience / 2))) != nil {
-            let now = ContinuousClock.now
+        let pause = min(.seconds(1), self.limits.patience / 2)
+        while (try? await self.clock.sleep(until: self.clock.now + pause)) != nil {
+            let now = self.clock.now
             for connection in self.state.withLock({ $0.connections.values }) { connection.end(ifOverdueAt: now) }
         }
     }

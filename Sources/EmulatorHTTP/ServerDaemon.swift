@@ -1,10 +1,10 @@
-internal import Basics
-internal import CMicroHTTPD
-internal import Dispatch
-internal import EmulatorMessages
-internal import Glibc
-internal import PowerAuthCrypto
-internal import Synchronization
+import Basics
+import CMicroHTTPD
+import Dispatch
+import EmulatorMessages
+import Glibc
+import PowerAuthCrypto
+import Synchronization
 
 /// The library's thread and what it calls.
 ///

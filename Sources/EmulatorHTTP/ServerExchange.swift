@@ -1,6 +1,6 @@
-internal import Basics
-internal import EmulatorMessages
-internal import Synchronization
+import Basics
+import EmulatorMessages
+import Synchronization
 
 /// One request and the response to it.
 ///

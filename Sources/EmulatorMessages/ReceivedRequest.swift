@@ -36,6 +36,14 @@ package struct ReceivedRequest: Sendable {
         self.headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
+    /// Whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
+    package var isJSON: Bool {
+        let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
+        let name = String(Substring(type).filter { $0 != " " && $0 != "\t" }).lowercased().utf8
+        return name.elementsEqual("application/json".utf8)
+            || name.starts(with: "application/".utf8) && name.reversed().starts(with: "+json".utf8.reversed())
+    }
+
     /// The first value of this name in the query.
     package func queryValue(_ name: String) -> String? {
         self.query.first { $0.name == name }?.value

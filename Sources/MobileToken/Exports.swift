@@ -21,7 +21,6 @@
 @_exported public import struct PowerAuth.CounterComparison
 @_exported public import struct PowerAuth.EmptyBody
 @_exported public import struct PowerAuth.EncryptedRequest
-@_exported public import enum PowerAuth.EncryptionScope
 @_exported public import struct PowerAuth.EndpointAuthentication
 @_exported public import class PowerAuth.InMemoryActivationStore
 @_exported public import class PowerAuth.MobileTokenClient
@@ -45,6 +44,7 @@
 @_exported public import struct PowerAuth.VaultUnlockReason
 @_exported public import struct PowerAuthCrypto.SecretBytes
 @_exported public import enum PowerAuthProtocol.ActivationState
+@_exported public import enum PowerAuthProtocol.EncryptionScope
 @_exported public import enum PowerAuthProtocol.ProtocolVersion
 @_exported public import struct PowerAuthProtocol.SDKConfiguration
 @_exported public import struct PowerAuthProtocol.SDKConfigurationError

@@ -1,9 +1,9 @@
-internal import Coordination
-internal import EmulatorBackend
-internal import EmulatorHTTP
+import Coordination
+import EmulatorBackend
+import EmulatorHTTP
 public import Foundation
-internal import PowerAuthCrypto
-internal import Synchronization
+import PowerAuthCrypto
+import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
@@ -55,7 +55,7 @@ public final class Emulator: Sendable {
         let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
         if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
-        let server = try Self.listen(configuration, certificate)
+        let server = try Self.listen(configuration, certificate, core.clock)
         let file: CertificateFile?
         if let certificate { file = try CertificateFile(certificate) } else { file = nil }
         return Emulator(core: core, server: server, certificateFile: file)
@@ -69,10 +69,16 @@ public final class Emulator: Sendable {
 
     private static func listen(
         _ configuration: Configuration,
-        _ certificate: SelfSignedCertificate?
+        _ certificate: SelfSignedCertificate?,
+        _ clock: any Swift.Clock<Duration>
     ) throws(EmulatorError) -> HTTPServer {
         do {
-            return try HTTPServer(host: configuration.host, port: configuration.port, certificate: certificate)
+            return try HTTPServer(
+                host: configuration.host,
+                port: configuration.port,
+                certificate: certificate,
+                clock: clock
+            )
         } catch {
             throw EmulatorError(error)
         }
@@ -89,10 +95,11 @@ public final class Emulator: Sendable {
         return try .server(boundTo: configuration.host, key: key)
     }
 
-    /// Ends every connection and closes the socket; returns when that is done. A data file stays.
+    /// Ends every connection and closes the socket; returns when that is done. A data file stays, for another server.
     public func stop() async {
         self.service.cancel()
         await self.service.value
+        await self.core.closeDataFile()
         self.certificateFile?.remove()
     }
 

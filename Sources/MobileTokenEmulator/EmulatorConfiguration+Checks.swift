@@ -1,4 +1,4 @@
-internal import EmulatorBackend
+import EmulatorBackend
 
 extension Emulator.Configuration {
     /// - Throws: `invalidConfiguration` when there is a value that no server can work with.

@@ -50,12 +50,17 @@ extension Emulator {
 }
 
 extension Emulator.Configuration {
+    /// Those of the cloud API, which the control API asks for as well; `nil` before a password is made.
+    var cloudCredentials: BasicCredentials? {
+        self.cloudPassword.map { BasicCredentials(user: self.cloudUser, password: $0) }
+    }
+
     /// What the backend needs to know of it.
     var backend: BackendConfiguration {
         BackendConfiguration(
             applicationID: self.applicationID,
             applicationName: self.applicationName,
-            cloudCredentials: self.cloudPassword.map { "\(self.cloudUser):\($0)" },
+            cloudCredentials: self.cloudCredentials,
             limits: self.limits,
             capacity: self.capacity,
             templates: self.templates

@@ -1,9 +1,9 @@
-internal import Basics
-internal import Coordination
-internal import EmulatorBackend
-internal import EmulatorMessages
-internal import Foundation
-internal import Synchronization
+import Basics
+import Coordination
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+import Synchronization
 
 /// The development server's state and everything that may change it, one change at a time.
 actor EmulatorCore {
@@ -19,7 +19,7 @@ actor EmulatorCore {
     private var version: UInt64
     /// What the data file lacks.
     private var unwritten: Unwritten
-    private let dataFile: DataFile?
+    private var dataFile: DataFile?
     let configuration: Emulator.Configuration
     /// What delays and dripping bodies wait on.
     nonisolated let clock: any Clock<Duration>
@@ -103,9 +103,10 @@ actor EmulatorCore {
     /// Makes a request of the cloud API in the name of its user, for whoever may use the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
-        let credentials = "\(self.configuration.cloudUser):\(self.configuration.cloudPassword ?? "")"
         request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
-        request.headers.append(("Authorization", "Basic " + Data(credentials.utf8).base64EncodedString()))
+        if let credentials = self.configuration.cloudCredentials {
+            request.headers.append(("Authorization", credentials.authorization))
+        }
         return await self.respond(to: request)
     }
 
@@ -231,7 +232,9 @@ actor EmulatorCore {
     ///
     /// - Returns: What to answer when it cannot be made so.
     func persist() async -> Reply? {
-        guard let dataFile = self.dataFile else { return nil }
+        guard let dataFile = self.dataFile else {
+            return self.configuration.dataFile == nil ? nil : .error(503, message: "The server has stopped")
+        }
         do {
             try await dataFile.persist(version: self.version) { try await self.takeUnwritten() }
             return nil
@@ -239,6 +242,9 @@ actor EmulatorCore {
             return .error(500, message: "The state could not be written")
         }
     }
+
+    /// Lets go of the data file, so that another server can have it. What changes from now on is refused.
+    func closeDataFile() { self.dataFile = nil }
 
     private func takeUnwritten() throws -> (version: UInt64, changes: DataFile.Changes) {
         var changes = DataFile.Changes()

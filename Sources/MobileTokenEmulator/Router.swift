@@ -1,5 +1,5 @@
-internal import EmulatorHTTP
-internal import EmulatorMessages
+import EmulatorHTTP
+import EmulatorMessages
 
 /// Leads each request to what answers it: the control API, the console, or the APIs of the backend.
 struct Router: Sendable {
@@ -32,8 +32,7 @@ struct Router: Sendable {
     private var access: ControlAccess {
         ControlAccess(
             isLoopback: self.address.isLoopback,
-            user: self.core.configuration.cloudUser,
-            password: self.core.configuration.cloudPassword ?? ""
+            credentials: self.core.configuration.cloudCredentials
         )
     }
 }

@@ -1,6 +1,6 @@
-internal import EmulatorBackend
-internal import Foundation
-internal import PowerAuthProtocol
+import EmulatorBackend
+import Foundation
+import PowerAuthProtocol
 
 /// A part of a list, and how long the whole list is.
 struct SummaryPage<Summary: Encodable & Sendable>: Encodable, Sendable {
@@ -93,7 +93,7 @@ extension Backend {
             created: Date(milliseconds: operation.created),
             expires: Date(milliseconds: operation.expires),
             proximityCode: operation.status == .pending
-                ? operation.proximitySeed.map { self.proximityCode(seed: $0, at: now.milliseconds) } : nil
+                ? self.proximityCode(of: operation)?.string(at: now.milliseconds) : nil
         )
     }
 
@@ -112,7 +112,7 @@ extension Backend {
 
     /// By name.
     var templates: [Emulator.TemplateSummary] {
-        self.operationTemplates.values.sorted { $0.name < $1.name }.map { template in
+        self.operationTemplates.sorted.map { template in
             let title = template.formData["title"]?.string ?? template.name
             let texts = template.texts[Language.fallback] ?? [:]
             let shown = Placeholders.parts(of: title).map { part in

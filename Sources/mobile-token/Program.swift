@@ -1,4 +1,4 @@
-internal import CommandLineSupport
+import CommandLineSupport
 
 @main
 enum Program {
@@ -11,7 +11,7 @@ enum Program {
         ).main()
     }
 
-    /// The commands that `mobile-token-emulator` carries out: what approves links no server.
+    /// The commands that `mobile-token-emulator` runs, so that this program links no server.
     private static let developmentServer = [
         Command(
             "emulator",

@@ -1,9 +1,14 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func createMessage(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+/// Inbox messages, for the bank that sends them.
+enum CloudMessageEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud("POST", "/v2/inbox/messages", adds: .message, "Puts a message into a user's inbox.", Self.create)
+    ]
+
+    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
         let userID = try request.string("userId")
         let (subject, summary) = (try request.string("subject"), try request.string("summary"))
@@ -13,7 +18,7 @@ extension Backend {
         }
         let isSilent = try request.optionalBool("silent") ?? false
         let message = InboxMessage(
-            id: self.state.randomness.identifier(),
+            id: bank.state.randomness.identifier(),
             userID: userID,
             format: format,
             subject: subject,
@@ -22,7 +27,7 @@ extension Backend {
             isSilent: isSilent,
             created: context.now
         )
-        self.state.inbox.insert(message)
+        bank.state.inbox.insert(message)
         context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
         return .json([
             "id": .string(message.id),

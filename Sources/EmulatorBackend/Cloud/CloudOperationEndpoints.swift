@@ -1,26 +1,34 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func createOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+/// Operations, for the bank that asks.
+enum CloudOperationEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud("GET", "/v2/operations", "Lists operations.", Self.list),
+        .cloud("POST", "/v2/operations", adds: .operation, "Creates an operation.", Self.create),
+        .cloud("DELETE", "/v2/operations/{id}", adds: .contents, "Cancels an operation.", Self.cancel),
+        .cloud("GET", "/v2/operations/{id}", "Shows an operation.", Self.show),
+    ]
+
+    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
-        let draft = try self.draft(of: request)
+        let draft = try Self.draft(bank, of: request)
         let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 }
-        let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
-        guard self.state.applications[applicationID] != nil else {
+        let applicationID = try request.optionalString("appId") ?? bank.defaultApplicationID
+        guard bank.state.applications[applicationID] != nil else {
             throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let activationID = try request.optionalString("registrationId")
         if let activationID {
-            guard let userID, self.state.activations[activationID]?.userID.isExactly(userID) == true else {
+            guard let userID, bank.state.activations[activationID]?.userID.isExactly(userID) == true else {
                 throw .invalidRequest("'registrationId' is none of the user's registrations")
             }
         }
-        let expires = try self.expiration(of: request, draft, context.now)
+        let expires = try Self.expiration(bank, of: request, draft, context.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
         guard maximumFailures.map({ (1...255).contains($0) }) ?? true else {
             throw .invalidRequest("'maxFailureCount' is not 1 to 255")
@@ -29,7 +37,7 @@ extension Backend {
         let activationFlag = try request.optionalString("activationFlag")
         let externalID = try request.optionalString("externalId")
         let operation = ServerOperation(
-            id: self.state.randomness.identifier(),
+            id: bank.state.randomness.identifier(),
             userID: userID,
             applicationID: applicationID,
             activationID: activationID,
@@ -43,43 +51,43 @@ extension Backend {
             warnsOfFraud: draft.warnsOfFraud,
             created: context.now,
             expires: expires,
-            maximumFailures: maximumFailures ?? draft.maximumFailures ?? self.limits.operationFailures,
-            proximitySeed: proximityCheck ? ExportableSecret(self.state.randomness.secret(16)) : nil
+            maximumFailures: maximumFailures ?? draft.maximumFailures ?? bank.limits.operationFailures,
+            proximitySeed: proximityCheck ? ExportableSecret(bank.state.randomness.secret(16)) : nil
         )
-        self.state.operations.insert(operation)
+        bank.state.operations.insert(operation)
         context.report(operation)
-        return .json(self.cloudJSON(of: operation, at: context.now))
+        return .json(Self.cloudJSON(bank, of: operation, at: context.now))
     }
 
-    func operation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        .json(self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
+    static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
     }
 
-    func listAllOperations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let userID = context.request.queryValue("userId")
-        let listed = self.state.operations.newestFirst.lazy
+        let listed = bank.state.operations.newestFirst.lazy
             .filter { operation in userID.map { operation.userID?.isExactly($0) == true } ?? true }
             .prefix(1_000)
-        return .json(["operations": .array(listed.map { self.cloudJSON(of: $0, at: context.now) })])
+        return .json(["operations": .array(listed.map { Self.cloudJSON(bank, of: $0, at: context.now) })])
     }
 
-    mutating func cancelOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try self.addressedOperation(context)
+    static func cancel(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let operation = try Self.addressedOperation(bank, context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let reason = context.request.queryValue("statusReason")
-        self.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
-        return .json(self.cloudJSON(of: try self.addressedOperation(context), at: context.now))
+        bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
+        return .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
     }
 
-    func addressedOperation(_ context: RequestContext) throws(Refusal) -> ServerOperation {
-        guard let id = context.pathArguments.first, let operation = self.state.operations[id] else {
+    static func addressedOperation(_ bank: Backend, _ context: RequestContext) throws(Refusal) -> ServerOperation {
+        guard let id = context.pathArguments.first, let operation = bank.state.operations[id] else {
             throw Refusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
         }
         return operation
     }
 
     /// An operation as the cloud API shows it. The proximity code is the one of this moment.
-    func cloudJSON(of operation: ServerOperation, at now: Milliseconds) -> JSONValue {
+    static func cloudJSON(_ bank: Backend, of operation: ServerOperation, at now: Milliseconds) -> JSONValue {
         let parameters = operation.parameters.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: $0.value.value)
         }
@@ -99,8 +107,8 @@ extension Backend {
         object["timestampCreated"] = .number(JSONNumber(operation.created))
         object["timestampExpires"] = .number(JSONNumber(operation.expires))
         object["timestampFinalized"] = operation.finalized.map { .number(JSONNumber($0)) }
-        if operation.status == .pending, let seed = operation.proximitySeed {
-            object["proximityOtp"] = .string(self.proximityCode(seed: seed, at: now))
+        if operation.status == .pending, let code = bank.proximityCode(of: operation) {
+            object["proximityOtp"] = .string(code.string(at: now))
         }
         if !operation.additionalData.isEmpty {
             let members = operation.additionalData.sorted { $0.key < $1.key }.map {
@@ -125,10 +133,10 @@ private struct OperationDraft {
     var warnsOfFraud = false
 }
 
-extension Backend {
-    private func draft(of request: JSONObject) throws(Refusal) -> OperationDraft {
+extension CloudOperationEndpoints {
+    private static func draft(_ bank: Backend, of request: JSONObject) throws(Refusal) -> OperationDraft {
         guard let name = try request.optionalString("template") else { return try Self.customDraft(of: request) }
-        guard let template = self.operationTemplates[name] else {
+        guard let template = bank.operationTemplates[name] else {
             throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
         }
         let parameters = template.completing(try request.valuesByName(of: "parameters"))
@@ -182,7 +190,8 @@ extension Backend {
         )
     }
 
-    private func expiration(
+    private static func expiration(
+        _ bank: Backend,
         of request: JSONObject,
         _ draft: OperationDraft,
         _ now: Milliseconds
@@ -199,6 +208,6 @@ extension Backend {
             guard (1...31_536_000).contains(seconds) else { throw .invalidRequest("'expiresIn' is out of range") }
             return now + seconds * 1000
         }
-        return now + (draft.lifetime ?? self.limits.operationLifetime).inMilliseconds
+        return now + (draft.lifetime ?? bank.limits.operationLifetime).inMilliseconds
     }
 }

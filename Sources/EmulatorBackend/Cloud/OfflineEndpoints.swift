@@ -1,23 +1,29 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
+/// Approval without a network: the QR code, and the code that comes back.
+enum OfflineEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud("GET", "/v2/operations/{id}/offline/qr", "Makes the QR code of an offline approval.", Self.qrCode),
+        .cloud("POST", "/v2/operations/{id}/offline/otp", "Verifies the code of an offline approval.", Self.verify),
+    ]
+
     /// Returns the content of a QR code that lets a device without a network approve an operation.
-    mutating func offlineQRCode(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try self.addressedOperation(context)
+    static func qrCode(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
         guard operation.status == .pending else { throw .notPending(operation.status) }
         _ = try Self.offlineTypes(of: operation)
         if let objection = OfflineText.objection(toData: operation.data) {
             throw .invalidRequest("The operation cannot be approved offline: \(objection)")
         }
-        let signer = try self.offlineSigner(for: operation, &context)
+        let signer = try Self.offlineSigner(bank, for: operation, &context)
         let language = context.request.header("Accept-Language")
-        guard let (formData, ui) = self.content(of: operation, acceptLanguage: language) else {
+        guard let (formData, ui) = bank.operationTemplates.content(of: operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
         }
-        let nonce = Base64.encode(self.state.randomness.bytes(16))
+        let nonce = Base64.encode(bank.state.randomness.bytes(16))
         var lines = [
             operation.id,
             OfflineText.escaped(formData["title"]?.string ?? ""),
@@ -25,11 +31,11 @@ extension Backend {
             operation.data,
             Self.flags(of: operation, ui: ui),
         ]
-        if let seed = operation.proximitySeed { lines.append(self.proximityCode(seed: seed, at: context.now)) }
+        if let code = bank.proximityCode(of: operation) { lines.append(code.string(at: context.now)) }
         lines.append(nonce)
         let signed = lines.joined(separator: "\n") + "\n" + signer.digit
         do {
-            let signature = try ServerSignature.sign(Array(signed.utf8), with: signer.key)
+            let signature = try signer.key.derSignature(for: Array(signed.utf8))
             let text = signed + Base64.encode(signature)
             return .json(["operationQrCodeData": .string(text), "nonce": .string(nonce)])
         } catch {
@@ -38,29 +44,31 @@ extension Backend {
     }
 
     /// The activation's server key signs for one device, the application's master key for any.
-    private func offlineSigner(
+    private static func offlineSigner(
+        _ bank: Backend,
         for operation: ServerOperation,
         _ context: inout RequestContext
     ) throws(Refusal) -> (digit: String, key: P256PrivateKey) {
         guard let id = context.request.queryValue("registrationId") else {
-            guard let application = self.state.applications[operation.applicationID] else {
+            guard let application = bank.state.applications[operation.applicationID] else {
                 throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
             }
             return ("0", application.masterKey)
         }
-        let activation = try self.offlineActivation(id, operation, &context)
+        let activation = try Self.offlineActivation(bank, id, operation, &context)
         guard activation.status == .active, let device = activation.device else {
             throw Refusal(400, "INVALID_ACTIVATION", "The registration is not active")
         }
         return ("1", device.serverKey)
     }
 
-    private func offlineActivation(
+    private static func offlineActivation(
+        _ bank: Backend,
         _ id: String,
         _ operation: ServerOperation,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerActivation {
-        guard let activation = self.state.activations[id] else {
+        guard let activation = bank.state.activations[id] else {
             throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
         context.activationID = id
@@ -81,11 +89,11 @@ extension Backend {
     }
 
     /// Verifies the code that a person carried over from the device, and decides the operation by it.
-    mutating func verifyOfflineCode(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let operation = try self.addressedOperation(context)
+    static func verify(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
         let request = try context.json()
         let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
-        let activation = try self.offlineActivation(try request.string("registrationId"), operation, &context)
+        let activation = try Self.offlineActivation(bank, try request.string("registrationId"), operation, &context)
         guard let nonce = Base64.decode(nonce), nonce.count == 16 else {
             throw .invalidRequest("'nonce' is not 16 bytes in Base64")
         }
@@ -94,12 +102,14 @@ extension Backend {
         let steps = activation.device?.steps
         (context.counterBefore, context.counterAfter) = (steps, steps)
         guard let device = activation.device, activation.status == .active else {
-            return self.offlineAnswer(activation, type: allowed[0], isValid: false)
+            return Self.offlineAnswer(activation, type: allowed[0], isValid: false)
         }
         for type in allowed {
-            guard let match = self.offlineMatch(code, nonce, operation, device, type, at: context.now) else { continue }
-            let accepted = self.accept(match, activation.id, type, &context) ?? activation
-            self.state.operations.claim(operation.id, for: activation.userID)
+            guard let match = Self.offlineMatch(bank, code, nonce, operation, device, type, at: context.now) else {
+                continue
+            }
+            let accepted = bank.accept(match, activation.id, type, &context) ?? activation
+            bank.state.operations.claim(operation.id, for: activation.userID)
             let approval = ServerOperation.Approval(
                 userID: activation.userID,
                 applicationID: activation.applicationID,
@@ -107,15 +117,15 @@ extension Backend {
                 data: operation.data,
                 factors: type
             )
-            self.update(operation.id, &context) { $0.approve(approval, at: $1) }
+            bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
             context.report(accepted)
-            return self.offlineAnswer(accepted, type: type, isValid: true)
+            return Self.offlineAnswer(accepted, type: type, isValid: true)
         }
         let type = allowed[0]
-        _ = self.countFailure(activation.id, type, "the offline code is wrong", &context)
-        self.update(operation.id, &context) { $0.countFailure(at: $1) }
-        let counted = self.state.activations[activation.id] ?? activation
-        return self.offlineAnswer(counted, type: type, isValid: false)
+        _ = bank.countFailure(activation.id, type, "the offline code is wrong", &context)
+        bank.update(operation.id, &context) { $0.countFailure(at: $1) }
+        let counted = bank.state.activations[activation.id] ?? activation
+        return Self.offlineAnswer(counted, type: type, isValid: false)
     }
 
     /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
@@ -127,7 +137,8 @@ extension Backend {
     }
 
     /// A rotating code in the QR code is part of the data: the current one and the one before are tried.
-    private func offlineMatch(
+    private static func offlineMatch(
+        _ bank: Backend,
         _ code: String,
         _ nonce: [UInt8],
         _ operation: ServerOperation,
@@ -137,8 +148,8 @@ extension Backend {
     ) -> SignatureVerifier.Match? {
         let body = "\(operation.id)&\(operation.data)"
         var bodies = [body]
-        if let seed = operation.proximitySeed {
-            bodies = self.acceptableProximityCodes(seed: seed, at: now).map { "\(body)&\($0)" }
+        if let code = bank.proximityCode(of: operation) {
+            bodies = code.accepted(at: now).map { "\(body)&\($0)" }
         }
         for body in bodies {
             let data = SignatureData(
@@ -148,13 +159,15 @@ extension Backend {
                 body: Array(body.utf8)
             )
             let verifier = SignatureVerifier(data, keys: device.keys.keys(for: type), secret: .offline)
-            let match = verifier.match(offline: code, counter: device.counter, lookAhead: self.limits.lookAhead)
+            let match = verifier.match(offline: code, counter: device.counter, lookAhead: bank.limits.lookAhead)
             if let match { return match }
         }
         return nil
     }
 
-    private func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool) -> ServerResponse {
+    private static func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool)
+        -> ServerResponse
+    {
         .json([
             "otpValid": .bool(isValid),
             "userId": .string(activation.userID),
@@ -162,7 +175,7 @@ extension Backend {
             "registrationStatus": .string(activation.status.rawValue),
             "signatureType": .string(type.rawValue.uppercased()),
             "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
-            "flags": Self.list(activation.flags),
+            "flags": .strings(activation.flags),
             "application": .string(activation.applicationID),
         ]
         )

@@ -1,17 +1,36 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func createRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+/// Registrations, for the bank: each is an activation, from the code that is handed out to its end.
+enum RegistrationEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud("GET", "/v2/registrations", "Lists registrations.", Self.list),
+        .cloud("POST", "/v2/registrations", adds: .registration, "Registers a device for a user.", Self.create),
+        .cloud("DELETE", "/v2/registrations/{id}", "Removes a registration.", Self.remove),
+        .cloud("GET", "/v2/registrations/{id}", "Shows a registration.", Self.show),
+        .cloud("PUT", "/v2/registrations/{id}", "Blocks or unblocks a registration.", Self.change),
+        .cloud(
+            "POST",
+            "/v2/registrations/{id}/commit",
+            adds: .contents,
+            "Lets a registration become active.",
+            Self.commit
+        ),
+        .cloud("DELETE", "/v2/registrations/{id}/flags", "Removes flags.", Self.removeFlags),
+        .cloud("GET", "/v2/registrations/{id}/flags", "Lists flags.", Self.flags),
+        .cloud("POST", "/v2/registrations/{id}/flags", "Adds flags.", Self.addFlags),
+    ]
+
+    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
         let userID = try request.string("userId")
         let flags = try request.strings("flags")
-        try self.requireRoom(forFlags: flags)
-        let applicationID = try request.optionalString("appId") ?? self.defaultApplicationID
-        guard let application = self.state.applications[applicationID] else {
+        try bank.requireRoom(forFlags: flags)
+        let applicationID = try request.optionalString("appId") ?? bank.defaultApplicationID
+        guard let application = bank.state.applications[applicationID] else {
             throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
         let otp = try Self.activationOTP(in: request)
@@ -21,7 +40,8 @@ extension Backend {
         }
         let registration: ServerActivation
         do {
-            registration = try self.addRegistration(
+            registration = try Self.add(
+                to: &bank,
                 userID: userID,
                 flags: flags,
                 application: application,
@@ -34,7 +54,51 @@ extension Backend {
         }
         context.activationID = registration.id
         context.report(registration)
-        return .json(.object(self.presented(registration)))
+        return .json(.object(Self.presented(bank, registration)))
+    }
+
+    /// Adds a registration that waits for a device.
+    private static func add(
+        to bank: inout Backend,
+        userID: String,
+        flags: [String],
+        application: ServerApplication,
+        otp: ActivationOTP?,
+        commitPhase: ServerActivation.CommitPhase?,
+        _ now: Milliseconds
+    ) throws(CryptoError) -> ServerActivation {
+        let code = try Self.freshActivationCode(&bank, signedBy: application.masterKey)
+        let offer = ServerActivation.Offer(
+            code: code.code,
+            signature: Base64.encode(code.signature ?? []),
+            expires: now + bank.limits.activationCodeLifetime.inMilliseconds
+        )
+        let activation = ServerActivation(
+            id: bank.state.randomness.identifier(),
+            userID: userID,
+            applicationID: application.id,
+            flags: flags,
+            offer: offer,
+            otp: otp,
+            commitPhase: commitPhase,
+            maximumFailedAttempts: bank.limits.failedAttempts,
+            created: now
+        )
+        bank.state.activations[activation.id] = activation
+        bank.state.offers[offer.code] = activation.id
+        bank.state.nextActivationExpiration = min(bank.state.nextActivationExpiration ?? offer.expires, offer.expires)
+        return activation
+    }
+
+    private static func freshActivationCode(
+        _ bank: inout Backend,
+        signedBy key: P256PrivateKey
+    ) throws(CryptoError) -> ActivationCode {
+        while true {
+            let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
+            let code = try ActivationCode(randomBytes: randomBytes, signedBy: key)
+            if bank.state.offers[code.code] == nil { return code }
+        }
     }
 
     private static func commitPhase(in request: JSONObject) throws(Refusal) -> ServerActivation.CommitPhase? {
@@ -63,20 +127,20 @@ extension Backend {
         return ActivationOTP(value: value, stage: stage)
     }
 
-    func listRegistrations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let userID = context.request.queryValue("userId")
-        let listed = self.state.activations.newestFirst.lazy
+        let listed = bank.state.activations.newestFirst.lazy
             .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
             .prefix(1_000)
-        return .json(["registrations": .array(listed.map { .object(self.presented($0)) })])
+        return .json(["registrations": .array(listed.map { .object(Self.presented(bank, $0)) })])
     }
 
-    func registration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        .json(.object(self.presented(try self.addressedRegistration(&context))))
+    static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        .json(.object(Self.presented(bank, try Self.addressedRegistration(bank, &context))))
     }
 
-    mutating func commitRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        var activation = try self.addressedRegistration(&context)
+    static func commit(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try Self.addressedRegistration(bank, &context)
         let request = try context.json()
         let externalUserID = try request.optionalString("externalUserId")
         let otp = try request.optionalString("activationOtp", or: "otp")
@@ -84,7 +148,7 @@ extension Backend {
             try activation.commit(externalUserID: externalUserID, otp: otp)
         } catch {
             // A wrong code is counted, and the last one removes the activation.
-            self.keep(activation, &context)
+            Self.keep(&bank, activation, &context)
             throw Refusal(
                 400,
                 "INVALID_ACTIVATION",
@@ -92,13 +156,13 @@ extension Backend {
                 because: error.reason
             )
         }
-        self.activateRecoveryCodes(of: activation.id)
-        self.keep(activation, &context)
-        return self.changed(activation)
+        bank.activateRecoveryCodes(of: activation.id)
+        Self.keep(&bank, activation, &context)
+        return Self.changed(activation)
     }
 
-    mutating func changeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        var activation = try self.addressedRegistration(&context)
+    static func change(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try Self.addressedRegistration(bank, &context)
         let change = try context.json().string("change")
         do {
             switch change {
@@ -118,58 +182,60 @@ extension Backend {
         } catch {
             throw .invalidRequest("The change was not made")
         }
-        self.keep(activation, &context)
-        return self.changed(activation)
+        Self.keep(&bank, activation, &context)
+        return Self.changed(activation)
     }
 
-    mutating func removeRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.addressedRegistration(&context)
+    static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try Self.addressedRegistration(bank, &context)
         guard activation.status != .removed else {
             throw Refusal(400, "INVALID_ACTIVATION", "The registration is already removed")
         }
-        self.remove(activation.id, &context)
-        return self.changed(self.state.activations[activation.id] ?? activation)
+        bank.remove(activation.id, &context)
+        return Self.changed(bank.state.activations[activation.id] ?? activation)
     }
 
-    func registrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.addressedRegistration(&context)
-        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+    static func flags(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try Self.addressedRegistration(bank, &context)
+        return .json(["registrationId": .string(activation.id), "flags": .strings(activation.flags)])
     }
 
-    mutating func addRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        var activation = try self.addressedRegistration(&context)
+    static func addFlags(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try Self.addressedRegistration(bank, &context)
         for flag in try context.json().strings("flags") where !activation.flags.contains(flag) {
             activation.flags.append(flag)
         }
-        try self.requireRoom(forFlags: activation.flags)
-        self.keep(activation, &context)
-        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        try bank.requireRoom(forFlags: activation.flags)
+        Self.keep(&bank, activation, &context)
+        return .json(["registrationId": .string(activation.id), "flags": .strings(activation.flags)])
     }
 
-    mutating func removeRegistrationFlags(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        var activation = try self.addressedRegistration(&context)
+    static func removeFlags(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        var activation = try Self.addressedRegistration(bank, &context)
         // A DELETE may come without a body: then all go.
         let removed = context.request.body.isEmpty ? activation.flags : try context.json().strings("flags")
         activation.flags.removeAll(where: removed.contains)
-        self.keep(activation, &context)
-        return .json(["registrationId": .string(activation.id), "flags": Self.list(activation.flags)])
+        Self.keep(&bank, activation, &context)
+        return .json(["registrationId": .string(activation.id), "flags": .strings(activation.flags)])
     }
 
-    func addressedRegistration(_ context: inout RequestContext) throws(Refusal) -> ServerActivation {
-        guard let id = context.pathArguments.first, let activation = self.state.activations[id] else {
+    static func addressedRegistration(_ bank: Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerActivation
+    {
+        guard let id = context.pathArguments.first, let activation = bank.state.activations[id] else {
             throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
         }
         context.activationID = id
         return activation
     }
 
-    private mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext) {
-        self.state.activations[activation.id] = activation
+    private static func keep(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext) {
+        bank.state.activations[activation.id] = activation
         context.report(activation)
     }
 
     /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
-    private func changed(_ activation: ServerActivation) -> ServerResponse {
+    private static func changed(_ activation: ServerActivation) -> ServerResponse {
         .json([
             "status": "OK",
             "registrationId": .string(activation.id),
@@ -178,14 +244,14 @@ extension Backend {
         )
     }
 
-    private func presented(_ activation: ServerActivation) -> JSONObject {
+    private static func presented(_ bank: Backend, _ activation: ServerActivation) -> JSONObject {
         var object: JSONObject = [
             "registrationId": .string(activation.id),
             "registrationStatus": .string(activation.status.rawValue),
             "status": .string(activation.status.rawValue),
             "userId": .string(activation.userID),
             "appId": .string(activation.applicationID),
-            "flags": Self.list(activation.flags),
+            "flags": .strings(activation.flags),
             "failedAttempts": .number(JSONNumber(activation.failedAttempts)),
             "maxFailedAttempts": .number(JSONNumber(activation.maximumFailedAttempts)),
             "timestampCreated": .number(JSONNumber(activation.created)),
@@ -203,7 +269,7 @@ extension Backend {
         object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
         object["activationFingerprint"] = activation.fingerprint.map { .string($0) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
-        if let device = self.state.devices[activation.id] {
+        if let device = bank.state.devices[activation.id] {
             var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]
             push["environment"] = device.environment.map { .string($0) }
             push["timestampRegistered"] = .number(JSONNumber(device.registered))
@@ -211,8 +277,9 @@ extension Backend {
         }
         return object
     }
+}
 
-    static func list(_ texts: [String]) -> JSONValue {
-        .array(texts.map { .string($0) })
-    }
+extension JSONValue {
+    /// Creates a list of strings.
+    static func strings(_ strings: [String]) -> Self { .array(strings.map { .string($0) }) }
 }

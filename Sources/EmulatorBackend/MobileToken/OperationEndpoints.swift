@@ -1,71 +1,95 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func listOperations(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.authenticateToken(&context, dialect: .mobileToken)
+/// Operations, for the device of the user who decides.
+enum OperationEndpoints {
+    static let routes: [Backend.Route] = [
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/list",
+            "Lists the operations that wait for a decision.",
+            Self.list
+        ),
+        .device("POST", "/api/auth/token/app/operation/detail", "Shows an operation.", Self.detail),
+        .device("POST", "/api/auth/token/app/operation/detail/claim", "Makes an operation the user's own.", Self.claim),
+        .device("POST", "/api/auth/token/app/operation/history", "Lists the user's operations.", Self.history),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/authorize",
+            adds: .contents,
+            "Approves an operation.",
+            Self.authorize
+        ),
+        .device("POST", "/api/auth/token/app/operation/cancel", adds: .contents, "Rejects an operation.", Self.reject),
+    ]
+
+    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
         _ = try context.json()
-        return self.operationList(of: activation, context) { $0.status == .pending }
+        return Self.operationList(bank, of: activation, context) { $0.status == .pending }
     }
 
-    mutating func operationHistory(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try self.authenticateSignature(
+    static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try bank.authenticateSignature(
             &context,
             uriID: "/operation/history",
             allowing: .twoFactors,
             dialect: .mobileToken
         )
         _ = try context.json()
-        return self.operationList(of: signature.activation, context) { _ in true }
+        return Self.operationList(bank, of: signature.activation, context) { _ in true }
     }
 
-    private func operationList(
+    private static func operationList(
+        _ bank: Backend,
         of activation: ServerActivation,
         _ context: RequestContext,
         where isListed: (ServerOperation) -> Bool
     ) -> ServerResponse {
         let language = context.request.header("Accept-Language")
         var listed: [JSONValue] = []
-        for operation in self.state.operations.newestFirst(ofUser: activation.userID)
+        for operation in bank.state.operations.newestFirst(ofUser: activation.userID)
         where operation.isVisible(to: activation) && isListed(operation) {
-            guard listed.count < self.limits.listLength else { break }
-            if let shown = self.presented(operation, acceptLanguage: language) { listed.append(shown) }
+            guard listed.count < bank.limits.listLength else { break }
+            if let shown = bank.operationTemplates.presented(operation, acceptLanguage: language) {
+                listed.append(shown)
+            }
         }
-        return self.timed(.array(listed), context)
+        return Self.timed(.array(listed), context)
     }
 
-    mutating func operationDetail(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.authenticateToken(&context, dialect: .mobileToken)
-        let operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
-        return try self.answer(showing: operation, context)
+    static func detail(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
+        let operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
+        return try Self.answer(bank, showing: operation, context)
     }
 
-    mutating func claimOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.authenticateToken(&context, dialect: .mobileToken)
-        var operation = try self.pendingOperation(try context.requestObject().string("id"), for: activation)
+    static func claim(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
+        var operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
         operation.userID = activation.userID
-        let answer = try self.answer(showing: operation, context)
-        if self.state.operations[operation.id]?.userID == nil {
-            self.state.operations.claim(operation.id, for: activation.userID)
+        let answer = try Self.answer(bank, showing: operation, context)
+        if bank.state.operations[operation.id]?.userID == nil {
+            bank.state.operations.claim(operation.id, for: activation.userID)
             context.report(operation)
         }
         return answer
     }
 
-    mutating func authorizeOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    static func authorize(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature: AuthenticatedSignature
         do {
-            signature = try self.authenticateSignature(
+            signature = try bank.authenticateSignature(
                 &context,
                 uriID: "/operation/authorize",
                 allowing: .onlineFactors,
                 dialect: .mobileToken
             )
         } catch {
-            throw self.countingFailure(of: error, &context)
+            throw Self.countingFailure(of: error, &bank, &context)
         }
         let request = try context.requestObject()
         let (id, data) = (try request.string("id"), try request.string("data"))
@@ -76,28 +100,26 @@ extension Backend {
         }
         let mobileTokenData = try request.optionalObject("mobileTokenData")
         let activation = signature.activation
-        try self.refuseUnverifiedDevice(activation)
-        let operation = try self.decidableOperation(id, activation)
+        try activation.requireVerifiedUser()
+        let operation = try Self.decidableOperation(bank, id, activation)
         let approval = ServerOperation.Approval(
             userID: activation.userID,
             applicationID: activation.applicationID,
             activationID: activation.id,
             data: data,
             factors: signature.type,
-            proximityCodeIsRight: operation.proximitySeed.map { seed in
-                self.isProximityCode(proximityCode, seed: seed, at: context.now)
-            },
+            proximityCodeIsRight: bank.proximityCode(of: operation)?.accepts(proximityCode, at: context.now),
             mobileTokenData: mobileTokenData.map(JSONValue.object)
         )
         guard let objection = operation.objection(to: approval) else {
-            self.update(operation.id, &context) { $0.approve(approval, at: $1) }
+            bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
             return .ok
         }
-        throw self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &context)
+        throw Self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &bank, &context)
     }
 
-    mutating func rejectOperation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try self.authenticateSignature(
+    static func reject(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try bank.authenticateSignature(
             &context,
             uriID: "/operation/cancel",
             allowing: [.possession],
@@ -107,11 +129,11 @@ extension Backend {
         let (id, reason) = (try request.string("id"), try request.string("reason"))
         let mobileTokenData = try request.optionalObject("mobileTokenData")
         let activation = signature.activation
-        let operation = try self.decidableOperation(id, activation)
+        let operation = try Self.decidableOperation(bank, id, activation)
         guard operation.userID?.isExactly(activation.userID) == true, operation.isVisible(to: activation) else {
             throw .operationFailed("the operation belongs to another user or to nobody yet")
         }
-        self.update(operation.id, &context) { operation, now in
+        bank.update(operation.id, &context) { operation, now in
             operation.reject(
                 by: activation.id,
                 reason: reason,
@@ -123,23 +145,28 @@ extension Backend {
     }
 }
 
-extension Backend {
+extension OperationEndpoints {
     /// Counts a failed authentication on the operation that the request names, if there is one to decide.
-    private mutating func countingFailure(of refusal: Refusal, _ context: inout RequestContext) -> Refusal {
+    private static func countingFailure(
+        of refusal: Refusal,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) -> Refusal {
         guard refusal.status == 401, let id = try? context.requestObject().string("id"),
-            self.state.operations[id]?.status == .pending
+            bank.state.operations[id]?.status == .pending
         else { return refusal }
-        return self.countingFailure(of: refusal, ofOperation: id, &context)
+        return Self.countingFailure(of: refusal, ofOperation: id, &bank, &context)
     }
 
     /// The last failure that is allowed turns into what is told of a failed operation.
-    private mutating func countingFailure(
+    private static func countingFailure(
         of refusal: Refusal,
         ofOperation id: String,
+        _ bank: inout Backend,
         _ context: inout RequestContext
     ) -> Refusal {
-        self.update(id, &context) { $0.countFailure(at: $1) }
-        guard self.state.operations[id]?.status == .failed else { return refusal }
+        bank.update(id, &context) { $0.countFailure(at: $1) }
+        guard bank.state.operations[id]?.status == .failed else { return refusal }
         let told = Refusal.notPending(.failed)
         return Refusal(
             told.status,
@@ -149,21 +176,12 @@ extension Backend {
         )
     }
 
-    mutating func update(
-        _ id: String,
-        _ context: inout RequestContext,
-        _ change: (inout ServerOperation, Milliseconds) -> Void
-    ) {
-        let now = context.now
-        self.state.operations.update(id) { change(&$0, now) }
-        if let operation = self.state.operations[id] { context.report(operation) }
-    }
-
     /// An operation of this identifier that can still be decided, whoever may do so.
-    private func decidableOperation(_ id: String, _ activation: ServerActivation) throws(Refusal)
+    private static func decidableOperation(_ bank: Backend, _ id: String, _ activation: ServerActivation)
+        throws(Refusal)
         -> ServerOperation
     {
-        guard let operation = self.state.operations[id] else {
+        guard let operation = bank.state.operations[id] else {
             throw .invalidRequest("There is no such operation")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
@@ -179,40 +197,34 @@ extension Backend {
     }
 
     /// An operation that the activation may see and that is not finished.
-    private func pendingOperation(_ id: String, for activation: ServerActivation) throws(Refusal)
+    private static func pendingOperation(_ bank: Backend, _ id: String, for activation: ServerActivation)
+        throws(Refusal)
         -> ServerOperation
     {
-        guard let operation = self.state.operations[id], operation.isVisible(to: activation) else {
+        guard let operation = bank.state.operations[id], operation.isVisible(to: activation) else {
             throw .invalidRequest("There is no such operation")
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
         return operation
     }
 
-    private func answer(showing operation: ServerOperation, _ context: RequestContext) throws(Refusal) -> ServerResponse
+    private static func answer(_ bank: Backend, showing operation: ServerOperation, _ context: RequestContext)
+        throws(Refusal) -> ServerResponse
     {
         let language = context.request.header("Accept-Language")
-        guard let shown = self.presented(operation, acceptLanguage: language) else {
+        guard let shown = bank.operationTemplates.presented(operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
         }
-        return self.timed(shown, context)
+        return Self.timed(shown, context)
     }
 
     /// An answer that tells the server's time, as the operations of the Mobile Token API do.
-    private func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
+    private static func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
         .json([
             "status": "OK",
             "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: context.now))),
             "responseObject": object,
         ]
         )
-    }
-
-    /// Devices whose user is still being verified carry a flag and decide nothing.
-    func refuseUnverifiedDevice(_ activation: ServerActivation) throws(Refusal) {
-        let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
-        if let flag = flags.first(where: activation.flags.contains) {
-            throw .invalidActivation("the activation has the flag \(flag)")
-        }
     }
 }

@@ -1,24 +1,43 @@
-internal import EmulatorMessages
-internal import PowerAuthProtocol
+import EmulatorMessages
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func registerDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let activation = try self.authenticateToken(&context, dialect: .powerAuth)
-        return try self.register(activation, &context)
+/// Registration for push messages.
+enum PushEndpoints {
+    static let routes: [Backend.Route] = [
+        .device(
+            "POST",
+            "/api/push/device/register/token",
+            "Registers for push messages, with a token.",
+            Self.registerWithToken
+        ),
+        .device(
+            "POST",
+            "/api/push/device/register",
+            "Registers for push messages, with a signature.",
+            Self.registerSigned
+        ),
+    ]
+
+    static func registerWithToken(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerResponse
+    {
+        let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
+        return try Self.register(&bank, activation, &context)
     }
 
     /// The older form, with a signature in place of a token.
-    mutating func registerSignedDevice(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try self.authenticateSignature(
+    static func registerSigned(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
+    {
+        let signature = try bank.authenticateSignature(
             &context,
             uriID: "/push/device/register",
             allowing: .onlineFactors,
             dialect: .powerAuth
         )
-        return try self.register(signature.activation, &context)
+        return try Self.register(&bank, signature.activation, &context)
     }
 
-    private mutating func register(_ activation: ServerActivation, _ context: inout RequestContext)
+    private static func register(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext)
         throws(Refusal) -> ServerResponse
     {
         let request = try context.requestObject()
@@ -28,7 +47,7 @@ extension Backend {
         guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
             throw .invalidRequest("'platform' is none of apns, fcm and hms")
         }
-        try self.refuseUnverifiedDevice(activation)
+        try activation.requireVerifiedUser()
         guard token.utf8.count <= Self.longestPushToken else {
             throw Refusal(
                 400,
@@ -37,7 +56,7 @@ extension Backend {
                 because: "the token is longer than \(Self.longestPushToken) bytes"
             )
         }
-        self.state.devices[activation.id] = PushDevice(
+        bank.state.devices[activation.id] = PushDevice(
             activationID: activation.id,
             platform: platform,
             token: token,

@@ -1,38 +1,44 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
+/// How an activation begins: the exchange of keys, and what a device must show for it.
+enum ActivationCreation {
+    static let routes: [Backend.Route] = [
+        .device("POST", "/pa/v3/activation/create", adds: .contents, "Creates an activation.", Self.create)
+    ]
+
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
-    mutating func createActivation(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let outer = try self.openEncrypted(&context, scope: .application, path: .genericApplication)
+    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let outer = try bank.openEncrypted(&context, scope: .application, path: .genericApplication)
         let layer = try outer.json()
-        let inner = try self.openInner(of: layer, outer, at: context.now)
+        let inner = try Self.openInner(bank, of: layer, outer, at: context.now)
         let request = try ActivationRequest(outer: layer, inner: inner.json())
-        let grant = try self.grant(of: request, outer.application, &context)
-        let device = try self.binding(to: request.devicePublicKey, version: outer.version)
+        let grant = try Self.grant(&bank, of: request, outer.application, &context)
+        let device = try Self.binding(&bank, to: request.devicePublicKey, version: outer.version)
 
         // Nothing is refused any more.
-        self.remember(outer, at: context.now)
-        self.remember(inner, at: context.now)
-        let activation = self.begin(grant, device, request.description, outer.application, &context)
-        let recovery = try self.issueRecoveryCode(for: activation)
+        bank.remember(outer, at: context.now)
+        bank.remember(inner, at: context.now)
+        let activation = Self.begin(&bank, grant, device, request.description, outer.application, &context)
+        let recovery = try Self.issueRecoveryCode(&bank, for: activation)
         var keys: JSONObject = [
             "activationId": .string(activation.id),
             "serverPublicKey": .string(Base64.encode(device.serverKey.publicKey.uncompressed)),
             "ctrData": .string(Base64.encode(device.counter.data)),
         ]
         keys["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
-        var answer: JSONObject = ["activationData": try self.seal(.object(keys), in: inner, at: context.now)]
+        var answer: JSONObject = ["activationData": try bank.seal(.object(keys), in: inner, at: context.now)]
         answer["customAttributes"] = request.customAttributes.map { .object($0) }
-        answer["userInfo"] = Self.claims(of: activation, at: context.now)
-        return .json(try self.seal(.object(answer), in: outer, at: context.now))
+        answer["userInfo"] = ActivationEndpoints.claims(of: activation, at: context.now)
+        return .json(try bank.seal(.object(answer), in: outer, at: context.now))
     }
 
-    private func openInner(
+    private static func openInner(
+        _ bank: Backend,
         of layer: JSONObject,
         _ outer: OpenedEnvelope,
         at now: Milliseconds
@@ -40,21 +46,22 @@ extension Backend {
         guard let data = try layer.optionalObject("activationData") else {
             throw .invalidRequest("'activationData' is missing")
         }
-        let recipient = Recipient(
+        let recipient = Backend.Recipient(
             version: outer.version,
             application: outer.application,
             activation: nil,
             path: .activation
         )
-        return try self.open(data, recipient, at: now)
+        return try bank.open(data, recipient, at: now)
     }
 
     /// The server's half of the keys.
-    private mutating func binding(
+    private static func binding(
+        _ bank: inout Backend,
         to devicePublicKey: P256PublicKey,
         version: ProtocolVersion
     ) throws(Refusal) -> DeviceBinding {
-        var randomness = self.state.randomness
+        var randomness = bank.state.randomness
         do {
             let binding = try DeviceBinding(
                 version: version,
@@ -62,7 +69,7 @@ extension Backend {
                 deviceKey: devicePublicKey,
                 counter: randomness.secret(16)
             )
-            self.state.randomness = randomness
+            bank.state.randomness = randomness
             return binding
         } catch {
             throw .activation("the keys do not fit")
@@ -121,15 +128,16 @@ private enum ActivationGrant {
     case recovery(RecoveryCode)
 }
 
-extension Backend {
-    private mutating func grant(
+extension ActivationCreation {
+    private static func grant(
+        _ bank: inout Backend,
         of request: ActivationRequest,
         _ application: ServerApplication,
         _ context: inout RequestContext
     ) throws(Refusal) -> ActivationGrant {
         switch request.kind {
         case .code:
-            return .registration(try self.registration(waitingFor: request, application, &context))
+            return .registration(try Self.registration(&bank, waitingFor: request, application, &context))
         case .custom, .direct:
             // Whoever asks gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
@@ -138,21 +146,22 @@ extension Backend {
             guard let userID = named ?? first, !userID.isEmpty else {
                 throw .activation("there are no identity attributes")
             }
-            try self.requireRoomForActivation()
+            try bank.requireRoomForActivation()
             return .credentials(userID: userID)
         case .recovery:
-            try self.requireRoomForActivation()
-            return .recovery(try self.recoveryCode(of: request, application))
+            try bank.requireRoomForActivation()
+            return .recovery(try Self.recoveryCode(&bank, of: request, application))
         }
     }
 
-    private mutating func registration(
+    private static func registration(
+        _ bank: inout Backend,
         waitingFor request: ActivationRequest,
         _ application: ServerApplication,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerActivation {
-        guard let code = request.identity["code"], let id = self.state.offers[code],
-            let activation = self.state.activations[id]
+        guard let code = request.identity["code"], let id = bank.state.offers[code],
+            let activation = bank.state.activations[id]
         else { throw .activation("the activation code is unknown, used or expired") }
         context.activationID = id
         guard activation.applicationID == application.id else {
@@ -160,23 +169,24 @@ extension Backend {
         }
         guard activation.status == .created else { throw .activation("the activation code was used") }
         guard activation.acceptsOTP(request.description.otp, at: .keyExchange) else {
-            self.state.activations.update(id) { $0.countWrongOTP() }
-            if self.state.activations[id]?.status == .removed { self.remove(id, &context) }
+            bank.state.activations.update(id) { $0.countWrongOTP() }
+            if bank.state.activations[id]?.status == .removed { bank.remove(id, &context) }
             throw .activation("the activation's own code is missing or wrong")
         }
         return activation
     }
 
-    private mutating func recoveryCode(
+    private static func recoveryCode(
+        _ bank: inout Backend,
         of request: ActivationRequest,
         _ application: ServerApplication
     ) throws(Refusal) -> RecoveryCode {
         guard let code = request.identity["recoveryCode"], let puk = request.identity["puk"],
-            let recovery = self.state.recoveryCodes[code], recovery.applicationID == application.id
+            let recovery = bank.state.recoveryCodes[code], recovery.applicationID == application.id
         else { throw .activation("the recovery code is unknown") }
         guard recovery.status == .active else { throw .activation("the recovery code is \(recovery.status.rawValue)") }
         guard constantTimeEquals(Array(puk.utf8), Array(recovery.puk.utf8)) else {
-            self.state.recoveryCodes.update(code) { recovery in
+            bank.state.recoveryCodes.update(code) { recovery in
                 recovery.failures = recovery.failures.addingSaturated(1)
                 if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
             }
@@ -187,7 +197,8 @@ extension Backend {
         return recovery
     }
 
-    private mutating func begin(
+    private static func begin(
+        _ bank: inout Backend,
         _ grant: ActivationGrant,
         _ device: DeviceBinding,
         _ description: ServerActivation.Description,
@@ -198,43 +209,51 @@ extension Backend {
         switch grant {
         case .registration(let registration):
             activation = registration
-            if let code = registration.offer?.code { self.state.offers[code] = nil }
+            if let code = registration.offer?.code { bank.state.offers[code] = nil }
             activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
-            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
+            activation = Self.newActivation(&bank, userID: userID, applicationID: application.id, context.now)
             activation.bind(device, description, commits: true)
         case .recovery(let recovery):
-            self.remove(recovery.activationID, &context)
-            activation = self.newActivation(userID: recovery.userID, applicationID: recovery.applicationID, context.now)
+            bank.remove(recovery.activationID, &context)
+            activation = Self.newActivation(
+                &bank,
+                userID: recovery.userID,
+                applicationID: recovery.applicationID,
+                context.now
+            )
             activation.bind(device, description, commits: true)
         }
-        self.state.activations[activation.id] = activation
+        bank.state.activations[activation.id] = activation
         context.activationID = activation.id
         context.report(activation)
         return activation
     }
 
-    private mutating func newActivation(
+    private static func newActivation(
+        _ bank: inout Backend,
         userID: String,
         applicationID: String,
         _ now: Milliseconds
     ) -> ServerActivation {
         ServerActivation(
-            id: self.state.randomness.identifier(),
+            id: bank.state.randomness.identifier(),
             userID: userID,
             applicationID: applicationID,
             offer: nil,
-            maximumFailedAttempts: self.limits.failedAttempts,
+            maximumFailedAttempts: bank.limits.failedAttempts,
             created: now
         )
     }
 
-    private mutating func issueRecoveryCode(for activation: ServerActivation) throws(Refusal) -> RecoveryCode {
-        let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
+    private static func issueRecoveryCode(_ bank: inout Backend, for activation: ServerActivation) throws(Refusal)
+        -> RecoveryCode
+    {
+        let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
         guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
             throw .activation("no recovery code can be made")
         }
-        let puk = (0..<10).map { _ in String(Int.random(in: 0...9, using: &self.state.randomness)) }.joined()
+        let puk = (0..<10).map { _ in String(Int.random(in: 0...9, using: &bank.state.randomness)) }.joined()
         let recovery = RecoveryCode(
             code: code,
             puk: puk,
@@ -243,7 +262,7 @@ extension Backend {
             activationID: activation.id,
             status: activation.status == .active ? .active : .created
         )
-        self.state.recoveryCodes[code] = recovery
+        bank.state.recoveryCodes[code] = recovery
         return recovery
     }
 }

@@ -1,48 +1,8 @@
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Backend {
-    /// A registration that waits for a device.
-    mutating func addRegistration(
-        userID: String,
-        flags: [String],
-        application: ServerApplication,
-        otp: ActivationOTP?,
-        commitPhase: ServerActivation.CommitPhase?,
-        _ now: Milliseconds
-    ) throws(CryptoError) -> ServerActivation {
-        let code = try self.freshActivationCode(signedBy: application.masterKey)
-        let offer = ServerActivation.Offer(
-            code: code.code,
-            signature: Base64.encode(code.signature ?? []),
-            expires: now + self.limits.activationCodeLifetime.inMilliseconds
-        )
-        let activation = ServerActivation(
-            id: self.state.randomness.identifier(),
-            userID: userID,
-            applicationID: application.id,
-            flags: flags,
-            offer: offer,
-            otp: otp,
-            commitPhase: commitPhase,
-            maximumFailedAttempts: self.limits.failedAttempts,
-            created: now
-        )
-        self.state.activations[activation.id] = activation
-        self.state.offers[offer.code] = activation.id
-        self.state.nextActivationExpiration = min(self.state.nextActivationExpiration ?? offer.expires, offer.expires)
-        return activation
-    }
-
-    private mutating func freshActivationCode(signedBy key: P256PrivateKey) throws(CryptoError) -> ActivationCode {
-        while true {
-            let randomBytes = self.state.randomness.bytes(ActivationCode.randomByteCount)
-            let code = try ActivationCode(randomBytes: randomBytes, signedBy: key)
-            if self.state.offers[code.code] == nil { return code }
-        }
-    }
-
     /// Removes what waited too long for a device or for the server side's commit.
     mutating func expireActivations(_ context: inout RequestContext) {
         guard let next = self.state.nextActivationExpiration, next <= context.now else { return }
@@ -75,5 +35,16 @@ extension Backend {
         where recovery.activationID == activationID && recovery.status == .created {
             self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
         }
+    }
+
+    /// Changes an operation, and reports what it is then.
+    mutating func update(
+        _ id: String,
+        _ context: inout RequestContext,
+        _ change: (inout ServerOperation, Milliseconds) -> Void
+    ) {
+        let now = context.now
+        self.state.operations.update(id) { change(&$0, now) }
+        if let operation = self.state.operations[id] { context.report(operation) }
     }
 }

@@ -1,12 +1,19 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-extension Backend {
-    mutating func createToken(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let (signature, envelope) = try self.authenticateEncrypted(
+/// Tokens, which stand for the factors that they were created with.
+enum TokenEndpoints {
+    static let routes: [Backend.Route] = [
+        .device("POST", "/pa/v3/token/create", adds: .token, "Creates a token.", Self.create),
+        .device("POST", "/pa/v3/token/remove", "Removes a token.", Self.remove),
+        .device("POST", "/pa/v3/vault/unlock", "Unlocks the vault.", Self.unlockVault),
+    ]
+
+    static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
             path: .tokenCreate,
             uriID: "/pa/token/create",
@@ -14,8 +21,8 @@ extension Backend {
         )
         _ = try envelope.json()
         let token = ServerToken(
-            id: self.state.randomness.identifier(),
-            secret: ExportableSecret(self.state.randomness.secret(16)),
+            id: bank.state.randomness.identifier(),
+            secret: ExportableSecret(bank.state.randomness.secret(16)),
             activationID: signature.activation.id,
             factors: signature.type,
             created: context.now
@@ -24,22 +31,22 @@ extension Backend {
             "tokenId": .string(token.id),
             "tokenSecret": .string(Base64.encode(token.secret.secret)),
         ]
-        let sealed = try self.seal(answer, in: envelope, at: context.now)
-        self.state.tokens[token.id] = token
+        let sealed = try bank.seal(answer, in: envelope, at: context.now)
+        bank.state.tokens[token.id] = token
         return .json(sealed)
     }
 
     /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
     /// lost.
-    mutating func removeToken(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try self.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
+    static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try bank.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
         let id = try context.requestObject().string("tokenId")
-        if self.state.tokens[id]?.activationID == signature.activation.id { self.state.tokens[id] = nil }
+        if bank.state.tokens[id]?.activationID == signature.activation.id { bank.state.tokens[id] = nil }
         return .object(["tokenId": .string(id)])
     }
 
-    mutating func unlockVault(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let (signature, envelope) = try self.authenticateEncrypted(
+    static func unlockVault(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
             path: .vaultUnlock,
             uriID: "/pa/vault/unlock",
@@ -64,7 +71,7 @@ extension Backend {
             "activationId": .string(signature.activation.id),
             "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
         ]
-        return .json(try self.seal(answer, in: envelope, at: context.now))
+        return .json(try bank.seal(answer, in: envelope, at: context.now))
     }
 
     private static func isVaultReason(_ reason: String) -> Bool {

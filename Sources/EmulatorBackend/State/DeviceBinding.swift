@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthCrypto
+import Basics
+import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// What the exchange of keys left on the server: its half of the keys, and the counter.

@@ -1,6 +1,6 @@
 package import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// A secret that goes into the exported state. Only a development server may have this type.
 package struct ExportableSecret: Sendable, Equatable, Codable {

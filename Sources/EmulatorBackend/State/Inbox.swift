@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A message in a user's inbox.
 package struct InboxMessage: Sendable, Codable, Equatable {

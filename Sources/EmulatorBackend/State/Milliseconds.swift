@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import Foundation
 
 /// A point in time: milliseconds since 1970, as the protocol counts them.

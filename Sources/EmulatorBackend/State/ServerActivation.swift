@@ -1,6 +1,6 @@
-internal import Basics
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// An activation on the server, from the code that is handed out to its end.
 ///
@@ -155,7 +155,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
                 devicePublicKey: device.deviceKey,
                 activationID: self.id,
                 serverPublicKey: device.serverKey.publicKey
-            ).text
+            ).digits
         }
     }
 

@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// An operation on the server: what a user is asked, and how far the answer is.
 package struct ServerOperation: Sendable, Codable, Equatable {

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// What of the state stands in no table.
 struct StateRoot: Sendable, Codable, Equatable {

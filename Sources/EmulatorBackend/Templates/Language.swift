@@ -7,7 +7,7 @@ package enum Language {
     ///
     /// Only the primary subtag counts. Of equal weights the first wins; `;q=0` excludes.
     static func preferred(_ acceptLanguage: String?, among available: some Collection<String>) -> String {
-        let ranges = (acceptLanguage ?? "").split(separator: ",").prefix(32).compactMap(self.range)
+        let ranges = (acceptLanguage ?? "").utf8.split(separator: UInt8(ascii: ",")).prefix(32).compactMap(self.range)
         // A stable order: `sorted` does not promise one.
         let ordered = ranges.enumerated().sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
         for (_, range) in ordered where range.weight > 0 {
@@ -17,10 +17,12 @@ package enum Language {
         return self.fallback
     }
 
-    private static func range(_ text: Substring) -> (language: String, weight: Double)? {
-        let parts = text.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-        guard let tag = parts.first, let primary = tag.split(separator: "-").first else { return nil }
-        let quality = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
-        return (primary.lowercased(), quality.flatMap { Double($0) } ?? 1)
+    // By bytes: to a `String`, a comma with a combining mark behind it is no comma.
+    private static func range(_ range: Substring.UTF8View) -> (language: String, weight: Double)? {
+        let parts = range.split(separator: UInt8(ascii: ";")).map { $0.filter { $0 != 0x20 && $0 != 0x09 } }
+        guard let primary = parts.first?.split(separator: UInt8(ascii: "-")).first else { return nil }
+        let quality = parts.dropFirst().first { $0.starts(with: "q=".utf8) }?.dropFirst(2)
+        let weight = quality.flatMap { Double(String(decoding: $0, as: UTF8.self)) }
+        return (String(decoding: primary, as: UTF8.self).lowercased(), weight ?? 1)
     }
 }

@@ -1,7 +1,7 @@
-internal import Basics
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
 
 /// How amounts are written in a language, as the real servers do it: the digits stay those of the operation.
 struct MonetaryFormat {

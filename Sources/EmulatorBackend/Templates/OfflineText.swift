@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// What stands in the lines of an offline QR code. Strings are taken apart by scalars: to a `String`, CR and LF together are
 /// one character, and so is a letter with the mark behind it.

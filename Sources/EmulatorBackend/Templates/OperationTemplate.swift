@@ -1,5 +1,5 @@
 package import ExactJSON
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What operations of one kind are made from: a JSON document with placeholders, checked when the server starts.
 ///

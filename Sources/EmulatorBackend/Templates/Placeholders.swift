@@ -1,6 +1,6 @@
-internal import EmulatorMessages
-internal import ExactJSON
-internal import PowerAuthProtocol
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
 
 /// A text with places to fill: `${name}` is a parameter of the operation, `@{name}` a text in the reader's language.
 ///

@@ -124,16 +124,37 @@ extension OperationsService {
     /// One poll. It does not keep the service alive.
     private nonisolated var pollOnce: @Sendable (_ lag: Duration) async -> Poller.Outcome {
         { [weak self, channel] lag in
-            channel.observer?.pollStarted(activationID: channel.activationID, lag: lag)
             do {
-                guard let passage = await self?.board() else { return .failed(retryAfter: nil) }
-                try await passage.wait()
+                try await Self.poll(lag: lag, on: channel) { await self?.board() }
                 return .succeeded
-            } catch let error as MobileTokenError {
-                return .failed(retryAfter: error.retryAfter)
             } catch {
-                return .failed(retryAfter: nil)
+                return Poller.Outcome(error)
             }
         }
     }
+
+    /// One poll, for somebody who steps the ``poller``, and is told of its failure.
+    package nonisolated func poll(lag: Duration) async throws {
+        do {
+            try await Self.poll(lag: lag, on: self.channel) { await self.board() }
+            self.poller.finished(.succeeded)
+        } catch {
+            self.poller.finished(Poller.Outcome(error))
+            throw error
+        }
+    }
+
+    private static func poll(
+        lag: Duration,
+        on channel: any AuthenticatedChannel,
+        _ board: () async -> Passage?
+    ) async throws {
+        channel.observer?.pollStarted(activationID: channel.activationID, lag: lag)
+        guard let passage = await board() else { throw CancellationError() }
+        try await passage.wait()
+    }
+}
+
+extension Poller.Outcome {
+    fileprivate init(_ error: any Error) { self = .failed(retryAfter: (error as? MobileTokenError)?.retryAfter) }
 }

@@ -81,10 +81,14 @@ package struct PollSchedule: Sendable {
 
     package var isPaused: Bool { !self.pauses.isEmpty }
 
+    /// When the next poll is, if nothing changes; `nil` while paused and while a poll is under way.
+    package var next: Duration? {
+        self.pauses.isEmpty && !self.isPolling ? max(self.due, self.earliest) : nil
+    }
+
     /// What to do now. After `.poll`, ``finished(at:_:random:)`` has to follow.
     package mutating func step(at now: Duration) -> Step {
-        guard self.pauses.isEmpty, !self.isPolling else { return .wait }
-        let due = max(self.due, self.earliest)
+        guard let due = self.next else { return .wait }
         guard due <= now else { return .sleep(until: due) }
         self.isPolling = true
         self.wasPoked = false
@@ -165,7 +169,7 @@ package struct PollSchedule: Sendable {
     }
 
     /// 0.8 s × 2ⁿ, at most ``maximumBackoff``.
-    private static func backoff(after failures: Int) -> Duration {
+    package static func backoff(after failures: Int) -> Duration {
         min(.milliseconds(800) * (1 << min(failures, 10)), Self.maximumBackoff)
     }
 }

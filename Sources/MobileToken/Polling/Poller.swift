@@ -1,4 +1,4 @@
-import Coordination
+package import Coordination
 package import PowerAuth
 import Synchronization
 
@@ -12,6 +12,10 @@ package final class Poller: Sendable {
         package var interval: Duration
         package var start: PollSchedule.Start
         package var pausesWhenUnobserved: Bool
+
+        package init(interval: Duration, start: PollSchedule.Start) {
+            (self.interval, self.start, self.pausesWhenUnobserved) = (interval, start, false)
+        }
 
         package init(interval: Duration, delayStart: Bool = false, options: PollingOptions = []) {
             self.interval = interval
@@ -31,9 +35,11 @@ package final class Poller: Sendable {
         fileprivate let number: UInt64
     }
 
-    private enum Step {
+    /// What a runner does next.
+    package enum Step: Sendable {
         case poll(lag: Duration)
         case sleep(until: Duration)
+        /// Nothing before the schedule changes.
         case wait
         /// The runner has no part any more, for a reason unless it left.
         case over(MobileTokenError?)
@@ -47,13 +53,15 @@ package final class Poller: Sendable {
         var ended: [Runner: MobileTokenError] = [:]
         var nextRunner: UInt64 = 0
         var pausesWhenUnobserved = false
+        /// Called instead of waking a task, when the runner whose turn it is has none.
+        var driver: (@Sendable () -> Void)?
         /// Holds for all polling to come, whatever is started or stopped meanwhile.
         var isPauseRequested = false
         /// How many kinds of streams are being read.
         var observedStreams = 0
     }
 
-    private let alarms: Alarms
+    let alarms: Alarms
     private let random: @Sendable () -> Double
     private let state = Mutex(State())
     /// Raised when the schedule has changed under the runner.
@@ -66,8 +74,10 @@ package final class Poller: Sendable {
         self.random = random
     }
 
+    /// What schedules are made on.
+    package var clock: ServiceClock { self.alarms.clock }
     /// The time that schedules are made in.
-    package var now: Duration { self.alarms.clock.now }
+    package var now: Duration { self.clock.now }
 
     package var isRunning: Bool { self.state.withLock { $0.schedule != nil } }
     package var isPaused: Bool { self.state.withLock { $0.schedule?.isPaused ?? $0.isPauseRequested } }
@@ -159,11 +169,12 @@ package final class Poller: Sendable {
             state.runners = []
             return state.schedule.take() != nil
         }
-        if isOver { self.changed.raise() }
+        if isOver { self.wakeRunner() }
         return isOver
     }
 
-    private func step(_ runner: Runner) -> Step {
+    /// What the runner whose turn it is does next. After `.poll`, ``finished(_:)`` has to follow.
+    package func step(_ runner: Runner) -> Step {
         let now = self.now
         return self.state.withLock { state in
             guard state.runners.contains(runner) else { return .over(state.ended[runner]) }
@@ -175,7 +186,8 @@ package final class Poller: Sendable {
         }
     }
 
-    private func finished(_ outcome: Outcome) {
+    /// The poll under way has ended; a canceled task's was cut off.
+    package func finished(_ outcome: Outcome) {
         let now = self.now
         let random = self.random()
         self.state.withLock { state in
@@ -186,6 +198,33 @@ package final class Poller: Sendable {
             case .failed(let wait): state.schedule?.finished(at: now, .failed(retryAfter: wait), random: random)
             }
         }
+    }
+
+    // MARK: Running without a task
+
+    /// Takes the turn to poll for somebody who steps the schedule whenever it is time, instead of lending a task to
+    /// ``run(_:poll:)``. ``letGo(_:)`` has to follow.
+    ///
+    /// - Parameter onChange: Called when the schedule has changed, for another step.
+    /// - Returns: `nil` when it is somebody else's turn.
+    package func drive(_ plan: Plan, onChange: @escaping @Sendable () -> Void) -> Runner? {
+        guard self.turn.take() else { return nil }
+        self.state.withLock { $0.driver = onChange }
+        return self.enter(plan)
+    }
+
+    /// When the schedule polls next; `nil` while it is paused, while a poll is under way, and when nobody polls.
+    package var nextPoll: Duration? { self.state.withLock { $0.schedule?.next } }
+
+    /// Ends what ``drive(_:onChange:)`` began.
+    package func letGo(_ runner: Runner) {
+        self.state.withLock { $0.driver = nil }
+        self.leave(runner)
+        self.turn.raise()
+    }
+
+    private func wakeRunner() {
+        if let driver = self.state.withLock({ $0.driver }) { driver() } else { self.changed.raise() }
     }
 
     private func waitForChange(until deadline: Duration) async {
@@ -237,7 +276,7 @@ package final class Poller: Sendable {
             body(&state, now)
             return state.schedule != nil
         }
-        if isRunning { self.changed.raise() }
+        if isRunning { self.wakeRunner() }
         return isRunning
     }
 }

@@ -1,4 +1,4 @@
-internal import EmulatorMessages
+import EmulatorMessages
 
 /// The console, `/console/`: a page that shows the server live. It and all it needs are part of the program.
 enum ConsolePage {

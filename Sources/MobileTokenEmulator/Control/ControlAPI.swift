@@ -1,8 +1,8 @@
-internal import Coordination
-internal import EmulatorBackend
-internal import EmulatorHTTP
-internal import EmulatorMessages
-internal import Foundation
+import Coordination
+import EmulatorBackend
+import EmulatorHTTP
+import EmulatorMessages
+import Foundation
 
 /// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
 struct ControlAPI: Sendable {

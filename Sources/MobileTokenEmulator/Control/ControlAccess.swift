@@ -1,6 +1,7 @@
-internal import Basics
-internal import EmulatorMessages
-internal import Foundation
+import Basics
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 /// Who may use the control API and the console.
 ///
@@ -9,8 +10,7 @@ internal import Foundation
 /// the credentials there too, because others may use the machine.
 struct ControlAccess: Sendable {
     var isLoopback: Bool
-    var user: String
-    var password: String
+    var credentials: BasicCredentials?
 
     /// The refusal of a request, or `nil` for one that may pass.
     func refusal(of request: ReceivedRequest) -> ServerResponse? {
@@ -64,16 +64,6 @@ struct ControlAccess: Sendable {
 
     /// Whether a request shows the credentials.
     func isAuthenticated(_ request: ReceivedRequest) -> Bool {
-        let parts = (request.header("Authorization") ?? "").utf8.split(separator: UInt8(ascii: " "))
-        guard
-            parts.count == 2, Substring(parts[0]).equalsIgnoringASCIICase("Basic"),
-            let given = Data(base64Encoded: String(Substring(parts[1])))
-        else { return false }
-        return Self.isEqual(Array(given), Array("\(self.user):\(self.password)".utf8))
-    }
-
-    /// Takes the same time wherever they differ.
-    private static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-        one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        self.credentials?.areShown(by: request) ?? false
     }
 }

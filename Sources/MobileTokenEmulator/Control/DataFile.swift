@@ -1,6 +1,6 @@
-internal import Coordination
-internal import EmulatorBackend
-internal import Foundation
+import Coordination
+import EmulatorBackend
+import Foundation
 
 /// The SQLite file that keeps the state over a restart: what a reset goes back to, and what is.
 ///

@@ -1,5 +1,5 @@
-internal import Coordination
-internal import EmulatorBackend
+import Coordination
+import EmulatorBackend
 public import Foundation
 
 extension Emulator {

@@ -1,5 +1,5 @@
-internal import EmulatorMessages
-internal import Foundation
+import EmulatorMessages
+import Foundation
 
 extension ServerResponse {
     /// Everything that changes, as server-sent events: first `ready`, when nothing can be missed any more.

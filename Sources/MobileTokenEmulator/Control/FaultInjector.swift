@@ -1,5 +1,5 @@
-internal import Basics
-internal import EmulatorMessages
+import Basics
+import EmulatorMessages
 
 /// The fault rules, and how often each has matched.
 struct FaultInjector: Sendable {

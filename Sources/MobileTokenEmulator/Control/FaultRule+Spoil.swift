@@ -1,6 +1,6 @@
-internal import Basics
-internal import EmulatorBackend
-internal import EmulatorMessages
+import Basics
+import EmulatorBackend
+import EmulatorMessages
 
 extension FaultRule.Effect {
     /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.

@@ -1,6 +1,6 @@
-internal import Basics
-internal import EmulatorBackend
-internal import EmulatorMessages
+import Basics
+import EmulatorBackend
+import EmulatorMessages
 public import Foundation
 
 extension Emulator {

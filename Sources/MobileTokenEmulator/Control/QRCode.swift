@@ -1,7 +1,7 @@
-internal import CQREncode
-internal import EmulatorBackend
-internal import EmulatorMessages
-internal import Foundation
+import CQREncode
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 /// A QR code of a text, level M.
 struct QRCode {

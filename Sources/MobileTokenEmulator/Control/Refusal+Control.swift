@@ -1,5 +1,5 @@
-internal import EmulatorBackend
-internal import EmulatorMessages
+import EmulatorBackend
+import EmulatorMessages
 
 extension Refusal {
     static let unknownControlPath = Self(404, "ERROR_NOT_FOUND", "The control API has no such path")

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// The server's time: the machine's, perhaps shifted, or frozen until it is moved.
 struct VirtualTime: Sendable, Hashable {

@@ -20,6 +20,10 @@ public protocol MobileTokenObserver: Sendable {
     func pollIntervalRaised(activationID: String, requested: Duration, used: Duration)
     /// The list of operations changed; `count` is how many there are now.
     func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int)
+    /// A fleet has opened, or found that it cannot open, so many of the activations that it polls.
+    func fleetOpened(_ count: Int, of total: Int)
+    /// An activation of a fleet is in another phase than before, such as `active`; `reason` tells why where it ended or waits.
+    func fleetPhaseChanged(activationID: String, phase: String, reason: MobileTokenError?)
 }
 
 /// Why a request is sent once more.
@@ -47,4 +51,8 @@ extension MobileTokenObserver {
     public func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {}
     /// Does nothing.
     public func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int) {}
+    /// Does nothing.
+    public func fleetOpened(_ count: Int, of total: Int) {}
+    /// Does nothing.
+    public func fleetPhaseChanged(activationID: String, phase: String, reason: MobileTokenError?) {}
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HTTPClientTransport
 internal import PowerAuthProtocol
+internal import Synchronization
 
 /// What all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {
@@ -14,6 +15,8 @@ final class ServerConnection: Sendable {
     let configuration: MobileTokenClient.Configuration
     let time: ServerTime
     let clocks: LocalClocks
+    /// Decides when requests may be sent, where a fleet is a guest of the server.
+    let gate = Mutex<(any RequestGate)?>(nil)
     private let userAgent: String
 
     /// Creates a connection. Mistakes are reported here, by name, and not at the first request.
@@ -97,6 +100,19 @@ final class ServerConnection: Sendable {
     }
 
     private func send(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
+        guard let gate = self.gate.withLock({ $0 }) else { return try await self.sendObserved(request, path: path) }
+        try await gate.enter()
+        do {
+            let response = try await self.sendObserved(request, path: path)
+            gate.leave(RequestOutcome(response, now: self.clocks.reading.wall))
+            return response
+        } catch {
+            gate.leave(RequestOutcome(error))
+            throw error
+        }
+    }
+
+    private func sendObserved(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
         guard let observer = self.observer else { return try await self.sendUnobserved(request) }
         let start = self.clocks.monotonic
         observer.requestStarted(path: path)

@@ -58,6 +58,10 @@ extension MobileTokenError.Code {
 
     // MARK: What happened here
 
+    /// What a call waited for did not happen in time; ``MobileTokenError/underlying`` is the last failure meanwhile, if there
+    /// was one. Nothing was changed.
+    public static let deadlinePassed = Self("deadlinePassed")
+
     /// The server made the activation, but it could not be stored: the code is used. The message says which activation is to
     /// be removed at the server, and ``MobileTokenError/underlying`` why it could not be stored.
     public static let activationNotSaved = Self("activationNotSaved")

@@ -3,6 +3,7 @@ internal import Coordination
 internal import HTTPClientTransport
 internal import PowerAuthCrypto
 internal import PowerAuthProtocol
+internal import Synchronization
 
 /// Tokens by name: created when needed, kept in the store, renewed once when the server refuses one.
 extension Activation {
@@ -77,12 +78,22 @@ extension Activation {
         do {
             return try await self.post(path, headers: headers, token: token, body: body)
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
-            // The server forgot the token, or our idea of its time is wrong.
-            self.server.time.distrust()
-            try await self.server.synchronizeTime()
-            let renewed = try await self.replaceToken(name, refused: token)
-            self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
-            return try await self.post(path, headers: headers, token: renewed, body: body)
+            // Thousands of signed requests at once would be an attack.
+            let gate = self.server.gate.withLock { $0 }
+            guard gate?.mayRenewToken() ?? true else { throw error }
+            do {
+                // The server forgot the token, or our idea of its time is wrong.
+                self.server.time.distrust()
+                try await self.server.synchronizeTime()
+                let renewed = try await self.replaceToken(name, refused: token)
+                self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
+                let response = try await self.post(path, headers: headers, token: renewed, body: body)
+                gate?.tokenRenewed(isAccepted: true)
+                return response
+            } catch let error as MobileTokenError where error.code == .authenticationFailed {
+                gate?.tokenRenewed(isAccepted: false)
+                throw error
+            }
         }
     }
 

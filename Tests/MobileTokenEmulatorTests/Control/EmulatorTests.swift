@@ -412,6 +412,33 @@ import Testing
         }
     }
 
+    @Test(arguments: ["block", "nonsense"])
+    func whateverIsAskedOfAnActivationIsAskedWithPOST(action: String) async throws {
+        try await withEmulator { emulator async throws in
+            let path = "/_emulator/activations/x/\(action)"
+            for method in ["GET", "PUT", "DELETE"] {
+                let response = try await emulator.send(method, path)
+                #expect(response.status == 405)
+                #expect(response.headers["allow"] == "POST")
+            }
+            #expect(try await emulator.send("POST", path, body: "{}").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        ("PUT", "/_emulator/clock", #"{"advance":1,"advance":2}"#),
+        ("PUT", "/_emulator/faults", #"{"rules":[],"rules":[]}"#),
+        ("POST", "/_emulator/faults", #"{"effect":{"status":503,"status":500}}"#),
+    ])
+    func aMemberGivenTwiceIsRefused(method: String, path: String, body: String) async throws {
+        try await withEmulator { emulator async throws in
+            let response = try await emulator.send(method, path, body: body)
+            #expect(response.status == 400)
+            #expect(response.text.contains("given twice"))
+            #expect(await emulator.faults.rules.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         "Origin: http://evil.example", "Host: evil.example", "Origin: null", "Host: 127.0.0.1.evil.example:80",
     ])

@@ -4,11 +4,8 @@ internal import Synchronization
 
 /// Gives the right to sign with an activation to one process at a time, and remembers how far each counter has come.
 ///
-/// The right is a lock of the operating system on one byte, not a row with an owner and a deadline: the kernel frees it
-/// at the moment its holder dies, however it dies, and no clock decides whether a slow holder still lives. Locks of open
-/// file descriptions (`F_OFD_SETLK`) keep apart two stores within one process as well, and other descriptors of the file
-/// may be closed without dropping them. A file system that does not carry such locks between machines, such as NFS, does
-/// not keep machines apart; SQLite's write-ahead log does not work there either.
+/// The right is a lock of the operating system on one byte (``LockFile``), not a row with an owner and a deadline. It does not
+/// keep machines apart that share a file system such as NFS; SQLite's write-ahead log does not work there either.
 ///
 /// A waiter has a ticket, which is a lock too, far beyond the end of the file: a number greater than those of all
 /// waiters before it. The least is next. The kernel takes back the ticket of a process that dies, so no process waits for a
@@ -23,10 +20,6 @@ final class LeaseFile: Sendable {
     private static let slotByteCount: Int64 = 16
     /// The slots that there can be: more than any database holds, and few enough for every offset to be a number.
     static let slots: ClosedRange<Int64> = 1...(1 << 32)
-    /// `F_OFD_SETLK`, which Linux's headers hide from Swift.
-    private static let setOpenFileDescriptionLock: Int32 = 37
-    /// `F_OFD_GETLK`.
-    private static let getOpenFileDescriptionLock: Int32 = 36
 
     /// Where the tickets of the first slot begin.
     private static let firstTicket: Int64 = 1 << 56
@@ -34,14 +27,11 @@ final class LeaseFile: Sendable {
     /// ticket wait.
     private static let ticketCount: Int64 = 1 << 24
 
-    private let descriptor: Int32
+    private let file: LockFile
 
     init(path: String) throws {
-        self.descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard self.descriptor >= 0 else { throw MobileTokenError.system("open", path) }
+        self.file = try LockFile(path: path)
     }
-
-    deinit { close(self.descriptor) }
 
     /// The parts of a slot that can be locked.
     enum Part: Int64 {
@@ -53,16 +43,12 @@ final class LeaseFile: Sendable {
 
     /// Locks a part of a slot, or returns `false` when another process or store has it.
     func tryLock(_ part: Part, of slot: Int64) throws -> Bool {
-        guard self.setLock(F_WRLCK, part, of: slot) != 0 else { return true }
-        guard errno == EAGAIN || errno == EACCES else {
-            throw MobileTokenError.system("lock a byte of", "the lease file")
-        }
-        return false
+        try self.file.tryLock(Self.offset(of: part, slot))
     }
 
     /// Unlocks a part of a slot.
     func unlock(_ part: Part, of slot: Int64) {
-        _ = self.setLock(F_UNLCK, part, of: slot)
+        self.file.unlock(Self.offset(of: part, slot))
     }
 
     /// Takes a ticket that comes after all others of the slot; `nil` when another process is just taking one.
@@ -71,15 +57,12 @@ final class LeaseFile: Sendable {
         defer { self.unlock(.turnstile, of: slot) }
         let ticket = try self.nextTicket(of: slot)
         guard ticket < Self.ticketCount else { return nil }
-        guard self.setLock(F_WRLCK, at: Self.offset(of: ticket, slot)) == 0 else {
-            throw MobileTokenError.system("lock a byte of", "the lease file")
-        }
-        return ticket
+        return try self.file.tryLock(Self.offset(of: ticket, slot)) ? ticket : nil
     }
 
     /// Gives a ticket back.
     func returnTicket(_ ticket: Int64, of slot: Int64) {
-        _ = self.setLock(F_UNLCK, at: Self.offset(of: ticket, slot))
+        self.file.unlock(Self.offset(of: ticket, slot))
     }
 
     /// Whether another process or store has an earlier ticket.
@@ -98,42 +81,24 @@ final class LeaseFile: Sendable {
 
     /// The ticket after one that is out in a range, whichever the kernel names; `nil` when there is none.
     private func lockEnd(from start: Int64, to end: Int64, of slot: Int64) throws -> Int64? {
-        guard start < end else { return nil }  // a length of zero would mean all there is
-        var lock = Self.lock(F_WRLCK, at: Self.offset(of: start, slot), count: end - start)
-        guard fcntl(self.descriptor, Self.getOpenFileDescriptionLock, &lock) == 0 else {
-            throw MobileTokenError.system("look at the locks of", "the lease file")
-        }
-        guard lock.l_type != Int16(F_UNLCK) else { return nil }
-        return max(start, Int64(lock.l_start) - Self.offset(of: 0, slot)) + 1
+        guard start < end else { return nil }
+        let range = Self.offset(of: start, slot)..<Self.offset(of: end, slot)
+        return try self.file.lockOfAnother(in: range).map { $0 - Self.offset(of: 0, slot) + 1 }
     }
 
     private static func offset(of ticket: Int64, _ slot: Int64) -> Int64 {
         Self.firstTicket + slot * Self.ticketCount + ticket
     }
 
-    private func setLock(_ type: Int32, _ part: Part, of slot: Int64) -> Int32 {
-        self.setLock(type, at: slot * Self.slotByteCount + part.rawValue)
-    }
-
-    private func setLock(_ type: Int32, at offset: Int64) -> Int32 {
-        var lock = Self.lock(type, at: offset, count: 1)
-        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock)
-    }
-
-    private static func lock(_ type: Int32, at offset: Int64, count: Int64) -> flock {
-        var lock = flock()
-        lock.l_type = Int16(type)
-        lock.l_whence = Int16(SEEK_SET)
-        lock.l_start = off_t(offset)
-        lock.l_len = off_t(count)
-        return lock
+    private static func offset(of part: Part, _ slot: Int64) -> Int64 {
+        slot * Self.slotByteCount + part.rawValue
     }
 
     /// The greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
     func highWaterMark(of slot: Int64, activationID: String) -> UInt64 {
         var words: (moves: UInt64, check: UInt64) = (0, 0)
         let count = withUnsafeMutableBytes(of: &words) {
-            pread(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
+            pread(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
         }
         // The second word tells a mark from zeros, from one that is being written, and from another activation's.
         guard count == Int(Self.slotByteCount), words.check == Self.check(of: words.moves, activationID) else {
@@ -148,7 +113,7 @@ final class LeaseFile: Sendable {
     func setHighWaterMark(_ moves: UInt64, of slot: Int64, activationID: String) {
         let words = (moves, Self.check(of: moves, activationID))
         _ = withUnsafeBytes(of: words) {
-            pwrite(self.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
+            pwrite(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
         }
     }
 

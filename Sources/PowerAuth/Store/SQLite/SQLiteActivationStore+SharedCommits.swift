@@ -16,10 +16,7 @@ extension SQLiteActivationStore {
             let pending = PendingChange(of: activationID, change)
             self.pendingChanges.append(pending)
             // Changes that are queued behind this call join the commit.
-            if self.executor.waitingJobCount > 0 {
-                await withCheckedContinuation { continuation in self.executor.afterQueuedJobs { continuation.resume() }
-                }
-            }
+            if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
             if pending.outcome == nil { self.commitPendingChanges() }
             return try pending.result()
         }

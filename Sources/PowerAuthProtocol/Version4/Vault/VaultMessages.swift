@@ -6,9 +6,9 @@ extension Version4 {
     package enum VaultKeyIdentifier: String, Sendable, Codable, CaseIterable {
         /// Seals the private keys of the device.
         case devicePrivateKeys = "KEK_DEVICE_PRIVATE"
-        /// Base of application keys that only the password opens.
+        /// The base of application keys that only the password opens.
         case applicationKnowledge = "KDK_APP_VAULT_KNOWLEDGE"
-        /// Base of application keys that either pair of factors opens.
+        /// The base of application keys that either pair of factors opens.
         case applicationTwoFactor = "KDK_APP_VAULT_2FA"
 
         /// The types of code for which a server hands the key out.
@@ -35,6 +35,8 @@ extension Version4 {
         /// 3 to 255 letters, digits, `_`, `-` or `.`.
         package let reason: String
 
+        /// Creates a request.
+        ///
         /// - Returns: `nil` for a reason of another form.
         package init?(keyIdentifier: VaultKeyIdentifier, reason: String) {
             guard Self.isValid(reason: reason) else { return nil }
@@ -61,7 +63,7 @@ extension Version4 {
         /// The shortest key.
         package static let minimumByteCount = 16
 
-        /// Derives a key.
+        /// Returns the key of an index.
         ///
         /// - Throws: `invalidLength` for fewer than 16 bytes, and for a base that is not for applications.
         package static func derive(
@@ -79,7 +81,7 @@ extension Version4 {
 }
 
 extension Version4.ActivationKeys.Vault {
-    /// The server's side: the key that a client asks for.
+    /// Returns the key that a client requests.
     package func key(_ identifier: Version4.VaultKeyIdentifier) -> SecretBytes {
         switch identifier {
         case .devicePrivateKeys: self.devicePrivateKeys

@@ -1,0 +1,19 @@
+/// Runs `body` until a deadline, and cancels it then.
+///
+/// - Returns: What `body` returns, or `nil` when the deadline passed first.
+/// - Throws: What `body` throws; `CancellationError` when the calling task is canceled.
+package func withDeadline<Result: Sendable>(
+    _ deadline: Duration,
+    on clock: ServiceClock,
+    _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+    try await withThrowingTaskGroup(of: Result?.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await body() }
+        group.addTask {
+            try await clock.sleep(until: deadline)
+            return nil
+        }
+        return try await group.next() ?? nil
+    }
+}

@@ -1,0 +1,42 @@
+public import PowerAuth
+
+/// How a fleet is doing: a value to answer a health check with.
+public struct FleetHealth: Sendable {
+    /// An error, and when and where it happened.
+    public struct Failure: Sendable {
+        /// The activation that it happened to; `nil` when it concerns the store or the membership.
+        public let activationID: String?
+        /// What happened.
+        public let error: MobileTokenError
+        /// How long ago it happened.
+        public let age: Duration
+    }
+
+    /// How many of the activations that this process polls are in each phase. Phases without any are left out.
+    public internal(set) var counts: [FleetActivationState.Phase: Int] = [:]
+    /// How many activations of the store another process polls.
+    public internal(set) var elsewhereCount = 0
+    /// How long ago that active activation was polled successfully whose last success is the oldest; `nil` without any.
+    public internal(set) var oldestSuccessfulPoll: Duration?
+    /// For each server by how much the local clock is ahead of its (positive) or behind it (negative), once known.
+    public internal(set) var clockSkews: [String: Duration] = [:]
+    /// The skew from which on ``isClockSkewed`` warns.
+    public internal(set) var clockSkewThreshold: Duration = .seconds(30)
+    /// For how long polls of a server are held back, for those of which they are: failures, or `Retry-After`.
+    public internal(set) var heldBack: [String: Duration] = [:]
+    /// What failed last, if anything has.
+    public internal(set) var lastFailure: Failure?
+    /// How many decisions are under way.
+    public internal(set) var decisionsInFlight = 0
+    /// How many decisions were sent of which nobody knows what became.
+    public internal(set) var decisionsUnknown = 0
+    /// Whether ``OperationsFleet/run()`` is running.
+    public internal(set) var isRunning = false
+
+    /// The greatest skew of ``clockSkews``, in either direction.
+    public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }
+    /// Whether a clock is off by more than the threshold: the local one or a server's.
+    public var isClockSkewed: Bool { self.clockSkew > self.clockSkewThreshold }
+    /// How many activations this process polls, ended ones included.
+    public var count: Int { self.counts.values.reduce(0, +) }
+}

@@ -1,0 +1,85 @@
+import Basics
+import PowerAuth
+import Synchronization
+
+/// One activation of a fleet.
+struct FleetMember {
+    /// What is being done with it.
+    enum Activity {
+        case opening, polling, asking
+    }
+
+    /// The client in whose store it was found; the client of its application once it is opened.
+    var client: Int
+    /// Whether this process polls it.
+    var isOurs = false
+    /// Whether it came, or was taken over, while the fleet was running.
+    var isLate = false
+    /// Whether it was tried to open since it is polled here.
+    var wasTried = false
+    var activity: Activity?
+    /// Whether it waits in a line for what is due.
+    var isInLine = false
+    var condition = ActivationCondition()
+    var service: OperationsService?
+    /// The fleet's part in the polling of the service.
+    var runner: Poller.Runner?
+}
+
+/// Something that a fleet has begun, to be finished outside its actor.
+struct FleetJob: Sendable {
+    enum Work: Sendable {
+        /// The service is there when the activation was opened by hand, or polled here before.
+        case open(client: Int, OperationsService?)
+        case poll(OperationsService, ServerGate, lag: Duration)
+        case ask(Activation, ServerGate)
+    }
+
+    let id: ExactString
+    let work: Work
+}
+
+/// What came of a job.
+enum FleetOutcome: Sendable {
+    case opened(OpenedService)
+    case polled
+    case told(ActivationStatus)
+    case failed(MobileTokenError)
+    case canceled
+}
+
+/// A service, and the client that its activation belongs to.
+struct OpenedService: Sendable {
+    let service: OperationsService
+    let client: Int
+}
+
+/// Activations that may begin, first come, first served.
+struct ReadyLine: Sendable {
+    private var ids: [ExactString] = []
+    private var head = 0
+
+    var first: ExactString? { self.head < self.ids.count ? self.ids[self.head] : nil }
+
+    mutating func append(_ id: ExactString) { self.ids.append(id) }
+
+    mutating func removeFirst() {
+        self.head += 1
+        guard self.head == self.ids.count || self.head > 1024 else { return }
+        self.ids.removeSubrange(..<min(self.head, self.ids.count))
+        self.head = 0
+    }
+}
+
+/// Activations that something happened to outside the fleet's actor.
+final class FleetInbox: Sendable {
+    private let ids = Mutex<Set<ExactString>>([])
+
+    func insert(_ id: ExactString) { self.ids.withLock { _ = $0.insert(id) } }
+    func take() -> Set<ExactString> {
+        self.ids.withLock { ids in
+            defer { ids = [] }
+            return ids
+        }
+    }
+}

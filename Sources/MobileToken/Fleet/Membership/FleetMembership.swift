@@ -1,0 +1,56 @@
+/// What a process polls at the moment, out of what all processes of a fleet share.
+public struct FleetAssignment: Sendable, Equatable {
+    /// The buckets that this process polls; see ``FleetBuckets/bucket(of:count:)``.
+    public var buckets: Set<Int>
+    /// How many processes are alive, this one included. They divide the ``ServerLimits``.
+    public var processCount: Int
+
+    /// Creates an assignment.
+    public init(buckets: Set<Int>, processCount: Int = 1) {
+        self.buckets = buckets
+        self.processCount = processCount
+    }
+}
+
+/// Which of the processes that share a store polls which activations. Only the one that polls an activation decides on its
+/// operations.
+///
+/// ``SingleProcessMembership`` is the default; ``LocalProcessesMembership`` divides a store among the processes of one
+/// machine.
+public protocol FleetMembership: Sendable {
+    /// How many buckets there are, the same in every process.
+    var bucketCount: Int { get }
+
+    /// Takes part until the calling task is canceled, and gives back everything before it returns.
+    ///
+    /// - Parameter assign: To be called whenever the assignment has changed, one call after the other. When it returns, the
+    ///   fleet has let go of what is not assigned any more: its polls and decisions have ended. What is given back by
+    ///   one's own will is free for others only then; what is lost at once must not be decided on any more, which
+    ///   ``holds(_:)`` is asked about.
+    /// - Throws: what makes taking part impossible.
+    func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws
+
+    /// Returns whether this process still owns a bucket, as far as it can know at this very moment. Asked right before a
+    /// decision; must not block.
+    func holds(_ bucket: Int) -> Bool
+}
+
+/// One process polls all there is.
+public struct SingleProcessMembership: FleetMembership {
+    /// One bucket is enough.
+    public let bucketCount = 1
+
+    /// Creates the membership.
+    public init() {}
+
+    /// Assigns everything, and waits for the end.
+    public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
+        await assign(FleetAssignment(buckets: [0]))
+        let (never, continuation) = AsyncStream.makeStream(of: Never.self)
+        for await _ in never {}  // ends when the task is canceled
+        continuation.finish()
+    }
+
+    /// Returns `true`.
+    public func holds(_ bucket: Int) -> Bool { true }
+}

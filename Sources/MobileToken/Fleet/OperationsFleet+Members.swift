@@ -1,0 +1,202 @@
+import Basics
+import Coordination
+import PowerAuth
+
+// MARK: Coming and going
+
+extension OperationsFleet {
+    /// Searches the stores for activations that came or went since, which the fleet otherwise does at an interval.
+    ///
+    /// - Throws: `MobileTokenError` when a store cannot be read. What it held before stays in the fleet.
+    public func refreshActivations() async throws {
+        if let error = await self.findActivations() { throw error }
+    }
+
+    /// - Returns: The last failure to read a store.
+    func findActivations() async -> MobileTokenError? {
+        var failure: MobileTokenError?
+        for (index, client) in self.clients.enumerated() {
+            do {
+                let ids = try await client.activationIDs().map { ExactString($0) }
+                if ids != self.storedIDs[index] { self.storedIDs[index] = ids }
+            } catch let error as MobileTokenError {
+                self.noteFailure(error, of: nil)
+                failure = error
+            } catch {}  // canceled: nothing is known
+        }
+        self.takeIn()
+        return failure
+    }
+
+    /// Makes members of what the stores hold, and of nothing else.
+    private func takeIn() {
+        var found: Set<ExactString> = []
+        for index in self.clients.indices {
+            for id in self.storedIDs[index] ?? [] where found.insert(id).inserted && self.members[id] == nil {
+                self.members[id] = FleetMember(client: index)
+                if self.assignment.buckets.contains(self.bucket(of: id)) { self.take(id, isLate: self.wasAssigned) }
+            }
+        }
+        for id in self.members.keys where !found.contains(id) {
+            self.letGo(id)
+            self.members[id] = nil
+        }
+    }
+
+    private nonisolated func bucket(of id: ExactString) -> Int {
+        FleetBuckets.bucket(of: id.string, count: self.configuration.membership.bucketCount)
+    }
+
+    /// Takes what is assigned, and lets go of what is not any more.
+    ///
+    /// Returns when the decisions on what was let go of have ended.
+    func assign(_ assignment: FleetAssignment) async {
+        let lost = self.assignment.buckets.subtracting(assignment.buckets)
+        let gained = assignment.buckets.subtracting(self.assignment.buckets)
+        self.assignment = assignment
+        for gate in self.gates { gate.divide(among: assignment.processCount) }
+        for id in Array(self.members.keys) {
+            let bucket = self.bucket(of: id)
+            if gained.contains(bucket) { self.take(id, isLate: self.wasAssigned) }
+            if lost.contains(bucket) { self.letGo(id) }
+        }
+        self.wasAssigned = !assignment.buckets.isEmpty || self.wasAssigned && self.isRunning
+        while lost.contains(where: { self.decisions[$0] != nil }) {
+            // Not canceled with the task: what was signed has to end before another process decides.
+            await withCheckedContinuation { self.decisionWaiters.append($0) }
+        }
+    }
+
+    private func take(_ id: ExactString, isLate: Bool) {
+        guard let member = self.members[id], !member.isOurs else { return }
+        self.members[id]?.isOurs = true
+        self.assignedCount += 1
+        self.members[id]?.isLate = isLate
+        self.streams.stateChanged(member.condition.state, of: id.string)
+        self.plan(id)
+    }
+
+    private func letGo(_ id: ExactString) {
+        guard let member = self.members[id], member.isOurs else { return }
+        self.stopPolling(id)
+        self.members[id]?.isOurs = false
+        self.assignedCount -= 1
+        if member.wasTried { self.triedCount -= 1 }
+        self.members[id]?.wasTried = false
+        self.members[id]?.condition = ActivationCondition()
+        self.due.remove(id)
+        self.streams.left(id.string)
+    }
+
+    private func stopPolling(_ id: ExactString) {
+        guard let member = self.members[id], let runner = member.runner else { return }
+        member.service?.poller.letGo(runner)
+        self.members[id]?.runner = nil
+    }
+}
+
+// MARK: Opening
+
+extension OperationsFleet {
+    /// Opens an activation with the client that it belongs to.
+    ///
+    /// - Parameter client: The one to try first.
+    nonisolated func open(_ id: ExactString, startingWith client: Int) async throws -> OpenedService {
+        var failure: MobileTokenError?
+        let others = self.clients.indices.filter { $0 != client }
+        for index in [client] + others where self.clients.indices.contains(index) {
+            do {
+                let activation = try await self.clients[index].activation(id: id.string)
+                return OpenedService(service: self.makeService(of: activation, self.clients[index]), client: index)
+            } catch let error as MobileTokenError
+                where error.code == .unknownActivation || error.code == .invalidConfiguration
+            {
+                // It may be another client's. What one of them says about it counts more than that others know nothing.
+                if failure == nil || failure?.code == .unknownActivation { failure = error }
+            }
+        }
+        throw failure ?? MobileTokenError(.unknownActivation, "The fleet has no client")
+    }
+
+    private nonisolated func makeService(of activation: Activation, _ client: MobileTokenClient) -> OperationsService {
+        var configuration = OperationsService.Configuration()
+        configuration.acceptLanguage = client.configuration.acceptLanguage
+        configuration.clock = client.configuration.clock
+        configuration.random = self.configuration.random
+        configuration.listener = self.streams.listener(of: activation.activationID)
+        return OperationsService(activation: activation, configuration: configuration)
+    }
+
+    /// Keeps the service of an activation, unless there is one already.
+    ///
+    /// - Returns: The one that is kept.
+    func adopt(_ opened: OpenedService, as id: ExactString) -> OperationsService {
+        if let service = self.members[id]?.service { return service }
+        self.members[id]?.service = opened.service
+        self.members[id]?.client = opened.client
+        return opened.service
+    }
+
+    /// Lets the streams follow a service, and takes the turn to poll it.
+    func follow(_ opened: OpenedService, as id: ExactString) async {
+        let service = self.adopt(opened, as: id)
+        // On the service: no change can slip in between.
+        await service.withOperations { self.streams.follow(id.string, list: $0) }
+        guard let member = self.members[id], member.isOurs else { return self.streams.unfollow(id.string) }
+        guard member.runner == nil else { return }
+        let plan = Poller.Plan(interval: self.configuration.pollInterval, start: member.isLate ? .atOnce : .spread)
+        self.members[id]?.runner = service.poller.drive(plan) { [rescheduled, wake] in
+            rescheduled.insert(id)
+            wake.raise()
+        }
+    }
+
+    /// An activation was opened, or found not to open.
+    func opened(_ id: ExactString) {
+        guard let member = self.members[id], !member.wasTried else { return }
+        self.members[id]?.wasTried = true
+        self.triedCount += 1
+        self.clients[member.client].configuration.observer?.fleetOpened(self.triedCount, of: self.assignedCount)
+    }
+}
+
+// MARK: Conditions
+
+extension OperationsFleet {
+    /// Changes what is known of an activation, and tells everybody when that makes a difference.
+    func change(_ id: ExactString, _ body: (inout ActivationCondition) -> Void) {
+        guard var member = self.members[id], member.isOurs else { return }
+        let before = member.condition.state.phase
+        body(&member.condition)
+        self.members[id]?.condition = member.condition
+        let state = member.condition.state
+        guard state.phase != before else { return }
+        if state.phase.isEnded {
+            self.stopPolling(id)
+            self.due.remove(id)
+            self.streams.unfollow(id.string)
+        }
+        self.streams.stateChanged(state, of: id.string)
+        self.clients[member.client].configuration.observer?
+            .fleetPhaseChanged(activationID: id.string, phase: state.phase.description, reason: state.reason)
+    }
+
+    /// Takes in how a request that was not the fleet's own failed, such as a decision, which tells of the activation what a
+    /// poll would tell.
+    package func learn(_ error: MobileTokenError, of activationID: String) {
+        let id = ExactString(activationID)
+        self.noteFailure(error, of: id)
+        self.change(id) { $0.failed(error, at: self.now) }
+        self.plan(id)
+    }
+
+    /// - Parameter isNews: Whether the streams have not heard of it from the service.
+    func failed(_ error: MobileTokenError, _ id: ExactString, isNews: Bool) {
+        self.noteFailure(error, of: id)
+        if isNews, self.members[id]?.isOurs == true { self.streams.failed(error, of: id.string) }
+    }
+
+    private func noteFailure(_ error: MobileTokenError, of id: ExactString?) {
+        self.lastFailure = (id?.string, error, self.now)
+    }
+}

@@ -1,0 +1,179 @@
+import Basics
+import Coordination
+public import PowerAuth
+import Synchronization
+
+/// Many activations, polled together: one stream of changes, a state for each activation, and a good guest of each server.
+///
+/// ```swift
+/// let fleet = client.fleet()
+/// try await withThrowingTaskGroup(of: Void.self) { group in
+///     group.addTask { try await fleet.run() }
+///     group.addTask {
+///         for await news in fleet.changes() {
+///             for operation in news.change.added { print(news.activationID, operation.name) }
+///         }
+///     }
+///     try await group.next()
+///     group.cancelAll()
+/// }
+/// ```
+///
+/// A fleet takes all activations of its clients' stores, and notices those that come and go. Each has a state of its own
+/// (``FleetActivationState``): one that is damaged, blocked or of another application is nobody else's trouble. Polls are
+/// spread over the interval, and what goes to one server obeys its ``ServerLimits``: a cap on requests, one circuit breaker,
+/// `Retry-After`, and a limit on renewing refused tokens.
+///
+/// Several processes may share a store; see ``FleetMembership``. Then a fleet's streams cover what its process polls.
+///
+/// Nothing happens before ``run()``. An activation takes a few kilobytes, and no task or thread of its own.
+public actor OperationsFleet {
+    /// What a fleet can be given.
+    public struct Configuration: Sendable {
+        /// How often each activation is polled: every 7 s by default, every 5 s at most.
+        public var pollInterval: Duration = PollSchedule.defaultInterval
+        /// How much is asked of each server.
+        public var limits = ServerLimits()
+        /// How often the stores are searched for activations that came or went: every 10 s by default.
+        public var storeInterval: Duration = .seconds(10)
+        /// Who polls what: this process everything, by default.
+        public var membership: any FleetMembership = SingleProcessMembership()
+        /// From which difference to a server's clock on ``FleetHealth/isClockSkewed`` warns: 30 s by default.
+        public var clockSkewThreshold: Duration = .seconds(30)
+        /// Numbers in 0..<1 that spread polls.
+        package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        /// Polls that fall due within it begin together, since waking a thread costs more than a poll.
+        package var tick: Duration = .milliseconds(50)
+
+        /// Creates a configuration with the documented defaults.
+        public init() {}
+    }
+
+    /// What the fleet was made with.
+    public nonisolated let configuration: Configuration
+
+    nonisolated let clients: [MobileTokenClient]
+    /// For each client the index of its server's gate.
+    nonisolated let gateIndices: [Int]
+    nonisolated let gates: [ServerGate]
+    /// The servers that the gates are for.
+    nonisolated let origins: [String]
+    nonisolated let alarms: Alarms
+    nonisolated let streams = FleetStreams()
+    /// Raised when there may be something to begin before the time that was slept to.
+    nonisolated let wake = Signal()
+    /// Activations whose schedule was changed from outside.
+    nonisolated let rescheduled = FleetInbox()
+
+    var members: [ExactString: FleetMember] = [:]
+    /// What the stores held when they were searched last, by client.
+    var storedIDs: [Int: [ExactString]] = [:]
+    var assignment = FleetAssignment(buckets: [])
+    /// Whether anything was ever assigned: what comes later is taken over.
+    var wasAssigned = false
+    var due = DeadlineQueue<Duration, ExactString, Void>()
+    /// What may begin: opened at the first place, polled or asked about through the gates at the others.
+    var lines: [ReadyLine]
+    var openingCount = 0
+    /// How many activations are polled here, and how many of them it was tried to open.
+    var assignedCount = 0
+    var triedCount = 0
+    var sleepingUntil = Duration.longest
+    var isRunning = false
+
+    /// Decisions under way, by bucket.
+    var decisions: [Int: Int] = [:]
+    var decisionWaiters: [CheckedContinuation<Void, Never>] = []
+    var unknownDecisionCount = 0
+    var lastFailure: (activationID: String?, error: MobileTokenError, time: Duration)?
+
+    /// Creates the fleet of a client's activations. Nothing is opened or sent before ``run()``.
+    public init(client: MobileTokenClient, configuration: Configuration = Configuration()) {
+        self.init(clients: [client], configuration: configuration)
+    }
+
+    /// Creates a fleet of several applications or servers.
+    ///
+    /// Clients of one server share its limits. Of several fleets with one client the first one's limits hold.
+    ///
+    /// - Parameter clients: One for each application at each server. They may share a store: an activation belongs to the
+    ///   client of its application. Time is the first client's clock.
+    public init(clients: [MobileTokenClient], configuration: Configuration = Configuration()) {
+        let clock = clients.first?.configuration.clock ?? ContinuousClock()
+        self.clients = clients
+        self.configuration = configuration
+        self.alarms = .on(clock)
+        (self.gates, self.origins, self.gateIndices) = Self.makeGates(for: clients, clock, configuration)
+        self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
+        for gate in self.gates {
+            gate.onUnblocked { [wake] in wake.raise() }
+        }
+    }
+
+    deinit { self.streams.broadcast.finish() }
+
+    private static func makeGates(
+        for clients: [MobileTokenClient],
+        _ clock: any Clock<Duration>,
+        _ configuration: Configuration
+    ) -> (gates: [ServerGate], origins: [String], indices: [Int]) {
+        var gates: [ServerGate] = []
+        var origins: [String] = []
+        let indices = clients.map { client in
+            let origin = client.serverOrigin
+            if let index = origins.firstIndex(where: { $0.isExactly(origin) }) {
+                client.setGate(gates[index])
+                return index
+            }
+            let gate =
+                client.gate as? ServerGate
+                ?? ServerGate(configuration.limits, clock: clock, random: configuration.random)
+            client.setGate(gate)
+            gates.append(gate)
+            origins.append(origin)
+            return gates.count - 1
+        }
+        return (gates, origins, indices)
+    }
+
+    nonisolated var now: Duration { self.alarms.clock.now }
+
+    // MARK: What is known
+
+    /// The activations that this process polls or has ended, in no order.
+    public var activationIDs: [String] { self.members.filter(\.value.isOurs).map(\.key.string) }
+
+    /// How an activation is doing; `nil` for one that is not polled here.
+    public func state(of activationID: String) -> FleetActivationState? {
+        guard let member = self.members[ExactString(activationID)], member.isOurs else { return nil }
+        return member.condition.state
+    }
+
+    /// The service of an activation's operations, polled by the fleet as long as ``state(of:)`` says so.
+    ///
+    /// - Throws: ``MobileTokenError/Code/unknownActivation`` when no store holds it, and what keeps it from being opened.
+    public func operations(of activationID: String) async throws -> OperationsService {
+        let id = ExactString(activationID)
+        if let service = self.members[id]?.service { return service }
+        return self.adopt(try await self.open(id, startingWith: self.members[id]?.client ?? 0), as: id)
+    }
+
+    // MARK: Streams
+
+    /// The changes of all lists: first each list as added, then what is different from what the reader last saw.
+    ///
+    /// Each iteration is a subscription of its own. It does not keep the fleet alive.
+    public nonisolated func changes() -> FleetChanges { FleetChanges(broadcast: self.streams.broadcast) }
+
+    /// What happens in the fleet: states, changes, failures.
+    ///
+    /// Each iteration is a subscription of its own. It does not keep the fleet alive.
+    public nonisolated func events() -> FleetEvents { FleetEvents(broadcast: self.streams.broadcast) }
+}
+
+extension MobileTokenClient {
+    /// Creates the fleet of all activations in the client's store.
+    public func fleet(configuration: OperationsFleet.Configuration = .init()) -> OperationsFleet {
+        OperationsFleet(client: self, configuration: configuration)
+    }
+}

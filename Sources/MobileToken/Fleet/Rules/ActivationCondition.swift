@@ -1,0 +1,177 @@
+import Basics
+package import PowerAuth
+package import PowerAuthProtocol
+
+/// What is known of one activation of a fleet, and what to do with it next. It decides; ``OperationsFleet`` asks and polls.
+///
+/// Polls alone cannot tell a refused token from a blocked activation: the server's status can, unsigned. So a refusal that
+/// the status may explain leads there, and an activation that must wait for somebody is asked for by its status alone.
+package struct ActivationCondition: Sendable {
+    package enum Step: Equatable, Sendable {
+        /// Open the activation, not before this time.
+        case open(notBefore: Duration)
+        /// Poll as the schedule says.
+        case poll
+        /// Ask for the status, not before this time.
+        case askStatus(notBefore: Duration)
+        /// Nothing will help.
+        case end
+    }
+
+    /// Between two questions while the server has not committed: grows by half each time.
+    package static let commitWait = (first: Duration.seconds(5), longest: Duration.seconds(60))
+    /// Between two questions while the activation is blocked.
+    package static let blockedWait = Duration.seconds(300)
+    /// Between two questions because of refused polls.
+    package static let doubtWait = Duration.seconds(60)
+    /// Between two attempts to open an activation.
+    package static let openingWait = (first: Duration.seconds(1), longest: Duration.seconds(60))
+
+    package private(set) var state = FleetActivationState(.starting)
+    /// When a poll last succeeded.
+    package private(set) var lastSuccess: Duration?
+    private var isOpened = false
+    /// The time of the next attempt at what the phase waits for.
+    private var notBefore = Duration.zero
+    /// How long the phase waits between attempts, where that grows.
+    private var wait = Duration.zero
+    /// Whether the status is to be asked for although the activation is polled.
+    private var isDoubtful = false
+    private var lastStatus: Duration?
+
+    package init() {}
+
+    package func step(at now: Duration) -> Step {
+        guard !self.state.phase.isEnded else { return .end }
+        guard self.isOpened else { return .open(notBefore: self.notBefore) }
+        switch self.state.phase {
+        case .awaitingCommit, .blocked: return .askStatus(notBefore: self.notBefore)
+        default:
+            let mayAsk = self.lastStatus.map { $0 + Self.doubtWait <= now } ?? true
+            return self.isDoubtful && mayAsk ? .askStatus(notBefore: now) : .poll
+        }
+    }
+
+    // MARK: Opening
+
+    package mutating func opened() {
+        self.isOpened = true
+        (self.notBefore, self.wait) = (.zero, .zero)
+    }
+
+    package mutating func openingFailed(_ error: MobileTokenError, at now: Duration) {
+        guard !self.ends(with: error) else { return }
+        self.wait = self.grown(Self.openingWait)
+        self.notBefore = now + self.wait
+        self.state = FleetActivationState(self.state.phase, reason: error)
+    }
+
+    // MARK: Polling
+
+    package mutating func polled(at now: Duration) {
+        guard !self.state.phase.isEnded else { return }
+        self.lastSuccess = now
+        self.isDoubtful = false
+        self.become(.active)
+    }
+
+    /// A poll, or another request that the activation authenticates, failed.
+    package mutating func failed(_ error: MobileTokenError, at now: Duration) {
+        guard !self.state.phase.isEnded, !self.ends(with: error) else { return }
+        switch error.code {
+        case .activationPending: self.awaitCommit(error, at: now)
+        case .activationBlocked: self.beBlocked(error, at: now)
+        case .invalidActivation, .activationFailed, .authenticationFailed:
+            self.isDoubtful = true
+            fallthrough
+        default: self.state = FleetActivationState(self.state.phase, reason: error)
+        }
+    }
+
+    // MARK: The status
+
+    /// The server told its status.
+    package mutating func learned(
+        _ state: ActivationState,
+        _ counter: CounterComparison.Result,
+        at now: Duration
+    ) {
+        guard !self.state.phase.isEnded else { return }
+        self.lastStatus = now
+        self.isDoubtful = false
+        switch (state, counter) {
+        case (.removed, _):
+            self.become(.removed, MobileTokenError(.activationRemoved, "The activation was removed from the server"))
+        case (_, .deadlock):
+            self.become(
+                .deadlocked,
+                MobileTokenError(.deadlock, "The counters of client and server are too far apart")
+            )
+        case (_, .rolledBack):
+            self.become(.rolledBack, MobileTokenError(.stateRolledBack, "The store was restored from an old backup"))
+        case (.created, _), (.pendingCommit, _):
+            let reason = MobileTokenError(.activationPending, "The server has not committed the activation")
+            self.awaitCommit(reason, at: now)
+        case (.blocked, _):
+            self.beBlocked(MobileTokenError(.activationBlocked, "The activation is blocked"), at: now)
+        case (.active, _):
+            if self.isWaiting { self.become(.active) }
+        }
+    }
+
+    /// The status could not be had.
+    package mutating func statusFailed(_ error: MobileTokenError, at now: Duration) {
+        guard !self.state.phase.isEnded, !self.ends(with: error) else { return }
+        self.lastStatus = now
+        let wait = max(self.wait, Self.commitWait.first, PollSchedule.believed(error.retryAfter ?? .zero))
+        self.notBefore = now + wait
+        if !self.isWaiting { self.state = FleetActivationState(self.state.phase, reason: error) }
+    }
+
+    // MARK: Phases
+
+    private var isWaiting: Bool { [.awaitingCommit, .blocked].contains(self.state.phase) }
+
+    private mutating func become(_ phase: FleetActivationState.Phase, _ reason: MobileTokenError? = nil) {
+        self.state = FleetActivationState(phase, reason: reason)
+        (self.notBefore, self.wait) = (.zero, .zero)
+    }
+
+    private mutating func awaitCommit(_ reason: MobileTokenError, at now: Duration) {
+        if self.state.phase != .awaitingCommit { self.become(.awaitingCommit, reason) }
+        self.wait = self.grown(Self.commitWait)
+        self.notBefore = now + self.wait
+    }
+
+    private mutating func beBlocked(_ reason: MobileTokenError, at now: Duration) {
+        self.become(.blocked, reason)
+        self.wait = Self.blockedWait
+        self.notBefore = now + self.wait
+    }
+
+    private func grown(_ range: (first: Duration, longest: Duration)) -> Duration {
+        min(max(self.wait * 1.5, range.first), range.longest)
+    }
+
+    /// Ends the activation's part in the fleet when the error says that nothing will help.
+    private mutating func ends(with error: MobileTokenError) -> Bool {
+        guard let phase = FleetActivationState.Phase(endingWith: error) else { return false }
+        self.become(phase, error)
+        return true
+    }
+}
+
+extension FleetActivationState.Phase {
+    /// The phase that an error ends in; `nil` for one that waits or passes.
+    init?(endingWith error: MobileTokenError) {
+        switch error.code {
+        case .unknownActivation, .activationRemoved: self = .removed
+        case .deadlock: self = .deadlocked
+        case .stateRolledBack: self = .rolledBack
+        case .storeCorrupted, .storeFromFuture, .cryptographyFailed: self = .unreadable
+        case .invalidConfiguration, .storeWrongSealingKey, .storeSealingKeyMissing, .storePermissions:
+            self = .misconfigured
+        default: return nil
+        }
+    }
+}

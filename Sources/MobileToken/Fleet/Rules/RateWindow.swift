@@ -1,0 +1,45 @@
+import Basics
+
+/// At most so many events in any second, by remembering the latest of them.
+///
+/// Rates of ten and more are kept in every part of a second too, so that a backlog does not go out in one burst a second.
+package struct RateWindow: Sendable {
+    /// How many events there may be within ``length``.
+    package let count: Int
+    package let length: Duration
+    /// When the latest events were, the oldest at ``oldest`` once the ring is full.
+    private var times: [Duration] = []
+    private var oldest = 0
+
+    /// - Parameter rate: Events a second; at least one in a thousand seconds, and at most a million.
+    package init(rate: Double) {
+        let rate = min(max(rate.isNaN ? 0 : rate, 0.001), 1_000_000)
+        self.count = max(1, Int(rate / 10))
+        // Rounded so that a second never holds more than the rate, whatever the rate is divided into.
+        let windows = self.count == 1 ? rate : (rate / Double(self.count)).rounded(.down)
+        self.length = .seconds(1 / windows)
+    }
+
+    /// When the next event may be.
+    package var next: Duration {
+        self.times.count < self.count ? .zero : self.times[self.oldest] + self.length
+    }
+
+    /// Counts an event, which happens although it may be too early.
+    package mutating func take(at now: Duration) {
+        if self.times.count < self.count {
+            self.times.append(now)
+        } else {
+            self.times[self.oldest] = now
+            self.oldest = (self.oldest + 1) % self.count
+        }
+    }
+
+    /// The same events at another rate.
+    package func changed(to rate: Double) -> Self {
+        var changed = Self(rate: rate)
+        let inOrder = self.times[self.oldest...] + self.times[..<self.oldest]
+        for time in inOrder.suffix(changed.count) { changed.take(at: time) }
+        return changed
+    }
+}

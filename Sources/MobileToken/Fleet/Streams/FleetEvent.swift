@@ -1,0 +1,39 @@
+public import PowerAuth
+
+/// What happened to one activation's list of operations since the fleet's subscriber last looked.
+public struct FleetChange: Sendable, Hashable {
+    /// The activation whose list it is.
+    public let activationID: String
+    /// What is different from what this subscriber last saw of that list.
+    public let change: OperationListChange
+
+    package init(activationID: String, change: OperationListChange) {
+        self.activationID = activationID
+        self.change = change
+    }
+}
+
+/// What an ``OperationsFleet`` does.
+public enum FleetEvent: Sendable {
+    /// An activation came into the fleet, or is doing otherwise than before.
+    case stateChanged(activationID: String, FleetActivationState)
+    /// The operations of an activation changed.
+    case changed(FleetChange)
+    /// The operations of an activation could not be fetched, or an attempt to open it or to ask for its status failed.
+    case failed(activationID: String, MobileTokenError)
+    /// An activation left the fleet: it was removed from the store, or another process polls it now.
+    case left(activationID: String)
+
+    /// The activation that the event is about.
+    public var activationID: String {
+        switch self {
+        case .stateChanged(let id, _), .failed(let id, _), .left(let id): id
+        case .changed(let change): change.activationID
+        }
+    }
+}
+
+extension OperationListChange.RemovalReason {
+    /// Its activation ended, or left the fleet. The operation may still be pending.
+    public static let left = Self(description: "left")
+}

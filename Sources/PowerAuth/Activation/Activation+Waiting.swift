@@ -1,0 +1,67 @@
+import Coordination
+internal import Basics
+internal import PowerAuthProtocol
+internal import Synchronization
+
+extension Activation {
+    /// Waits until the server's side commits the activation, which it may do seconds or days after the code was used.
+    ///
+    /// Failures that may pass (the network, 5xx, `Retry-After`) are waited out. The status is not signed, so asking costs
+    /// nothing but the request.
+    ///
+    /// ```swift
+    /// let activation = try await client.activate(code: code, name: "approval bot", password: password)
+    /// try await activation.waitUntilCommitted(within: .seconds(600))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait, on the client's clock.
+    ///   - interval: How long to wait between two requests: 5 s by default.
+    /// - Returns: The status, whose state is `active`.
+    /// - Throws: ``MobileTokenError/Code/deadlinePassed`` when the limit is over; `activationBlocked` and `activationRemoved`
+    ///   when waiting has become pointless; any error that does not pass; `CancellationError`.
+    @discardableResult
+    public nonisolated func waitUntilCommitted(
+        within limit: Duration,
+        askingEvery interval: Duration = .seconds(5)
+    ) async throws -> ActivationStatus {
+        let clock = ServiceClock(self.server.configuration.clock)
+        let failure = Mutex<MobileTokenError?>(nil)
+        let status = try await withDeadline(clock.now + limit.bounded, on: clock) {
+            while true {
+                var wait = interval.bounded
+                do {
+                    let status = try await self.status()
+                    if try status.isCommitted { return status }
+                    failure.withLock { $0 = nil }
+                } catch let error as MobileTokenError where error.isPassing {
+                    failure.withLock { $0 = error }
+                    wait = max(wait, (error.retryAfter ?? .zero).bounded)
+                }
+                try await clock.sleep(until: clock.now + wait)
+            }
+        }
+        if let status { return status }
+        throw MobileTokenError.deadlinePassed(
+            waitingFor: "the server committing the activation",
+            after: limit,
+            failure: failure.withLock { $0 }
+        )
+    }
+}
+
+extension ActivationStatus {
+    /// Whether the activation may sign.
+    ///
+    /// - Throws: when it never will, or only after an administrator's decision.
+    fileprivate var isCommitted: Bool {
+        get throws(MobileTokenError) {
+            switch self.state {
+            case .created, .pendingCommit: return false
+            case .active: return true
+            case .blocked: throw MobileTokenError(.activationBlocked, "The activation is blocked", remainingAttempts: 0)
+            case .removed: throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
+            }
+        }
+    }
+}

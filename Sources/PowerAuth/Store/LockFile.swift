@@ -1,0 +1,74 @@
+internal import Glibc
+
+/// Locks on single bytes of a file, by which the processes of one machine agree.
+///
+/// The kernel frees a lock at the moment its holder dies, however it dies, and no clock decides whether a slow holder still
+/// lives. Locks of open file descriptions (`F_OFD_SETLK`) keep apart two holders within one process as well, and other
+/// descriptors of the file may be closed without dropping them. A file system that does not carry such locks between
+/// machines, such as NFS, does not keep machines apart.
+package final class LockFile: Sendable {
+    /// `F_OFD_SETLK`, which Linux's headers hide from Swift.
+    private static let setOpenFileDescriptionLock: Int32 = 37
+    /// `F_OFD_GETLK`.
+    private static let getOpenFileDescriptionLock: Int32 = 36
+
+    let descriptor: Int32
+
+    /// Opens a file that is there.
+    init(path: String) throws {
+        self.descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard self.descriptor >= 0 else { throw MobileTokenError.system("open", path) }
+    }
+
+    /// Opens a file that is its owner's alone, and makes it, with its folder, when it is missing.
+    ///
+    /// - Throws: one of the `store…` codes of ``MobileTokenError/Code``.
+    package convenience init(creating path: String) throws {
+        let folder = PrivateFile.folder(of: path)
+        try PrivateFile.createFolder(folder)
+        try PrivateFile.check(folder, isFolder: true)
+        if !PrivateFile.exists(path) {
+            _ = try PrivateFile.create(path, holding: UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        try PrivateFile.check(path)
+        try self.init(path: path)
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Locks a byte, or returns `false` when another holder has it.
+    package func tryLock(_ offset: Int64) throws -> Bool {
+        guard !self.setLock(F_WRLCK, at: offset) else { return true }
+        guard errno == EAGAIN || errno == EACCES else { throw MobileTokenError.system("lock a byte of", "a lock file") }
+        return false
+    }
+
+    /// Unlocks a byte.
+    package func unlock(_ offset: Int64) {
+        _ = self.setLock(F_UNLCK, at: offset)
+    }
+
+    /// A byte of a range that another holder has locked, whichever the kernel names; `nil` when there is none.
+    package func lockOfAnother(in range: Range<Int64>) throws -> Int64? {
+        guard !range.isEmpty else { return nil }  // a length of zero would mean all there is
+        var lock = Self.lock(F_WRLCK, at: range.lowerBound, count: range.upperBound - range.lowerBound)
+        guard fcntl(self.descriptor, Self.getOpenFileDescriptionLock, &lock) == 0 else {
+            throw MobileTokenError.system("look at the locks of", "a lock file")
+        }
+        return lock.l_type == Int16(F_UNLCK) ? nil : max(range.lowerBound, Int64(lock.l_start))
+    }
+
+    private func setLock(_ type: Int32, at offset: Int64) -> Bool {
+        var lock = Self.lock(type, at: offset, count: 1)
+        return fcntl(self.descriptor, Self.setOpenFileDescriptionLock, &lock) == 0
+    }
+
+    private static func lock(_ type: Int32, at offset: Int64, count: Int64) -> flock {
+        var lock = flock()
+        lock.l_type = Int16(type)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = off_t(offset)
+        lock.l_len = off_t(count)
+        return lock
+    }
+}
