@@ -1,5 +1,6 @@
 import Coordination
 import Basics
+import Coordination
 package import PowerAuth
 
 /// Which operations an agent works on, in which order, and what follows from each result. It decides; ``ApprovalAgent`` asks
