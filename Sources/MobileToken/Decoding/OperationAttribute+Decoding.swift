@@ -3,7 +3,7 @@ internal import ExactJSON
 internal import PowerAuthProtocol
 
 extension OperationAttribute {
-    /// The attributes under a name: none when nothing is there, none and reported when it is no list.
+    /// Returns the attributes under a name: none when nothing is there, none and reported when it is no list.
     static func list(_ name: String, of view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
         guard let array = view.optional(name, .array, &log) else { return [] }
         return log.inside(name) { log in
@@ -11,8 +11,8 @@ extension OperationAttribute {
         }
     }
 
-    /// An attribute that lacks what its type requires is kept as unknown with what there is, and reported. Only one that
-    /// has neither identifier nor label is refused.
+    /// Reads an attribute. One that lacks what its type requires is kept as unknown with what there is, and reported.
+    /// Only one that has neither identifier nor label is refused.
     private static func read(
         _ view: JSONView,
         _ log: inout IssueLog
@@ -29,7 +29,7 @@ extension OperationAttribute {
         }
     }
 
-    /// An attribute in the form that its type has; an unknown type needs identifier and label only.
+    /// Reads an attribute in the form that its type has; an unknown type needs identifier and label only.
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an attribute"), at: view) }
         let type = try view.required("type", .text, log)
@@ -96,8 +96,8 @@ extension OperationAttribute.Money {
         }
     }
 
-    /// The amount itself is exact or refused. Of each pair, raw and formatted, one must be there: old servers send the raw
-    /// member only, new ones may send the formatted one only.
+    /// Reads an amount, which is exact or refused. Of each pair, raw and formatted, one must be there: old servers send
+    /// the raw member only, new ones may send the formatted one only.
     fileprivate init(_ view: JSONView, _ names: Names, _ log: inout IssueLog) throws(DecodingIssue) {
         let amount = try view.ifPresent(names.amount, .amount, log)
         let currency = try view.ifPresent(names.currency, .text, log)

@@ -25,7 +25,7 @@ extension PreApprovalScreen {
         )
     }
 
-    /// The one screen of older servers: its items are a list, and a slider is all that it can ask for.
+    /// Reads the one screen of older servers: its items are a list, and a slider is all that it can ask for.
     init(single view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         let items = view.optional("items", .array, &log)
         let slider: PreApprovalControls.Approve.Kind? = view.optional("approvalType", .known, &log)
@@ -36,7 +36,9 @@ extension PreApprovalScreen {
             elements: log.inside("items") { log in
                 items.map { items in
                     log.elements(of: items) { (view, log) throws(DecodingIssue) in
-                        guard let text = view.string else { throw log.issue(.unreadable(expected: "a text"), at: view) }
+                        guard let text = view.string else {
+                            throw log.issue(.unreadable(expected: "a string"), at: view)
+                        }
                         return PreApprovalElement(content: .listItem(text: text))
                     }
                 } ?? []

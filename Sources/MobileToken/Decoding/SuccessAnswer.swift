@@ -3,7 +3,7 @@ internal import ExactJSON
 internal import PowerAuth
 internal import PowerAuthProtocol
 
-/// The envelope of every successful answer: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
+/// The envelope of every successful response: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
 struct SuccessAnswer {
     let root: JSONView
 
@@ -11,10 +11,10 @@ struct SuccessAnswer {
         do {
             self.root = try JSONDocument(parsing: answer, limits: Self.limits, known: known).root
         } catch {
-            throw .unreadableAnswer("The answer is not JSON", underlying: error)
+            throw .unreadableAnswer("The response is not JSON", underlying: error)
         }
         guard let status = self.root["status"]?.string, status.isExactly("OK") else {
-            throw .unreadableAnswer("The answer is not a success")
+            throw .unreadableAnswer("The response is not a success")
         }
     }
 
@@ -23,7 +23,7 @@ struct SuccessAnswer {
 
     var responseObject: JSONView? { self.root["responseObject"] }
 
-    /// Reads the object that the answer must hold.
+    /// Reads the object that the response must hold.
     func read<Value>(
         _ what: String,
         _ body: (JSONView, inout IssueLog) throws(DecodingIssue) -> Value

@@ -28,7 +28,7 @@ public struct OfflineOperationData: Sendable, Hashable {
         case reference(String)
         /// A note.
         case note(String)
-        /// A text.
+        /// Text.
         case text(String)
         /// Nothing, which keeps the places of the other fields.
         case empty
@@ -53,7 +53,7 @@ public struct OfflineOperationData: Sendable, Hashable {
             self.day = day
         }
 
-        /// The earlier day is less.
+        /// Returns whether `one` is the earlier day.
         public static func < (one: Self, other: Self) -> Bool {
             (one.year, one.month, one.day) < (other.year, other.month, other.day)
         }
@@ -103,7 +103,7 @@ extension OfflineOperationData {
         self.fields = fields
     }
 
-    /// One capital and one or two digits.
+    /// Reads one capital and one or two digits.
     private static func head(_ bytes: ArraySlice<UInt8>) -> (version: Character, templateID: Int)? {
         guard let letter = bytes.first, UInt8(ascii: "A")...UInt8(ascii: "Z") ~= letter else { return nil }
         let digits = bytes.dropFirst()
@@ -135,7 +135,8 @@ extension OfflineOperationData.Field {
         }
     }
 
-    /// A sign, digits with at most one dot, and the three letters of a currency. No exponent, no comma, nothing guessed.
+    /// Reads a sign, digits with at most one dot, and the three letters of a currency. No exponent, no comma, nothing
+    /// guessed.
     private static func amount(_ text: Substring.UTF8View) throws(FieldError) -> Self {
         let currency = text.suffix(3)
         let number = text.dropLast(3)

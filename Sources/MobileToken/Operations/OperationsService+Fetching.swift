@@ -78,7 +78,7 @@ extension OperationsService {
 
     // MARK: One fetch
 
-    /// Begins a fetch, which supersedes one that everybody left.
+    /// Begins a fetch, which supersedes one that every caller left.
     ///
     /// The list knows of it before its task exists, so a task that begins late takes no successor's place.
     private func beginFetch(_ flight: Flight<Void>) {

@@ -43,7 +43,7 @@ extension OperationsService {
         let operation = try self.verify(operation)
         switch AllowedSignatureType.Variant(authentication) {
         case .possession:
-            throw MobileTokenError(.factorsNotAllowed, "An offline operation asks for two factors")
+            throw MobileTokenError(.factorsNotAllowed, "Authorizing an offline operation requires two factors")
         case .possessionBiometry where !operation.flags.isBiometryAllowed:
             throw MobileTokenError(.factorsNotAllowed, "The operation may not be authorized with the biometry key")
         case .possessionKnowledge, .possessionBiometry:

@@ -1,11 +1,11 @@
 import PowerAuth
 
-/// The server's list of operations, and how to recognise that it comes again.
+/// The server's list of operations, and how to recognize that it comes again.
 struct ServerList: Sendable {
     let list: OperationList
     private let comparison: ListAnswerComparison
 
-    /// Reads an answer, but for what it repeats of the last.
+    /// Reads a response, but for what it repeats of the last.
     init(_ answer: ChannelResponse, after last: Self?) throws {
         (self.list, self.comparison) = try answer.read { try OperationList.read($0, after: last?.list) }
     }
@@ -15,7 +15,8 @@ struct ServerList: Sendable {
         self.comparison = comparison
     }
 
-    /// This list with the server's new time, when an answer says the same, which is found out without reading it.
+    /// Returns this list with the server's new time, when a response says the same, which is found out without reading
+    /// it.
     func repeated(by answer: ChannelResponse) -> Self? {
         self.comparison.match(answer.bytes).map { match in
             Self(list: self.list.at(match.currentTimestamp), comparison: self.comparison)

@@ -23,7 +23,7 @@ extension ProximityCode {
         }
     }
 
-    /// Either alphabet, padded or not.
+    /// Decodes Base64 of either alphabet, padded or not.
     private static func base64(_ text: Substring.UTF8View) -> [UInt8]? {
         let unpadded = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = String(repeating: "=", count: (4 - unpadded.count % 4) % 4)

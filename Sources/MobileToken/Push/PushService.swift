@@ -3,7 +3,7 @@ public import PowerAuth
 
 /// Registers an activation's device for push messages.
 public actor PushService {
-    /// Where push messages come from. A struct, so that a new platform breaks nobody's `switch`.
+    /// Where push messages come from. A struct, so that a new platform breaks no caller's `switch`.
     public struct Platform: Sendable, Hashable, CustomStringConvertible {
         /// The name that is sent.
         public let description: String

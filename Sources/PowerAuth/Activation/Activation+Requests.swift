@@ -33,7 +33,7 @@ extension Activation {
 }
 
 extension Activation {
-    /// What the server says about the activation's user, such as claims from an identity provider.
+    /// Returns what the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
         let path = "/pa/v3/user/info"

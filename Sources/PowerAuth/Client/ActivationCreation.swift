@@ -41,7 +41,7 @@ struct ActivationCreation: Sendable {
                 extras: self.request.extras
             )
         )
-        // Filled by the attempt whose answer counts: a retry for an unknown key makes both layers anew.
+        // Filled by the attempt whose response counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
         let answer = try await self.encryptionKeys.send(Self.path) { key in
             try caller.checkIsWaiting()
@@ -50,7 +50,9 @@ struct ActivationCreation: Sendable {
             let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
-        guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
+        guard let innerLayer else {
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) was not requested")
+        }
         return try answer.read { bytes in
             let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
             let opened = try MobileTokenError.mapErrors(ofResponse: Self.path) {
@@ -67,10 +69,10 @@ struct ActivationCreation: Sendable {
         deviceKey: P256PrivateKey
     ) throws -> Created {
         guard UUIDString.isValid(inner.activationId) else {
-            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no activation identifier")
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no activation identifier")
         }
         guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {
-            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no counter")
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no counter")
         }
         let serverPublicKey = try MobileTokenError.mapErrors(ofResponse: Self.path) {
             try P256PublicKey(x963: Base64.decode(inner.serverPublicKey) ?? [])
@@ -86,7 +88,7 @@ struct ActivationCreation: Sendable {
         )
     }
 
-    /// The record to store. Derives a key from the password, on the threads made for that.
+    /// Returns the record to store. Derives a key from the password, on the threads made for that.
     func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {
         try await self.server.derivations.run {
             try MobileTokenError.mapCryptoErrors {

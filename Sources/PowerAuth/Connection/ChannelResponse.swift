@@ -36,7 +36,7 @@ public struct ChannelResponse: Sendable {
         }
     }
 
-    /// The body that `transform` makes of this one, such as its plaintext, under the same status.
+    /// Returns the body that `transform` makes of this one, such as its plaintext, under the same status.
     func map(_ transform: ([UInt8]) throws -> [UInt8]) throws -> Self {
         Self(try self.read(transform), httpStatus: self.httpStatus)
     }

@@ -182,7 +182,7 @@ enum Wire {
     struct Request<Object: Encodable>: Encodable { let requestObject: Object }
     struct Response<Object: Decodable>: Decodable { let responseObject: Object }
 
-    /// JSON of a value made by this SDK or its user.
+    /// Returns JSON of a value made by this SDK or its user.
     static func encode(_ value: some Encodable) throws(MobileTokenError) -> [UInt8] {
         do {
             let encoder = JSONEncoder()
@@ -193,7 +193,7 @@ enum Wire {
         }
     }
 
-    /// An answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    /// Decodes a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from response: ChannelResponse,
@@ -202,7 +202,7 @@ enum Wire {
         try response.read { try self.decode(type, from: $0, of: call) }
     }
 
-    /// JSON from an answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    /// Decodes JSON from a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: [UInt8],
@@ -212,7 +212,7 @@ enum Wire {
             return try JSONDecoder().decode(Value.self, from: Data(body))
         } catch {
             // The cause is left out: decoding errors quote what was read, which may be a secret.
-            throw .invalidResponse("The answer of \(call) cannot be read")
+            throw .invalidResponse("The response to \(call) cannot be read")
         }
     }
 }

@@ -37,7 +37,7 @@ final class EncryptionKeys: Sendable {
         self.server = server
     }
 
-    /// The key to encrypt with now. Concurrent callers share one request for it.
+    /// Returns the key to encrypt with now. Concurrent callers share one request for it.
     func current() async throws -> EncryptionKey {
         guard self.version.usesTemporaryKeys else { return EncryptionKey(id: nil, publicKey: self.signingKey) }
         if let key = self.cached { return key }
@@ -54,7 +54,7 @@ final class EncryptionKeys: Sendable {
             challenge: self.server.randomness.bytes(TemporaryKeyRequest.challengeByteCount)
         )
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
-        // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
+        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
             try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { answer in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
@@ -77,7 +77,7 @@ final class EncryptionKeys: Sendable {
         return key
     }
 
-    /// How long the server will accept a key. Counted from its issue, so a clock that is wrong does not matter.
+    /// Returns how long the server will accept a key. Counted from its issue, so a clock that is wrong does not matter.
     private func lifetime(of response: TemporaryKeyResponse) throws(MobileTokenError) -> Duration {
         let (milliseconds, overflow) = response.expiresAt.subtractingReportingOverflow(response.issuedAt)
         guard !overflow, milliseconds > 0 else { throw .invalidResponse("The server's temporary key has expired") }
@@ -91,7 +91,8 @@ final class EncryptionKeys: Sendable {
         self.cache.withLock { if $0?.key.id == id { $0 = nil } }
     }
 
-    /// The key, once the server's time is known as well: it goes into every encrypted request from version 3.2 on.
+    /// Returns the key, once the server's time is known as well: it goes into every encrypted request from version 3.2
+    /// on.
     private func ready() async throws -> EncryptionKey {
         let key = try await self.current()  // first, for a key that has just been fetched tells the time too
         if self.version.usesTimestamps { try await self.server.synchronizeTime() }

@@ -40,7 +40,7 @@ extension Activation {
         }
     }
 
-    /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
+    /// Makes one signed exchange, within a turn. Puts right what can be put right, each thing once.
     private func exchange(
         _ request: SignedRequest,
         in turn: SigningTurn,

@@ -72,7 +72,7 @@ final class ServerTime: Sendable {
         self.synchronization.withLock { $0.assume(at: reading) }
     }
 
-    /// Makes a call whose answer states the server's time, and learns from it.
+    /// Makes a call whose response states the server's time, and learns from it.
     func measuring<Answer>(
         _ serverMilliseconds: (Answer) -> Int64,
         _ call: () async throws -> Answer
@@ -104,7 +104,7 @@ extension Date {
         return min(max(milliseconds, Self.representable.lowerBound), Self.representable.upperBound)
     }
 
-    /// The date of a protocol timestamp.
+    /// Creates the date of a protocol timestamp.
     package init(millisecondsSince1970 milliseconds: Int64) {
         self.init(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
     }

@@ -77,7 +77,7 @@ public struct InboxPage: Sendable, Hashable {
 }
 
 extension InboxMessage.ContentType: RawRepresentable, Codable {
-    /// The type of the server's text, which is compared exactly.
+    /// Creates the type from the server's string, which is compared exactly.
     public init(rawValue: String) {
         switch ExactString(rawValue) {
         case "text": self = .text
@@ -86,7 +86,7 @@ extension InboxMessage.ContentType: RawRepresentable, Codable {
         }
     }
 
-    /// The server's text.
+    /// The server's string.
     public var rawValue: String {
         switch self {
         case .text: "text"
@@ -122,7 +122,7 @@ extension InboxMessage {
         )
     }
 
-    /// Reads the answer that holds one message with its body.
+    /// Reads the response that holds one message with its body.
     package init(response answer: [UInt8]) throws(MobileTokenError) {
         self = try SuccessAnswer(parsing: answer).read("message") { (view, log) throws(DecodingIssue) in
             _ = try view.required("body", .text, log)
@@ -132,13 +132,13 @@ extension InboxMessage {
 }
 
 extension InboxPage {
-    /// Reads the answer that holds a list of messages.
+    /// Reads the response that holds a list of messages.
     package init(response answer: [UInt8]) throws(MobileTokenError) {
         guard let list = try SuccessAnswer(parsing: answer).responseObject, list.isArray else {
-            throw .unreadableAnswer("The answer holds no list of messages")
+            throw .unreadableAnswer("The response contains no list of messages")
         }
         guard list.elements.isCount(atMost: InboxService.messageLimit) else {
-            throw .unreadableAnswer("The answer holds more than \(InboxService.messageLimit) messages")
+            throw .unreadableAnswer("The response contains more than \(InboxService.messageLimit) messages")
         }
         var log = IssueLog()
         var count = 0
@@ -160,7 +160,7 @@ extension InboxPage {
         self.firstUnreadable = firstUnreadable
     }
 
-    /// Reads the answer that holds the number of unread messages.
+    /// Reads the response that holds the number of unread messages.
     package static func unreadCount(response answer: [UInt8]) throws(MobileTokenError) -> Int {
         try SuccessAnswer(parsing: answer).read("count") { (view, log) throws(DecodingIssue) in
             try view.required("countUnread", .count, log)

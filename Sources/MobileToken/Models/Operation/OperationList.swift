@@ -2,7 +2,7 @@ public import Foundation
 public import PowerAuth
 internal import PowerAuthProtocol
 
-/// The server's answer to a request for the list of operations or their history.
+/// The server's response to a request for the list of operations or their history.
 public struct OperationList: Sendable, Hashable {
     /// The operations that could be read, in the server's order.
     public let operations: [UserOperation]
@@ -48,7 +48,7 @@ public struct OperationList: Sendable, Hashable {
         hasher.combine(self.omittedIssueCount)
     }
 
-    /// This list at another time of the server's.
+    /// Returns this list at another time of the server's.
     package func at(_ currentTimestamp: Date?) -> Self {
         Self(
             operations: self.operations,
@@ -62,7 +62,7 @@ public struct OperationList: Sendable, Hashable {
     ///
     /// An operation that cannot be read, or whose identifier came before, becomes one of ``issues``; the others stand.
     ///
-    /// - Throws: `invalidResponse` when the answer as a whole is no such list, or holds more than ``operationLimit``
+    /// - Throws: `invalidResponse` when the response as a whole is no such list, or holds more than ``operationLimit``
     ///   operations.
     public init(response answer: [UInt8]) throws(MobileTokenError) {
         try self.init(SuccessAnswer(parsing: answer))
@@ -70,13 +70,13 @@ public struct OperationList: Sendable, Hashable {
 
     /// Operations whose identifier came before are left out and reported.
     ///
-    /// - Parameter known: The operations that were known to the parser of the answer.
+    /// - Parameter known: The operations that were known to the parser of the response.
     init(_ answer: SuccessAnswer, known: [UserOperation] = []) throws(MobileTokenError) {
         guard let list = answer.responseObject, list.isArray else {
-            throw .unreadableAnswer("The answer holds no list of operations")
+            throw .unreadableAnswer("The response contains no list of operations")
         }
         guard list.elements.isCount(atMost: Self.operationLimit) else {
-            throw .unreadableAnswer("The answer holds more than \(Self.operationLimit) operations")
+            throw .unreadableAnswer("The response contains more than \(Self.operationLimit) operations")
         }
         var seen: Set<UserOperation.Identity> = []
         var log = IssueLog()

@@ -39,7 +39,7 @@ public struct ProximityCheck: Sendable, Hashable, Codable {
 }
 
 extension ProximityCheck: CustomStringConvertible, CustomReflectable {
-    /// The source and the date; the code is nobody else's business.
+    /// The source and the date; the code stays private.
     public var description: String { "<proximity check, \(self.source.rawValue)>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }

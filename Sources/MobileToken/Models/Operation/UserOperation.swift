@@ -46,7 +46,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// Whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
 
-    /// Whether the operation is pending and the server accepts these factors for it.
+    /// Returns whether the operation is pending and the server accepts these factors for it.
     public func allows(_ authentication: Authentication) -> Bool {
         self.status == .pending && self.allowedSignatureType.allows(authentication)
     }
@@ -125,7 +125,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
 
     /// A member of the operation's JSON by name, as it came.
     public subscript(custom name: String) -> JSONValue? {
-        // The bytes were part of a checked text, so only half a surrogate pair can be in the way.
+        // The bytes were part of a checked string, so only half a surrogate pair can be in the way.
         guard let view = (try? JSONDocument(parsing: self.json))?.root[name] else { return nil }
         return try? JSONValue(view)
     }
@@ -237,7 +237,7 @@ extension UserOperation {
 // MARK: - Equality and coding
 
 extension UserOperation: Hashable {
-    /// Whether the server said the same of both. Blanks and the order of members in its JSON do not count.
+    /// Returns whether the server said the same of both. Blanks and the order of members in its JSON do not count.
     public static func == (one: Self, other: Self) -> Bool {
         guard one.proximityCheck == other.proximityCheck, one.mobileTokenData == other.mobileTokenData else {
             return false
@@ -279,7 +279,8 @@ extension UserOperation: Hashable {
     }
 }
 
-/// An operation is coded as the text of its JSON, because coders change the digits of numbers and the order of members.
+/// An operation is coded as a string of its JSON, because coders change the digits of numbers and the order of
+/// members.
 extension UserOperation: Codable {
     /// Reads an operation that was encoded here, or one as a server sends it.
     public init(from decoder: any Decoder) throws {

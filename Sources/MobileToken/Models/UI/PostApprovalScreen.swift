@@ -49,7 +49,7 @@ public struct PostApprovalScreen: Sendable, Hashable {
 }
 
 extension PostApprovalScreen {
-    /// The screen, or nil and a report.
+    /// Returns the screen, or nil and a report.
     static func read(_ view: JSONView, _ log: inout IssueLog) -> PostApprovalScreen? {
         do throws(DecodingIssue) {
             return try PostApprovalScreen(view, &log)
@@ -84,7 +84,8 @@ extension PostApprovalScreen {
         }
     }
 
-    /// The attributes that have their type's form. The screen only looks back, so half an attribute is of no use here.
+    /// Returns the attributes that have their type's form. The screen only looks back, so half an attribute is of no
+    /// use here.
     private static func reviewAttributes(_ view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
         guard let payload = view.optional("payload", .object, &log) else { return [] }
         return log.inside("payload") { log in
