@@ -11,7 +11,7 @@ struct Form<Value> {
 }
 
 extension Form where Value == String {
-    static var text: Self { Self(name: "a string") { $0.string } }
+    static var string: Self { Self(name: "a string") { $0.string } }
     /// An identifier; an empty one names nothing.
     static var identifier: Self { Self(name: "an identifier") { $0.string.flatMap { $0.isEmpty ? nil : $0 } } }
 }

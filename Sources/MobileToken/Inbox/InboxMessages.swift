@@ -95,6 +95,6 @@ package struct InboxPaging: Sendable {
         defer { self.unreadableCount = 0 }
         let reason = self.firstIssue.map { "; the first: \($0)" } ?? ""
         let message = "\(self.unreadableCount) messages of the inbox cannot be read\(reason)"
-        return .unreadableAnswer(message, underlying: self.firstIssue)
+        return .unreadableResponse(message, underlying: self.firstIssue)
     }
 }

@@ -55,12 +55,12 @@ public struct InboxService: Sendable {
 
     /// Marks one message as read.
     public func markRead(id: String) async throws {
-        _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessAnswer(parsing: $0) }
+        _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessResponse(parsing: $0) }
     }
 
     /// Marks every message as read.
     public func markAllRead() async throws {
-        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessAnswer(parsing: $0) }
+        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessResponse(parsing: $0) }
     }
 
     /// Returns the messages of all pages, the newest first, without bodies, each once. At most ``messageLimit``
@@ -76,7 +76,7 @@ public struct InboxService: Sendable {
     }
 
     private func post(_ call: String, _ body: [UInt8]) async throws -> ChannelResponse {
-        try await ServerCall.other.naming {
+        try await ServerCall.other.mappingErrors {
             try await self.channel.post(
                 "/api/inbox/\(call)",
                 body: body,

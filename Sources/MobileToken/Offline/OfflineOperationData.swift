@@ -81,7 +81,7 @@ extension OfflineOperationData {
     }
 
     init(parsing bytes: ArraySlice<UInt8>, line: Int) throws(OfflineOperationError) {
-        let parts = OfflineText.split(bytes, at: UInt8(ascii: "*"))
+        let parts = OfflineString.split(bytes, at: UInt8(ascii: "*"))
         let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
         guard !scalars.contains(where: \.isControlOrByteOrderMark), let head = parts.first,
             let (version, templateID) = Self.head(head)
@@ -92,7 +92,7 @@ extension OfflineOperationData {
         var fields: [Field] = []
         for (index, part) in parts.dropFirst().enumerated() {
             do throws(FieldError) {
-                fields.append(try Field(OfflineText.unescaped(part, separator: UInt8(ascii: "*"))))
+                fields.append(try Field(OfflineString.unescaped(part, separator: UInt8(ascii: "*"))))
             } catch {
                 throw OfflineOperationError(error.code, line: line, field: index + 1)
             }

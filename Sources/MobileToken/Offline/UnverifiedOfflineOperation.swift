@@ -48,8 +48,8 @@ public struct UnverifiedOfflineOperation: Sendable {
         self.signedBytes = Array(bytes[...signatureLine.startIndex])
         self.operation = OfflineOperation(
             id: String(decoding: lines[0], as: UTF8.self),
-            title: OfflineText.unescaped(lines[1], separator: nil),
-            message: OfflineText.unescaped(lines[2], separator: nil),
+            title: OfflineString.unescaped(lines[1], separator: nil),
+            message: OfflineString.unescaped(lines[2], separator: nil),
             operationData: operationData,
             flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
             totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },

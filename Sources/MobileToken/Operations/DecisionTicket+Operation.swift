@@ -29,7 +29,7 @@ extension DecisionTicket {
             shown: (operation as? UserOperation)?.json,
             signed: operation.data
         )
-        self.init(intent) { (try? SuccessAnswer(parsing: $0)) != nil }
+        self.init(intent) { (try? SuccessResponse(parsing: $0)) != nil }
     }
 }
 

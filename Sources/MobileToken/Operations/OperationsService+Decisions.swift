@@ -84,13 +84,13 @@ extension OperationsService {
         self.state.claimBegan(id)
         let operation: UserOperation
         do {
-            let answer = try await self.post(
+            let response = try await self.post(
                 .claim,
                 "/api/auth/token/app/operation/detail/claim",
                 body: RequestBody.id(id),
                 authentication: .universalToken
             )
-            operation = try answer.read { try UserOperation(response: $0) }
+            operation = try response.read { try UserOperation(response: $0) }
         } catch {
             self.state.claimFailed(id)
             throw error
@@ -151,8 +151,8 @@ extension OperationsService {
     ) async throws {
         self.state.decisionBegan(id)
         do {
-            let answer = try await self.post(call, path, body: body, authentication: authentication)
-            _ = try answer.read { try SuccessAnswer(parsing: $0) }
+            let response = try await self.post(call, path, body: body, authentication: authentication)
+            _ = try response.read { try SuccessResponse(parsing: $0) }
         } catch {
             self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
             // Too late, refused or unknown: the server's list knows.
@@ -171,7 +171,7 @@ extension OperationsService {
         body: [UInt8],
         authentication: RequestAuthentication
     ) async throws -> ChannelResponse {
-        try await call.naming {
+        try await call.mappingErrors {
             try await self.channel.post(
                 path,
                 body: body,

@@ -112,7 +112,7 @@ extension OperationsService {
     }
 
     private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ChannelResponse {
-        try await ServerCall.other.naming {
+        try await ServerCall.other.mappingErrors {
             try await channel.post(
                 "/api/auth/token/app/operation/list",
                 body: RequestBody.empty,

@@ -12,10 +12,10 @@ extension ProximityCode {
         else { return nil }
         let log = IssueLog()
         do throws(DecodingIssue) {
-            let operationID = try object.required("oid", .text, log)
+            let operationID = try object.required("oid", .string, log)
             let totps = [
-                try object.ifPresent("totp", .text, log),
-                try object.ifPresent("potp", .text, log),
+                try object.ifPresent("totp", .string, log),
+                try object.ifPresent("potp", .string, log),
             ]
             self.init(checking: operationID, totp: totps.compactMap(\.self).first { !$0.isEmpty })
         } catch {

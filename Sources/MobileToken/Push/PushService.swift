@@ -70,7 +70,7 @@ public actor PushService {
         defer { self.callerLeft() }
 
         try await self.flight.run { [channel] in
-            let answer = try await ServerCall.other.naming {
+            let response = try await ServerCall.other.mappingErrors {
                 try await channel.post(
                     "/api/push/device/register/token",
                     body: RequestBody.pushRegistration(platform: platform.description, token: token),
@@ -78,7 +78,7 @@ public actor PushService {
                     acceptLanguage: AcceptLanguage.english.description
                 )
             }
-            _ = try answer.read { try SuccessAnswer(parsing: $0) }
+            _ = try response.read { try SuccessResponse(parsing: $0) }
         }
         self.registration = registration
     }

@@ -43,7 +43,7 @@ struct ActivationCreation: Sendable {
         )
         // Filled by the attempt whose response counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
-        let answer = try await self.encryptionKeys.send(Self.path) { key in
+        let response = try await self.encryptionKeys.send(Self.path) { key in
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
@@ -53,7 +53,7 @@ struct ActivationCreation: Sendable {
         guard let innerLayer else {
             throw MobileTokenError.invalidResponse("The response to \(Self.path) was not requested")
         }
-        return try answer.read { bytes in
+        return try response.read { bytes in
             let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
             let opened = try MobileTokenError.mapErrors(ofResponse: Self.path) {
                 try innerLayer.open(try Wire.encode(outer.activationData))

@@ -24,11 +24,11 @@ public struct ChannelResponse: Sendable {
     ///
     /// - Throws: What `body` throws. A ``MobileTokenError/Code/invalidResponse`` gets the status if it has none.
     package func read<Value>(_ body: ([UInt8]) throws -> Value) throws -> Value {
-        try self.naming { try body(self.bytes) }
+        try self.mappingErrors { try body(self.bytes) }
     }
 
     /// Runs `body`, whose errors about this response get its status.
-    package func naming<Value>(_ body: () throws -> Value) throws -> Value {
+    package func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as MobileTokenError where error.code == .invalidResponse && error.httpStatus == nil {

@@ -53,7 +53,7 @@ final class ServerConnection: Sendable {
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
-    /// Posts a JSON body and returns the body of a success with its status; see ``ServerAnswer``.
+    /// Posts a JSON body and returns the body of a success with its status; see ``ResponseEnvelope``.
     ///
     /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
     ///   what to do when a kept connection breaks.
@@ -75,7 +75,7 @@ final class ServerConnection: Sendable {
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.userAgent)
         let response = try await self.send(request, path: path)
-        let body = try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+        let body = try ResponseEnvelope.body(of: response, now: self.clocks.reading.wall)
         return ChannelResponse(body, httpStatus: response.status)
     }
 
@@ -93,9 +93,9 @@ final class ServerConnection: Sendable {
         read: (Response) throws -> Value
     ) async throws -> Value {
         let body = try Wire.encode(Wire.Request(requestObject: request))
-        let answer = try await self.post(path, body: body, isRepeatable: true)
-        return try answer.naming {
-            try read(Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject)
+        let response = try await self.post(path, body: body, isRepeatable: true)
+        return try response.mappingErrors {
+            try read(Wire.decode(Wire.Response<Response>.self, from: response, of: path).responseObject)
         }
     }
 
@@ -146,8 +146,8 @@ extension ServerConnection {
         do {
             try await self.time.synchronize {
                 let path = "/pa/v3/status"
-                let answer = try await self.post(path, body: Array("{}".utf8), isRepeatable: true)
-                return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject
+                let response = try await self.post(path, body: Array("{}".utf8), isRepeatable: true)
+                return try Wire.decode(Wire.Response<ServerStatus>.self, from: response, of: path).responseObject
                     .serverTime
             }
         } catch let error as MobileTokenError where error.httpStatus != nil || error.code == .invalidResponse {

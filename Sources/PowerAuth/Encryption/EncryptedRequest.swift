@@ -22,9 +22,9 @@ public struct EncryptedRequest: ~Copyable, Sendable {
     /// Decrypts the body of the response.
     ///
     /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it is not the server's response to this request.
-    public consuming func decrypt(_ answer: [UInt8]) throws -> [UInt8] {
+    public consuming func decrypt(_ response: [UInt8]) throws -> [UInt8] {
         let open = self.open
-        return try MobileTokenError.mapErrors(ofResponse: "an encrypted request") { try open(answer) }
+        return try MobileTokenError.mapErrors(ofResponse: "an encrypted request") { try open(response) }
     }
 }
 

@@ -56,10 +56,10 @@ final class EncryptionKeys: Sendable {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
-            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { answer in
+            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
-                        jwt: answer.jwt,
+                        jwt: token.jwt,
                         signedBy: self.signingKey,
                         answering: request,
                         // A clock that was never compared with the server's must not declare a fresh key expired.
@@ -141,9 +141,9 @@ final class EncryptionKeys: Sendable {
             bytes: try Wire.encode(request),
             temporaryKeyID: key.id,
             encryptionHeader: parameters.header.value
-        ) { [encryptor] answer in
+        ) { [encryptor] response in
             var decryptor = encryptor
-            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(answer)))
+            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(response)))
         }
     }
 
@@ -170,8 +170,8 @@ final class EncryptionKeys: Sendable {
     private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
-        let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try answer.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
+        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 
     /// The key that signs temporary keys, and that takes their place before version 3.3.

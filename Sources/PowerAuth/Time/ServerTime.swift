@@ -78,11 +78,11 @@ final class ServerTime: Sendable {
         _ call: () async throws -> Answer
     ) async throws -> Answer {
         let sent = self.clocks.reading
-        let answer = try await call()
+        let response = try await call()
         let received = self.clocks.reading
-        let stated = Date(millisecondsSince1970: serverMilliseconds(answer))
+        let stated = Date(millisecondsSince1970: serverMilliseconds(response))
         self.synchronization.withLock { _ = $0.measure(serverDate: stated, sent: sent, received: received) }
-        return answer
+        return response
     }
 
     /// Measures with `fetch` unless a measurement holds already. Concurrent callers share one.

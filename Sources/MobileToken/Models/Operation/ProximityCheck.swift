@@ -47,7 +47,7 @@ extension ProximityCheck: CustomStringConvertible, CustomReflectable {
 
 extension ProximityCheck {
     init(_ view: JSONView, _ log: IssueLog) throws(DecodingIssue) {
-        self.totp = try view.required("otp", .text, log)
+        self.totp = try view.required("otp", .string, log)
         self.source = try view.required("type", .known, log)
         self.received = try view.required("timestampReceived", .date, log)
     }

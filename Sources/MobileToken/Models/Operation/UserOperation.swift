@@ -106,7 +106,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
             var log = IssueLog()
             try self.init(JSONDocument(parsing: json).root, &log)
         } catch {
-            throw .unreadableAnswer("The operation cannot be read: \(error)", underlying: error)
+            throw .unreadableResponse("The operation cannot be read: \(error)", underlying: error)
         }
     }
 
@@ -212,10 +212,10 @@ extension UserOperation {
         init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
             self.id = try view.required("id", .identifier, log)
             self.hashOfID = ExactString(self.id).hashValue
-            self.name = try view.required("name", .text, log)
-            self.data = try view.required("data", .text, log)
+            self.name = try view.required("name", .string, log)
+            self.data = try view.required("data", .string, log)
             self.status = try view.ifPresent("status", .known, log) ?? .pending
-            self.statusReason = view.optional("statusReason", .text, &log)
+            self.statusReason = view.optional("statusReason", .string, &log)
             self.created = try view.required("operationCreated", .date, log)
             self.expires = try view.required("operationExpires", .date, log)
             let allowed = try view.required("allowedSignatureType", .object, log)

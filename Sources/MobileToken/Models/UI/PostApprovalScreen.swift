@@ -60,9 +60,9 @@ extension PostApprovalScreen {
     }
 
     private init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.heading = try view.required("heading", .text, log)
-        self.message = try view.required("message", .text, log)
-        let type = try view.required("type", .text, log)
+        self.heading = try view.required("heading", .string, log)
+        self.message = try view.required("message", .string, log)
+        let type = try view.required("type", .string, log)
         switch ExactString(type) {
         case "REVIEW":
             self.content = .review(Self.reviewAttributes(view, &log))
@@ -71,8 +71,8 @@ extension PostApprovalScreen {
             self.content = .redirect(
                 try log.inside("payload") { log throws(DecodingIssue) in
                     Redirect(
-                        text: try payload.required("redirectText", .text, log),
-                        url: try payload.required("redirectUrl", .text, log),
+                        text: try payload.required("redirectText", .string, log),
+                        url: try payload.required("redirectUrl", .string, log),
                         countdown: try payload.required("countdown", .count, log)
                     )
                 }

@@ -7,7 +7,7 @@ internal import PowerAuthProtocol
 /// Decides whether a response is a success, and names the failure when it is not.
 ///
 /// Total: any status with any body gives a body to decode or a ``MobileTokenError``.
-package enum ServerAnswer {
+package enum ResponseEnvelope {
     /// Returns the body of a success.
     ///
     /// HTTP 400 and above is an error whatever the body says, and `{"status":"ERROR"}` is one under any HTTP status.

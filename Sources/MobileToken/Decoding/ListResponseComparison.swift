@@ -8,8 +8,8 @@ internal import PowerAuthProtocol
 /// Most polls change nothing. The last response was read with care, so the place of its top-level `currentTimestamp` is
 /// known; a response that has the same bytes before and after that place has the same structure, and only the time can
 /// be different. Whatever is in doubt counts as a change: then the response is decoded.
-package struct ListAnswerComparison: Sendable {
-    private let answer: [UInt8]
+package struct ListResponseComparison: Sendable {
+    private let bytes: [UInt8]
     /// Where the value of the one top-level `currentTimestamp` stands, if there is one.
     private let timestamp: Range<Int>?
 
@@ -22,22 +22,22 @@ package struct ListAnswerComparison: Sendable {
     }
 
     init(_ root: JSONView) {
-        self.answer = root.document.bytes
+        self.bytes = root.document.bytes
         self.timestamp = root["currentTimestamp"]?.range
     }
 
     /// Returns whether `next` is the remembered response but for the time.
     package func match(_ next: [UInt8]) -> Match? {
         guard let timestamp else {
-            return self.answer.hasSameBytes(as: next) ? Match(currentTimestamp: nil) : nil
+            return self.bytes.hasSameBytes(as: next) ? Match(currentTimestamp: nil) : nil
         }
-        let tail = timestamp.upperBound..<self.answer.count
+        let tail = timestamp.upperBound..<self.bytes.count
         guard let end = Self.endOfScalar(in: next, from: timestamp.lowerBound), next.count - end == tail.count,
-            self.answer.hasSameBytes(in: tail, as: next, from: end),
-            self.answer.hasSameBytes(in: 0..<timestamp.lowerBound, as: next, from: 0)
+            self.bytes.hasSameBytes(in: tail, as: next, from: end),
+            self.bytes.hasSameBytes(in: 0..<timestamp.lowerBound, as: next, from: 0)
         else {
             // A value in an unusual form: the same again is still the same.
-            return self.answer.hasSameBytes(as: next)
+            return self.bytes.hasSameBytes(as: next)
                 ? Match(currentTimestamp: self.date(in: timestamp, of: next)) : nil
         }
         return Match(currentTimestamp: self.date(in: timestamp.lowerBound..<end, of: next))
@@ -70,16 +70,16 @@ extension OperationList {
     ///
     /// - Parameter last: The list before this one. Operations that come again as they were are taken from it unread.
     package static func read(
-        _ answer: [UInt8],
+        _ bytes: [UInt8],
         after last: OperationList? = nil
-    ) throws(MobileTokenError) -> (OperationList, ListAnswerComparison) {
+    ) throws(MobileTokenError) -> (OperationList, ListResponseComparison) {
         // Issues name their place in the response, so an operation that has some is read anew.
         let known = last?.operations.filter(\.issues.isEmpty) ?? []
-        let answer = try SuccessAnswer(
-            parsing: answer,
+        let response = try SuccessResponse(
+            parsing: bytes,
             known: known.isEmpty ? nil : KnownObjects(known.map(\.json), depth: Self.operationDepth)
         )
-        return (try OperationList(answer, known: known), ListAnswerComparison(answer.root))
+        return (try OperationList(response, known: known), ListResponseComparison(response.root))
     }
 
     /// An operation stands in the list, and the list in the envelope.

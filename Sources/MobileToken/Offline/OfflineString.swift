@@ -1,6 +1,6 @@
 /// The escapes of offline strings: `\n` and `\\`, and the separator where there is one. They are read in one pass from
 /// left to right, and a backslash before anything else is just that.
-enum OfflineText {
+enum OfflineString {
     /// Returns the parts between separators that are not escaped, with their escapes still in them.
     static func split(_ bytes: ArraySlice<UInt8>, at separator: UInt8) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
