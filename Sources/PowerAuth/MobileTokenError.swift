@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// The one error that this SDK throws, besides `CancellationError`.
 ///

@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A part of the server's JSON that could not be read, and what stood there.
 ///

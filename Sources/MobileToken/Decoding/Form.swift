@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
 
 /// The form that a JSON value must have, and the Swift value that it then gives.
 struct Form<Value> {

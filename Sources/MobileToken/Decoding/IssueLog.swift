@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// Keeps count of where a decoder is and of what it could not read.
 ///

@@ -1,7 +1,7 @@
-internal import ExactJSON
+import ExactJSON
 package import Foundation
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Recognizes a response that says the same as the one before, but for the server's time, without decoding it.
 ///

@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 extension OperationAttribute {
     /// Returns the attributes under a name: none when nothing is there, none and reported when it is no list.

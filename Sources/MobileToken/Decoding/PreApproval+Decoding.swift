@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 extension PreApprovalScreen {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {

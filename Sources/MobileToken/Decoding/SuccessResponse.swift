@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuth
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuth
+import PowerAuthProtocol
 
 /// The envelope of every successful response: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
 struct SuccessResponse {

@@ -1,5 +1,5 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 package import Foundation
 
 /// What an ``ExpirationQueue`` can hold.

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The messages of an inbox, page after page. Each iteration begins anew.
 public struct InboxMessages: AsyncSequence, Sendable {

@@ -1,6 +1,6 @@
-internal import Basics
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// An operation from a QR code, whose server signature was verified.
 ///

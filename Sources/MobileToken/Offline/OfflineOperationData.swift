@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What an offline operation is about: `A1*A100CZK*ICZ2730300000001165254011` is a payment of 100 CZK to an account.
 public struct OfflineOperationData: Sendable, Hashable {

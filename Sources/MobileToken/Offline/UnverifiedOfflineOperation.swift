@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 package import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The string of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
 ///

@@ -1,5 +1,5 @@
 package import Foundation
-internal import PowerAuth
+import PowerAuth
 
 /// The list of pending operations, whether it is being fetched, and the rules by which it changes.
 ///

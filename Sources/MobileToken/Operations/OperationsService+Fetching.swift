@@ -1,5 +1,5 @@
-internal import Coordination
-internal import PowerAuth
+import Coordination
+import PowerAuth
 
 extension OperationsService {
     /// A seat on a fetch. Waiting on it does not keep the service alive.

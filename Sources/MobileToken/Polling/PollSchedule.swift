@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What a deep link or a QR code says of an operation, and perhaps the one-time code that proves being there.
 ///

@@ -1,6 +1,6 @@
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension ProximityCode {
     /// Reads a JWT, `header.payload[.signature]`. Neither header nor signature says anything that could be relied on.

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 public import ExactJSON
 
 /// A push message of the Mobile Token server.

@@ -1,7 +1,7 @@
 public import ExactJSON
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
+import Foundation
+import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.

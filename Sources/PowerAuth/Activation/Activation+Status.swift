@@ -1,9 +1,9 @@
-internal import Basics
-internal import Coordination
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import Coordination
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Asks the server for the activation's state, and brings the counter in step when it is not.

@@ -1,10 +1,10 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 public import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// One activation: its state at the server, its factors and tokens, and every request it authenticates.
 ///

@@ -1,5 +1,5 @@
 public import ExactJSON
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The data that a new activation is requested with.
 public struct ActivationRequest: Sendable {

@@ -1,8 +1,8 @@
-internal import Coordination
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Coordination
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
 struct ActivationCreation: Sendable {

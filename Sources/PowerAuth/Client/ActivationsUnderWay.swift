@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Counts activations between the request that uses up the code and the store, so that no caller ends the process, the
 /// transport or the store in between.

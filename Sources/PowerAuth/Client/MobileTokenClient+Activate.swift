@@ -1,7 +1,7 @@
-internal import Coordination
-internal import Foundation
+import Coordination
+import Foundation
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 extension MobileTokenClient {
     /// Activates with a code, and stores the activation.

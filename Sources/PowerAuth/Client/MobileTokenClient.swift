@@ -1,7 +1,7 @@
 public import Foundation
-internal import HTTPClientTransport
+import HTTPClientTransport
 public import PowerAuthProtocol
-internal import Synchronization
+import Synchronization
 
 /// One application at one server: makes activations, finds those that are stored, and calls the server.
 ///

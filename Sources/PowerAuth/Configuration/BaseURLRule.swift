@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// Which addresses of servers are accepted.
 struct BaseURLRule {

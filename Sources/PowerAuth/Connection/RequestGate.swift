@@ -1,7 +1,7 @@
-internal import Basics
-internal import Foundation
-internal import HTTPClientTransport
-internal import Synchronization
+import Basics
+import Foundation
+import HTTPClientTransport
+import Synchronization
 
 /// Decides when requests to a server are sent: what makes a fleet a good guest.
 package protocol RequestGate: Sendable {

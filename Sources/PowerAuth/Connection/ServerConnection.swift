@@ -1,7 +1,7 @@
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
-internal import Synchronization
+import Foundation
+import HTTPClientTransport
+import PowerAuthProtocol
+import Synchronization
 
 /// What all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {

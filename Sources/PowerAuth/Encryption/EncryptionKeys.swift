@@ -1,9 +1,9 @@
-internal import Coordination
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import Coordination
+import Foundation
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// The server's public key that requests are encrypted for.
 struct EncryptionKey: Sendable {

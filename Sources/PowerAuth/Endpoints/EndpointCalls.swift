@@ -1,5 +1,5 @@
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
+import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Calls an endpoint of the application's own.

@@ -1,5 +1,5 @@
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
+import HTTPClientTransport
+import PowerAuthCrypto
 
 extension MobileTokenError {
     /// Returns the error for what a transport threw; a cancellation stays what it is.

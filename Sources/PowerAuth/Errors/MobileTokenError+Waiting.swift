@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 extension MobileTokenError {
     /// Whether the same call may succeed later without intervention: the network, an overloaded

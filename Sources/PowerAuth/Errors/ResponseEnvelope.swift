@@ -1,8 +1,8 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 package import Foundation
 package import HTTPClientTransport
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Decides whether a response is a success, and names the failure when it is not.
 ///

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import Foundation
 
 /// Reads the `Retry-After` header: a number of seconds, or an HTTP date.

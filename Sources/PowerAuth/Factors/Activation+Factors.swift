@@ -1,5 +1,5 @@
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 extension Activation {
     /// Unlocks the knowledge factor once for many signatures: each then does without the password's key derivation.

@@ -1,6 +1,6 @@
-internal import Basics
-internal import Foundation
-internal import PowerAuthProtocol
+import Basics
+import Foundation
+import PowerAuthProtocol
 
 extension Activation {
     /// Delivers a signature, and writes what became of the decision that it makes, before the turn ends.

@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Makes a signature that a person carries to the server: digits in groups joined by `-`.

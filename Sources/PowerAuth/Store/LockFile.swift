@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Locks on single bytes of a file, by which the processes of one machine agree.
 ///

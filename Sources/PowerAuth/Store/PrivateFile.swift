@@ -1,5 +1,5 @@
-internal import Glibc
-internal import PowerAuthCrypto
+import Glibc
+import PowerAuthCrypto
 
 /// Files and folders that only their owner may enter, read or write, whatever the process's umask.
 enum PrivateFile {

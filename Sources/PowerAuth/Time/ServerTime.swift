@@ -1,7 +1,7 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 package import Foundation
-internal import Synchronization
+import Synchronization
 
 /// The server's time, shared by all activations of one client.
 final class ServerTime: Sendable {

@@ -1,5 +1,5 @@
-internal import Basics
-internal import Foundation
+import Basics
+import Foundation
 
 /// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.
 ///

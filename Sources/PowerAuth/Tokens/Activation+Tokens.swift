@@ -1,9 +1,9 @@
-internal import Basics
-internal import Coordination
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import Basics
+import Coordination
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// Tokens by name: created when needed, kept in the store, renewed once when the server refuses one.
 extension Activation {

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Why the vault is opened. The server records it.
 public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {

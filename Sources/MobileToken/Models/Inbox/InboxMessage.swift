@@ -1,8 +1,8 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// A message in the inbox.
 public struct InboxMessage: Sendable, Hashable, Identifiable {

@@ -1,6 +1,6 @@
-internal import ExactJSON
+import ExactJSON
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What an operation must be signed with.
 public struct AllowedSignatureType: Sendable, Hashable {

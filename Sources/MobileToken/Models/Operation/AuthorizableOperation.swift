@@ -1,5 +1,5 @@
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What can be authorized or rejected: an operation from the server, or one built by hand.
 public protocol AuthorizableOperation: Sendable {

@@ -1,5 +1,5 @@
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// One detail of an operation, such as the amount or the payee.
 public struct OperationAttribute: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import ExactJSON
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthProtocol
 
 /// What a person is shown before deciding.
 public struct OperationForm: Sendable, Hashable {

@@ -1,6 +1,6 @@
 public import Foundation
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The server's response to a request for the list of operations or their history.
 public struct OperationList: Sendable, Hashable {

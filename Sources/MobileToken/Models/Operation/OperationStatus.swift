@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// Where an operation is in its life.
 public enum OperationStatus: Sendable, Hashable {

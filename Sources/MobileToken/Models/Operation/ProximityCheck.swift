@@ -1,6 +1,6 @@
-internal import ExactJSON
+import ExactJSON
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// A one-time code that shows that the person is where the operation began, sent along with the authorization.
 public struct ProximityCheck: Sendable, Hashable, Codable {

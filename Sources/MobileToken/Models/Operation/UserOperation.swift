@@ -1,8 +1,8 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// An operation that waits for a decision, or had one, as the server described it.
 ///

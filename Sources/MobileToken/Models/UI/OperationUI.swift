@@ -1,5 +1,5 @@
-internal import ExactJSON
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthProtocol
 
 /// How the server wants an operation presented.
 public struct OperationUI: Sendable, Hashable {

@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// A screen to show after an operation was approved.
 public struct PostApprovalScreen: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A part of a pre-approval screen.
 public struct PreApprovalElement: Sendable, Hashable {

@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A screen to pass before an operation can be approved.
 public struct PreApprovalScreen: Sendable, Hashable {

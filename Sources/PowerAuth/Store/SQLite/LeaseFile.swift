@@ -1,6 +1,6 @@
-internal import Glibc
-internal import PowerAuthCrypto
-internal import Synchronization
+import Glibc
+import PowerAuthCrypto
+import Synchronization
 
 /// Gives the right to sign with an activation to one process at a time, and remembers how far each counter has come.
 ///

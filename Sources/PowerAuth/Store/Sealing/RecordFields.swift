@@ -1,7 +1,7 @@
-internal import Basics
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// A record taken apart into named values: open ones that any process may read, and secret ones to be sealed.
 struct RecordFields {

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
 ///

@@ -1,5 +1,5 @@
 public import PowerAuthCrypto
-internal import Glibc
+import Glibc
 
 /// Where the key comes from that a store's secrets are sealed with.
 ///
