@@ -33,7 +33,8 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `*`, or a language of letters followed by subtags of letters and digits, each of one to eight characters.
+    /// Returns whether this is `*`, or a language of letters followed by subtags of letters and digits, each of one to
+    /// eight characters.
     private static func isRange(_ text: Substring) -> Bool {
         if text == "*" { return true }
         let tags = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -43,7 +44,7 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `q=` and a number from 0 to 1 with at most three decimals.
+    /// Returns whether this is `q=` and a number from 0 to 1 with at most three decimals.
     private static func isWeight(_ text: Substring) -> Bool {
         guard text.hasPrefix("q=") || text.hasPrefix("Q=") else { return false }
         let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false)

@@ -33,7 +33,7 @@ public actor ReceiptArchive {
         self.maximumFileByteCount = maximumFileByteCount
     }
 
-    /// The files of the archive, oldest first.
+    /// Returns the files of the archive, oldest first.
     public nonisolated func files() throws -> [String] {
         guard PrivateFile.exists(self.folder) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: self.folder)
