@@ -1,3 +1,5 @@
+import Basics
+
 extension ReceivedRequest {
     /// Splits a request target as it stood in the request line, and drops the context path of a real server.
     package init(method: String, target: String) {
@@ -31,19 +33,14 @@ package func formDecoded(_ text: some StringProtocol) -> String {
     while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "+") {
             bytes.append(UInt8(ascii: " "))
-        } else if byte == UInt8(ascii: "%"), let value = hexadecimalByte(rest.prefix(2)) {
-            bytes.append(value)
+        } else if byte == UInt8(ascii: "%"), let high = rest.first?.hexadecimalValue,
+            let low = rest.dropFirst().first?.hexadecimalValue
+        {
+            bytes.append(high << 4 | low)
             rest = rest.dropFirst(2)
         } else {
             bytes.append(byte)
         }
     }
     return String(decoding: bytes, as: UTF8.self)
-}
-
-private func hexadecimalByte(_ digits: Substring.UTF8View) -> UInt8? {
-    guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else {
-        return nil
-    }
-    return UInt8(Substring(digits), radix: 16)
 }

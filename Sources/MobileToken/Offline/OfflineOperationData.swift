@@ -105,7 +105,7 @@ extension OfflineOperationData {
 
     /// Reads one capital and one or two digits.
     private static func head(_ bytes: ArraySlice<UInt8>) -> (version: Character, templateID: Int)? {
-        guard let letter = bytes.first, UInt8(ascii: "A")...UInt8(ascii: "Z") ~= letter else { return nil }
+        guard let letter = bytes.first, letter.isASCIICapital else { return nil }
         let digits = bytes.dropFirst()
         guard 1...2 ~= digits.count, let templateID = Int(asciiDigits: digits) else { return nil }
         return (Character(Unicode.Scalar(letter)), templateID)
@@ -157,7 +157,7 @@ extension OfflineOperationData.Field {
     private static func account(_ text: String) throws(FieldError) -> Self {
         let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard parts.count <= 2, !parts[0].isEmpty,
-            parts.allSatisfy({ $0.allSatisfy { $0.isASCIIDigit || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } })
+            parts.allSatisfy({ $0.allSatisfy { $0.isASCIIDigit || $0.isASCIICapital } })
         else { throw FieldError(code: .invalidAccount) }
         let bic = parts.count == 2 && !parts[1].isEmpty ? String(Substring(parts[1])) : nil
         return .account(iban: String(Substring(parts[0])), bic: bic)

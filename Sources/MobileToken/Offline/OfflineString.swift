@@ -45,18 +45,3 @@ enum OfflineString {
         }
     }
 }
-
-extension UInt8 {
-    var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-    var isASCIILetter: Bool {
-        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self
-    }
-}
-
-extension Int {
-    /// Reads a few ASCII digits and nothing else; `Int(_:)` would take a sign.
-    init?(asciiDigits digits: some Collection<UInt8>) {
-        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return nil }
-        self = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-    }
-}

@@ -104,17 +104,13 @@ private struct DeepLink {
     /// Returns whether a percent sign is followed by anything but two hexadecimal digits.
     fileprivate static func hasBrokenEscape(_ text: some StringProtocol) -> Bool {
         text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst().contains { part in
-            part.prefix(2).count < 2 || !part.prefix(2).allSatisfy(\.isHexadecimalDigit)
+            part.prefix(2).count < 2 || part.prefix(2).contains { $0.hexadecimalValue == nil }
         }
     }
 
     /// Returns the string without the white space around it.
     static func trimmed(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
-            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
-        else { return "" }
-        return String(scalars[first...last])
+        String(text.unicodeScalars.trimming { $0.properties.isWhitespace })
     }
 
     /// Returns the first value of a name; empty when the name is there alone.
@@ -149,12 +145,5 @@ private struct DeepLink {
             else { return nil }
             return decoded
         }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimalDigit: Bool {
-        self.isASCIIDigit || UInt8(ascii: "A")...UInt8(ascii: "F") ~= self
-            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self
     }
 }

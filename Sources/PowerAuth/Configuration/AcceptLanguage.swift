@@ -1,3 +1,5 @@
+import Basics
+
 /// The languages in which the server is asked to present operations and messages, as `Accept-Language` names them.
 public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
     /// English, the default.
@@ -38,13 +40,7 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         let tags = text.split(separator: "-", omittingEmptySubsequences: false)
         return tags.enumerated().allSatisfy { index, tag in
             (1...8).contains(tag.utf8.count)
-                && tag.utf8.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                    case UInt8(ascii: "0")...UInt8(ascii: "9"): index > 0
-                    default: false
-                    }
-                }
+                && tag.utf8.allSatisfy { $0.isASCIILetter || index > 0 && $0.isASCIIDigit }
         }
     }
 
@@ -58,10 +54,5 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         return parts[1].utf8.count <= 3 && parts[1].utf8.allSatisfy { digits.contains($0) }
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while text.first == " " { text.removeFirst() }
-        while text.last == " " { text.removeLast() }
-        return text
-    }
+    private static func trimmed(_ text: Substring) -> Substring { text.trimming { $0 == " " } }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// Which addresses of servers are accepted.
@@ -52,7 +53,7 @@ struct BaseURLRule {
 
     /// Reads a number of a dotted address, without a leading zero, which some would read as octal.
     private static func octet(_ digits: Substring.UTF8View) -> UInt8? {
-        guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
             digits.count == 1 || digits.first != UInt8(ascii: "0")
         else { return nil }
         return UInt8(String(decoding: digits, as: UTF8.self))

@@ -9,7 +9,7 @@ package enum RetryAfter {
     /// Returns how long to wait, capped at a day; `nil` when the value is neither form. A date that has passed is zero.
     package static func duration(_ text: String, now: Date) -> Duration? {
         let value = text.drop { $0 == " " }
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if !value.isEmpty, value.utf8.allSatisfy(\.isASCIIDigit) {
             // More digits than fit are still "a long time".
             return min(.seconds(Int64(value) ?? Int64.max / 2), Self.longest)
         }
@@ -44,7 +44,6 @@ package enum RetryAfter {
     }
 
     private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        return Int(text).flatMap { range.contains($0) ? $0 : nil }
+        Int(asciiDigits: text.utf8).flatMap { range.contains($0) ? $0 : nil }
     }
 }
