@@ -24,6 +24,10 @@ let package = Package(
         // Foundations: numbers, durations and strings from outside, which must neither trap nor deceive; JSON without loss.
         .target(name: "Basics"),
         .target(name: "ExactJSON", dependencies: ["Basics"]),
+        // What tasks wait for: signals, gates, deadlines, broadcasts, work that is shared.
+        .target(name: "Coordination", dependencies: ["Basics"]),
+        // SQLite made safe: a connection, its statements, its schema.
+        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
 
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
@@ -32,29 +36,43 @@ let package = Package(
         .target(
             name: "PowerAuth",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "CSQLite", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "SQLiteDatabase", "Coordination",
+                "Basics", "ExactJSON",
             ]
         ),
         .target(
             name: "MobileToken",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Basics", "ExactJSON",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
 
-        // The development server shares the protocol's arithmetic with the SDK, and nothing else.
+        // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
+        // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
+        .target(name: "EmulatorMessages", dependencies: ["Basics", "ExactJSON"]),
+        .target(
+            name: "EmulatorBackend",
+            dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
+            resources: [.embedInCode("Templates/BuiltIn")]
+        ),
+        .target(
+            name: "EmulatorHTTP",
+            dependencies: ["EmulatorMessages", "PowerAuthCrypto", "Coordination", "CMicroHTTPD", "Basics"]
+        ),
         .target(
             name: "MobileTokenEmulator",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "CMicroHTTPD", "CQREncode", "CSQLite", "Basics",
-                "ExactJSON",
+                "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
+                "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
-            resources: [.embedInCode("Console/Page"), .embedInCode("Backend/Templates/BuiltIn")]
+            resources: [.embedInCode("Console/Page")]
         ),
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "Basics",
+                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "Coordination", "Basics",
             ]
         ),
 
@@ -62,11 +80,11 @@ let package = Package(
         .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol"]
+            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "Basics"]
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "ExactJSON"]
+            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
@@ -87,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "StoreExerciser",
             dependencies: [
-                "PowerAuth", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
             ],
             path: "Tests/StoreExerciser"
         ),
@@ -102,13 +120,16 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
-                "CSQLite",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Basics",
+                "CSQLite", "SQLiteDatabase",
+                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Coordination", "Basics",
                 "ExactJSON",
             ]
         ),
@@ -116,23 +137,23 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "HTTPClientTransport", "TestSupport", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
             ]
         ),
         .testTarget(
             name: "MobileTokenEmulatorTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
-                "ExactJSON",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
+                "TestSupport", "Coordination", "ExactJSON",
             ]
         ),
         // The SDK against the emulator, over real sockets.
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
                 "ExactJSON",
             ]
         ),
@@ -152,9 +173,9 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport",
-                "ExactJSON", "Basics",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",
             exclude: ["Corpora", "dictionary.txt"]

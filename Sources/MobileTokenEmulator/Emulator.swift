@@ -1,6 +1,9 @@
+import Coordination
+import EmulatorBackend
+import EmulatorHTTP
 public import Foundation
-internal import PowerAuthCrypto
-internal import Synchronization
+import PowerAuthCrypto
+import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
@@ -45,17 +48,40 @@ public final class Emulator: Sendable {
         try configuration.check()
         // Not the sequence that the backend uses, so that what is drawn here does not move it. Others who can reach the
         // server must not be able to compute its password and its key for TLS.
-        let isLoopback = try SocketAddress(host: configuration.host, port: configuration.port).isLoopback
+        let isLoopback = try Self.isLoopback(configuration)
         var randomness = Randomness(seed: isLoopback ? configuration.seed.map { ~$0 } : nil)
         let password = randomness.identifier()
         configuration.cloudPassword = configuration.cloudPassword ?? password
         let certificate = try Self.certificate(for: configuration, &randomness)
         let core = try EmulatorCore(configuration: configuration)
         if await core.persist() != nil { throw EmulatorError(.storage, "The data file cannot be written") }
-        let server = try HTTPServer(host: configuration.host, port: configuration.port, certificate: certificate)
+        let server = try Self.listen(configuration, certificate, core.clock)
         let file: CertificateFile?
         if let certificate { file = try CertificateFile(certificate) } else { file = nil }
         return Emulator(core: core, server: server, certificateFile: file)
+    }
+
+    private static func isLoopback(_ configuration: Configuration) throws(EmulatorError) -> Bool {
+        do { return try SocketAddress(host: configuration.host, port: configuration.port).isLoopback } catch {
+            throw EmulatorError(error)
+        }
+    }
+
+    private static func listen(
+        _ configuration: Configuration,
+        _ certificate: SelfSignedCertificate?,
+        _ clock: any Swift.Clock<Duration>
+    ) throws(EmulatorError) -> HTTPServer {
+        do {
+            return try HTTPServer(
+                host: configuration.host,
+                port: configuration.port,
+                certificate: certificate,
+                clock: clock
+            )
+        } catch {
+            throw EmulatorError(error)
+        }
     }
 
     private static func certificate(
@@ -69,10 +95,11 @@ public final class Emulator: Sendable {
         return try .server(boundTo: configuration.host, key: key)
     }
 
-    /// Ends every connection and closes the socket; returns when that is done. A data file stays.
+    /// Ends every connection and closes the socket; returns when that is done. A data file stays, for another server.
     public func stop() async {
         self.service.cancel()
         await self.service.value
+        await self.core.closeDataFile()
         self.certificateFile?.remove()
     }
 
@@ -195,5 +222,5 @@ public final class Emulator: Sendable {
     }
 
     /// Everything that changes from now on.
-    public func events() -> Events { Events(stream: self.core.events.subscribe()) }
+    public func events() -> Events { Events(subscription: self.core.events.subscribe()) }
 }

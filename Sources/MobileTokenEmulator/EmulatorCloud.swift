@@ -1,5 +1,7 @@
-internal import Foundation
-internal import PowerAuthProtocol
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+import PowerAuthProtocol
 
 extension Emulator {
     /// What a bank's backend does at the cloud API, as Swift calls: registrations, operations, offline codes, messages.

@@ -1,6 +1,13 @@
+public import EmulatorBackend
 public import Foundation
 
 extension Emulator {
+    /// What the server allows.
+    public typealias Limits = EmulatorLimits
+
+    /// What callers can make the server hold.
+    public typealias Capacity = EmulatorCapacity
+
     /// How a development server is set up. Every property has a default that suits a test.
     public struct Configuration: Sendable {
         /// The address to bind to: an IPv4 or IPv6 address. Loopback by default. Bound anywhere else, the control
@@ -39,5 +46,24 @@ extension Emulator {
 
         /// The defaults.
         public init() {}
+    }
+}
+
+extension Emulator.Configuration {
+    /// Those of the cloud API, which the control API asks for as well; `nil` before a password is made.
+    var cloudCredentials: BasicCredentials? {
+        self.cloudPassword.map { BasicCredentials(user: self.cloudUser, password: $0) }
+    }
+
+    /// What the backend needs to know of it.
+    var backend: BackendConfiguration {
+        BackendConfiguration(
+            applicationID: self.applicationID,
+            applicationName: self.applicationName,
+            cloudCredentials: self.cloudCredentials,
+            limits: self.limits,
+            capacity: self.capacity,
+            templates: self.templates
+        )
     }
 }

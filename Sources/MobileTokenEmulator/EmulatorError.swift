@@ -1,3 +1,6 @@
+import EmulatorBackend
+import EmulatorHTTP
+
 /// Why a development server could not start, or could not do what it was asked for.
 public struct EmulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
@@ -44,4 +47,19 @@ public struct EmulatorError: Error, Sendable, CustomStringConvertible {
 
     /// Code and message.
     public var description: String { "\(self.code): \(self.message)" }
+}
+
+extension EmulatorError {
+    /// What the backend would not do.
+    init(_ refusal: Refusal) {
+        switch refusal.status {
+        case 404: self.init(.notFound, refusal.message)
+        case 409: self.init(.conflict, refusal.message)
+        default: self.init(.invalidDocument, refusal.message)
+        }
+    }
+
+    init(_ error: ListeningError) {
+        self.init(error.code == .addressInUse ? .addressInUse : .cannotListen, error.message)
+    }
 }

@@ -1,5 +1,6 @@
-internal import Foundation
-internal import PowerAuthCrypto
+import EmulatorHTTP
+import Foundation
+import PowerAuthCrypto
 
 extension Emulator {
     /// Whether the server speaks TLS, and who it says it is.

@@ -1,8 +1,11 @@
+import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 
+@testable import EmulatorBackend
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 let emulatorTargets = [
@@ -41,9 +44,9 @@ let emulatorTargets = [
         }
     },
     FuzzTarget("import") { input in
-        let backend = try Backend(importing: input, configuration: FuzzServer.configuration)
+        let backend = try Backend(importing: input, configuration: FuzzServer.configuration.backend)
         let document = try backend.exported()
-        let again = try Backend(importing: document, configuration: FuzzServer.configuration)
+        let again = try Backend(importing: document, configuration: FuzzServer.configuration.backend)
         hold(try again.exported() == document, "exported and imported, it is another state")
         var used = backend
         checkReply(used.cloud("GET", "/v2/operations"))

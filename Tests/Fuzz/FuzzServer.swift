@@ -1,10 +1,13 @@
 import Dispatch
+import EmulatorMessages
 import ExactJSON
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 
+@testable import EmulatorBackend
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// A development server that is the same in every run.
@@ -21,7 +24,8 @@ enum FuzzServer {
 
     /// With a registration that waits for its device.
     static let backend: Backend = {
-        guard var backend = try? Backend(configuration: Self.configuration, randomness: Randomness(seed: 1)) else {
+        guard var backend = try? Backend(configuration: Self.configuration.backend, randomness: Randomness(seed: 1))
+        else {
             fatalError("the server does not start")
         }
         _ = backend.cloud("POST", "/v2/registrations", ["userId": "alice"])

@@ -1,3 +1,4 @@
+import EmulatorMessages
 import Foundation
 import MobileToken
 import MobileTokenTesting

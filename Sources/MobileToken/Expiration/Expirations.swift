@@ -1,3 +1,5 @@
+import Coordination
+
 /// Operations as they expire.
 public typealias ExpiredOperations = Expirations<UserOperation>
 

@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import PowerAuth
 
 // MARK: Coming and going

@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 public import PowerAuth
 import Synchronization
 
@@ -67,7 +68,7 @@ public actor OperationsFleet {
     var assignment = FleetAssignment(buckets: [])
     /// Whether anything was ever assigned: what comes later is taken over.
     var wasAssigned = false
-    var due = DueQueue()
+    var due = DeadlineQueue<Duration, ExactString, Void>()
     /// What may begin: opened at the first place, polled or asked about through the gates at the others.
     var lines: [ReadyLine]
     var openingCount = 0

@@ -1,3 +1,4 @@
+import Coordination
 package import PowerAuth
 import Synchronization
 

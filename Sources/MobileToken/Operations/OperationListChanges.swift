@@ -1,3 +1,4 @@
+import Coordination
 public import PowerAuth
 
 /// The changes of a service's list, for one reader each time it is iterated.
@@ -32,6 +33,8 @@ public struct OperationListChanges: AsyncSequence, Sendable {
 
 /// The one merged change that a subscriber has not seen yet.
 package struct ChangeBuffer: SubscriptionBuffer {
+    package typealias EndReason = MobileTokenError
+
     private var pending: OperationListChange?
 
     package init(list: [UserOperation] = []) {
@@ -43,7 +46,7 @@ package struct ChangeBuffer: SubscriptionBuffer {
         self.pending = pending.merged(with: change)
     }
 
-    /// The list came in another order.
+    /// Notes that the list came in another order.
     package mutating func reorder(as operations: [UserOperation]) {
         self.pending = self.pending?.reordered(as: operations)
     }

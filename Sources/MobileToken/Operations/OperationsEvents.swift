@@ -1,3 +1,4 @@
+import Coordination
 public import PowerAuth
 
 /// What an ``OperationsService`` does.
@@ -45,6 +46,8 @@ public struct OperationsEvents: AsyncSequence, Sendable {
 
 /// The events that a subscriber has not seen yet.
 package struct EventBuffer: SubscriptionBuffer {
+    package typealias EndReason = MobileTokenError
+
     private var pending: [OperationsEvent] = []
 
     package init(list: [UserOperation] = [], isLoading: Bool = false) {
@@ -57,7 +60,7 @@ package struct EventBuffer: SubscriptionBuffer {
         if self.pending.count > OperationsEvents.capacity { self.merge() }
     }
 
-    /// The list came in another order.
+    /// Notes that the list came in another order.
     package mutating func reorder(as operations: [UserOperation]) {
         // Earlier changes show the list as it was then.
         for index in self.pending.indices.reversed() {
@@ -88,7 +91,7 @@ package struct EventBuffer: SubscriptionBuffer {
 }
 
 extension OperationListChange {
-    /// What somebody sees first who has seen nothing.
+    /// Creates what a subscriber sees first who has seen nothing.
     init(wholeList: [UserOperation]) {
         self.init(operations: wholeList, added: wholeList, source: .subscription)
     }

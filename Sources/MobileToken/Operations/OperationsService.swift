@@ -1,3 +1,4 @@
+import Coordination
 public import Foundation
 public import PowerAuth
 
@@ -8,44 +9,28 @@ public import PowerAuth
 /// try await withThrowingTaskGroup(of: Void.self) { group in
 ///     group.addTask { try await operations.poll(every: .seconds(7)) }
 ///     group.addTask {
-///         for await event in operations.events() {
-///             // After each poll, with news or without, so that what failed is tried again.
-///             guard case .loading(false) = event, let list = try? await operations.lastFetchResult?.get() else {
-///                 continue
-///             }
-///             for operation in list.operations where policyAllows(operation) {
-///                 do {
-///                     try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
-///                 } catch let error as MobileTokenError where error.code != .authenticationFailed {
-///                     print("\(operation.id) is undecided: \(error)")
-///                 }
-///             }
+///         for await change in operations.changes() {
+///             for operation in change.added { print("new:", operation.name, operation.formData.title) }
 ///         }
 ///     }
-///     for try await _ in group {}  // ends with the error of polling, or of a wrong password
+///     for try await _ in group {}  // ends with the error of polling
 /// }
 /// ```
 ///
-/// What decides without a person approves only what it understands to the last attribute:
+/// What decides without a person is better left to an ``ApprovalAgent``, which fails closed:
 ///
 /// ```swift
-/// /// Whether all of the operation was understood, and it asks for one amount that is small enough.
-/// func policyAllows(_ operation: UserOperation) -> Bool {
-///     guard operation.name == "authorize_payment", operation.issues.isEmpty,
-///         operation.ui?.preApprovalScreens.isEmpty ?? true  // nothing that a person should read first
-///     else { return false }
-///     var amounts: [Decimal] = []
-///     for attribute in operation.formData.attributes {
-///         switch attribute.content {
-///         case .amount(let money):
-///             guard let amount = money.amount, money.currency == "CZK" else { return false }
-///             amounts.append(amount)
-///         case .heading, .keyValue, .note, .partyInfo, .image: break
-///         case .amountConversion, .alert, .unknown: return false
-///         }
-///     }
-///     return amounts.count == 1 && amounts.allSatisfy { $0 > 0 && $0 <= 50 }
+/// let operations = OperationsService(activation: activation)
+/// let agent = ApprovalAgent(
+///     operations: operations,
+///     factors: { try await activation.unlockKnowledge(password: password) }
+/// ) { review in
+///     guard review.operation.name == "authorize_payment",
+///         let total = review.total(in: "CZK"), total > 0, total <= 50
+///     else { return .leave }  // to people
+///     return .approve
 /// }
+/// try await agent.run()
 /// ```
 ///
 /// Nothing runs before a method is called, and nothing goes on after the service is released: its streams end, its
@@ -95,7 +80,7 @@ public actor OperationsService {
 
     /// Creates the service of an activation. Nothing is sent yet.
     ///
-    /// One service serves everybody in the process who works with the activation.
+    /// One service serves every caller in the process that works with the activation.
     ///
     /// - Parameters:
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
@@ -157,14 +142,14 @@ public actor OperationsService {
 
     // MARK: Streams
 
-    /// The list's changes: first the whole list as added, then what is different from what the reader last saw.
+    /// Returns the list's changes: first the whole list as added, then what is different from what the reader last saw.
     ///
     /// Each iteration is a subscription of its own. It does not keep the service alive.
     public nonisolated func changes() -> OperationListChanges {
         OperationListChanges(broadcast: self.changesBroadcast)
     }
 
-    /// What the service does: loading, changes, failures.
+    /// Returns what the service does: loading, changes, failures.
     ///
     /// Each iteration is a subscription of its own. It does not keep the service alive.
     public nonisolated func events() -> OperationsEvents {

@@ -1,3 +1,5 @@
+import EmulatorMessages
+
 /// The console, `/console/`: a page that shows the server live. It and all it needs are part of the program.
 enum ConsolePage {
     private struct File {

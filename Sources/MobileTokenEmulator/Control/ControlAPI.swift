@@ -1,4 +1,8 @@
-internal import Foundation
+import Coordination
+import EmulatorBackend
+import EmulatorHTTP
+import EmulatorMessages
+import Foundation
 
 /// The control API, `/_emulator/…`: what ``Emulator`` offers, over HTTP.
 struct ControlAPI: Sendable {
@@ -108,7 +112,7 @@ struct ControlAPI: Sendable {
             let message = "There are \(self.capacity.eventStreams) readers of the events already"
             throw Refusal(503, "CAPACITY_EXCEEDED", message)
         }
-        return .events(events, self.core.clock)
+        return .events(Emulator.Events(subscription: events), self.core.clock)
     }
 
     // MARK: Journal

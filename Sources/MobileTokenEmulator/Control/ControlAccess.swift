@@ -1,4 +1,7 @@
-internal import Foundation
+import Basics
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 /// Who may use the control API and the console.
 ///
@@ -7,12 +10,11 @@ internal import Foundation
 /// the credentials there too, because others may use the machine.
 struct ControlAccess: Sendable {
     var isLoopback: Bool
-    var user: String
-    var password: String
+    var credentials: BasicCredentials?
 
     /// The refusal of a request, or `nil` for one that may pass.
     func refusal(of request: ReceivedRequest) -> ServerResponse? {
-        let hosts = request.headers.filter { $0.name.caseInsensitiveEquals("Host") }.map(\.value)
+        let hosts = request.headers.filter { $0.name.equalsIgnoringASCIICase("Host") }.map(\.value)
         let host = hosts.first ?? ""
         guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
             return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control API")
@@ -54,7 +56,7 @@ struct ControlAccess: Sendable {
     static func isLoopbackName(_ host: String) -> Bool {
         var name = Substring(host).utf8
         if name.last != UInt8(ascii: "]"), let colon = name.lastIndex(of: UInt8(ascii: ":")) { name = name[..<colon] }
-        if ["localhost", "[::1]"].contains(where: { Substring(name).caseInsensitiveEquals($0) }) { return true }
+        if ["localhost", "[::1]"].contains(where: { Substring(name).equalsIgnoringASCIICase($0) }) { return true }
         let numbers = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { UInt8(Substring($0)) }
         return numbers.count == 4 && numbers[0] == 127 && numbers.allSatisfy { $0 != nil }
@@ -62,16 +64,6 @@ struct ControlAccess: Sendable {
 
     /// Whether a request shows the credentials.
     func isAuthenticated(_ request: ReceivedRequest) -> Bool {
-        let parts = (request.header("Authorization") ?? "").utf8.split(separator: UInt8(ascii: " "))
-        guard
-            parts.count == 2, Substring(parts[0]).caseInsensitiveEquals("Basic"),
-            let given = Data(base64Encoded: String(Substring(parts[1])))
-        else { return false }
-        return Self.isEqual(Array(given), Array("\(self.user):\(self.password)".utf8))
-    }
-
-    /// Takes the same time wherever they differ.
-    private static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-        one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        self.credentials?.areShown(by: request) ?? false
     }
 }

@@ -1,4 +1,6 @@
-internal import Foundation
+import EmulatorMessages
+import ExactJSON
+import Foundation
 
 /// The JSON of the control API: dates in ISO 8601 with milliseconds, members in a fixed order.
 enum ControlJSON {
@@ -24,6 +26,24 @@ enum ControlJSON {
             }
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "Not an ISO 8601 date")
         }
+        try self.refuseRepeatedMembers(in: JSONValue(parsing: bytes))
         return try decoder.decode(type, from: Data(bytes))
+    }
+
+    // What a member says that is given twice would depend on who reads it.
+    private static func refuseRepeatedMembers(in value: JSONValue) throws {
+        if let name = value.object?.duplicateKeys.first {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "\(name) is given twice"))
+        }
+        for inner in value.array ?? value.object?.members.map(\.value) ?? [] {
+            try self.refuseRepeatedMembers(in: inner)
+        }
+    }
+}
+
+extension ServerResponse {
+    /// Creates a response of something whose encoding cannot fail: no infinite numbers, no throwing `encode(to:)`.
+    static func encoding(_ value: some Encodable) -> Self {
+        Self(status: 200, headers: Self.jsonHeaders, body: .bytes((try? ControlJSON.encode(value)) ?? []))
     }
 }

@@ -1,12 +1,11 @@
-internal import Foundation
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 extension ReceivedRequest {
     /// Refuses a body that is not declared as JSON: it is also what a foreign page cannot send unasked.
     func requireJSON() throws(Refusal) {
-        let type = self.header("Content-Type")?.split(separator: ";").first ?? ""
-        guard type.drop(while: { $0 == " " }).caseInsensitiveEquals("application/json") else {
-            throw Refusal(415, "INVALID_REQUEST", "The content type must be application/json")
-        }
+        guard self.isJSON else { throw .wrongContentType }
     }
 
     func decoded<Value: Decodable>(_ type: Value.Type = Value.self) throws(Refusal) -> Value {

@@ -1,4 +1,6 @@
-internal import Foundation
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 extension ControlAPI {
     /// One endpoint of the control API.
@@ -113,6 +115,10 @@ extension ControlAPI {
                 .advanceCounter(activationID: arguments[0], by: steps),
                 arguments[0]
             )
+        },
+        // Whatever else is asked of an activation is asked with `POST`, too: another method is refused for itself.
+        Route("POST", "/activations/{id}/{action}", "Refuses a change that there is not.") { _, _, _ in
+            throw Refusal.unknownControlPath
         },
         Route("GET", "/operations", "Lists operations.") { control, request, _ in
             let (backend, now) = await control.core.snapshot

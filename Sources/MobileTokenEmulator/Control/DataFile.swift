@@ -1,4 +1,6 @@
-internal import Foundation
+import Coordination
+import EmulatorBackend
+import Foundation
 
 /// The SQLite file that keeps the state over a restart: what a reset goes back to, and what is.
 ///
@@ -44,6 +46,10 @@ actor DataFile {
         var bytes = 0
     }
 
+    /// Where writing waits for the disk, which the cooperative pool must not do.
+    private nonisolated let executor = QueueExecutor(label: "mobile-token-emulator.data-file")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
     private let database: DataFileDatabase
     private var durableVersion: UInt64 = 0
     /// What a write that failed left to the next.
@@ -52,17 +58,16 @@ actor DataFile {
     private(set) var statistics = Statistics()
 
     /// Opens or makes the file, and keeps other servers and other users from it.
-    init(path: String) throws(EmulatorError) {
-        self.database = try DataFileDatabase(path: path)
+    ///
+    /// - Returns: the file, and what was last written to it, if anything was.
+    static func open(path: String) throws(EmulatorError) -> (file: DataFile, saved: Saved?) {
+        let database = try DataFileDatabase(path: path)
+        let saved = try database.saved()
+        return (DataFile(database), saved)
     }
 
-    /// What was last written, or `nil` when nothing was.
-    nonisolated func read() throws(EmulatorError) -> Saved? {
-        guard let initial = try self.database.document(named: "initial") else { return nil }
-        if let document = try self.database.document(named: "current") {
-            return Saved(initial: initial, current: .document(document))
-        }
-        return Saved(initial: initial, current: .records(try self.database.records()))
+    private init(_ database: sending DataFileDatabase) {
+        self.database = database
     }
 
     /// Returns when the state is durable as it was at `version`, or later.
@@ -85,7 +90,7 @@ actor DataFile {
                 defer { self.writing = nil }
                 let (version, changes) = try await latest()
                 self.unwritten.merge(changes)
-                let written = try await self.database.write(self.unwritten)
+                let written = try self.database.write(self.unwritten)
                 self.unwritten = Changes()
                 self.statistics.transactions += 1
                 self.statistics.rows += written.rows

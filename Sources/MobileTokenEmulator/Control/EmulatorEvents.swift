@@ -1,5 +1,6 @@
+import Coordination
+import EmulatorBackend
 public import Foundation
-internal import Synchronization
 
 extension Emulator {
     /// Something that changed in the server.
@@ -59,61 +60,45 @@ extension Emulator {
     ///
     /// No event is left out: a reader that falls thousands behind has its sequence ended.
     public struct Events: AsyncSequence, Sendable {
-        let stream: AsyncStream<Event>
+        let subscription: Subscription<EventQueue>
 
         /// Reads the sequence; read it from one task only.
-        public func makeAsyncIterator() -> AsyncStream<Event>.Iterator {
-            self.stream.makeAsyncIterator()
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(subscription: self.subscription)
+        }
+
+        /// The one reader's place in the sequence.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let subscription: Subscription<EventQueue>
+
+            /// Waits for the next event.
+            public mutating func next() async -> Event? {
+                await self.subscription.next()
+            }
         }
     }
 }
 
-/// Hands every event to any number of independent sequences.
-final class EventBroadcast: Sendable {
-    private typealias Sink = AsyncStream<Emulator.Event>.Continuation
-
-    private struct State {
-        var nextID = 0
-        /// `nil` once the broadcast has ended.
-        var sinks: [Int: Sink]? = [:]
-    }
-
+/// The events that a reader has not seen yet: all of them, or its subscription ends.
+struct EventQueue: SubscriptionBuffer {
     private static let capacity = 4096
-    private let state = Mutex(State())
 
-    deinit { self.finish() }
+    /// Newest first.
+    private var unread: [Emulator.Event] = []
+    /// What came since that was filled, oldest first.
+    private var arrived: [Emulator.Event] = []
+    private(set) var hasOverflowed = false
 
-    func subscribe() -> AsyncStream<Emulator.Event> {
-        self.subscribe(unlessThereAre: .max) ?? AsyncStream { $0.finish() }
+    mutating func append(_ event: Emulator.Event) {
+        self.hasOverflowed = self.unread.count + self.arrived.count >= Self.capacity
+        if !self.hasOverflowed { self.arrived.append(event) }
     }
 
-    /// - Returns: `nil` when there are so many subscribers already; a sequence that has ended when the broadcast has.
-    func subscribe(unlessThereAre limit: Int) -> AsyncStream<Emulator.Event>? {
-        let (stream, sink) = AsyncStream.makeStream(
-            of: Emulator.Event.self,
-            bufferingPolicy: .bufferingOldest(Self.capacity)
-        )
-        let subscription = self.state.withLock { state -> (id: Int, isOver: Bool)? in
-            guard let count = state.sinks?.count else { return (0, true) }
-            guard count < limit else { return nil }
-            state.nextID += 1
-            state.sinks?[state.nextID] = sink
-            return (state.nextID, false)
+    mutating func removeFirst() -> Emulator.Event? {
+        if self.unread.isEmpty {
+            self.unread = self.arrived.reversed()
+            self.arrived = []
         }
-        guard let (id, isOver) = subscription else { return nil }
-        sink.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.sinks?.removeValue(forKey: id) } }
-        if isOver { sink.finish() }
-        return stream
-    }
-
-    func send(_ event: Emulator.Event) {
-        // Finishing a sink runs its `onTermination`, which takes the lock: so not under the lock.
-        for sink in self.state.withLock({ $0.sinks ?? [:] }).values {
-            if case .dropped = sink.yield(event) { sink.finish() }
-        }
-    }
-
-    func finish() {
-        for sink in self.state.withLock({ $0.sinks.take() ?? [:] }).values { sink.finish() }
+        return self.unread.popLast()
     }
 }

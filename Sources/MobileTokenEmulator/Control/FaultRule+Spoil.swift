@@ -1,3 +1,7 @@
+import Basics
+import EmulatorBackend
+import EmulatorMessages
+
 extension FaultRule.Effect {
     /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.
     func spoil(_ reply: Reply, _ clock: any Clock<Duration>) -> ServerResponse {
@@ -8,7 +12,7 @@ extension FaultRule.Effect {
         }
         if let retryAfter = self.retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
         if let contentType = self.contentType {
-            response.headers.removeAll { $0.name.caseInsensitiveEquals("Content-Type") }
+            response.headers.removeAll { $0.name.equalsIgnoringASCIICase("Content-Type") }
             response.headers.append(("Content-Type", contentType))
         }
         let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body
@@ -37,7 +41,7 @@ extension FaultRule.Effect {
     }
 }
 
-extension BodyStream {
+extension BodyWriter {
     /// Writes in ten portions a second, or byte by byte when that is slower.
     fileprivate func drip(
         _ bytes: ArraySlice<UInt8>,

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Files that only their owner may read or write, whatever the process's umask: an exported state holds private keys.
 enum PrivateFile {

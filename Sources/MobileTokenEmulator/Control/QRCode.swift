@@ -1,5 +1,7 @@
-internal import CQREncode
-internal import Foundation
+import CQREncode
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
 
 /// A QR code of a text, level M.
 struct QRCode {

@@ -1,3 +1,6 @@
+import EmulatorBackend
+import EmulatorMessages
+
 extension Refusal {
     static let unknownControlPath = Self(404, "ERROR_NOT_FOUND", "The control API has no such path")
 

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// The server's time: the machine's, perhaps shifted, or frozen until it is moved.
 struct VirtualTime: Sendable, Hashable {
@@ -10,9 +10,6 @@ struct VirtualTime: Sendable, Hashable {
         case machine(offset: TimeInterval)
         case frozen(Date)
     }
-
-    /// What it can show: the years that are written with four digits, and a little less.
-    static let range = Date.distantPast...Date(timeIntervalSince1970: 253_370_764_800)  // 9999-01-01
 
     private var source = Source.machine(offset: 0)
 

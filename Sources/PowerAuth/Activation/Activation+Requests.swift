@@ -1,7 +1,7 @@
 public import ExactJSON
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
+import Foundation
+import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.
@@ -24,6 +24,7 @@ extension Activation {
                 uriID: uriID,
                 keys: try await self.signingKeys(for: authentication),
                 headers: headers,
+                decision: authentication.decision,
                 body: { RequestBody(bytes: body) }
             )
             return try await self.send(request) { $0 }
@@ -32,7 +33,7 @@ extension Activation {
 }
 
 extension Activation {
-    /// What the server says about the activation's user, such as claims from an identity provider.
+    /// Returns what the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
         let path = "/pa/v3/user/info"

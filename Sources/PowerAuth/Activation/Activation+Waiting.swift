@@ -1,6 +1,7 @@
-internal import Basics
-internal import PowerAuthProtocol
-internal import Synchronization
+import Coordination
+import Basics
+import PowerAuthProtocol
+import Synchronization
 
 extension Activation {
     /// Waits until the server's side commits the activation, which it may do seconds or days after the code was used.

@@ -1,6 +1,7 @@
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Coordination
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
@@ -39,7 +40,7 @@ extension Activation {
         }
     }
 
-    /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
+    /// Makes one signed exchange, within a turn. Puts right what can be put right, each thing once.
     private func exchange(
         _ request: SignedRequest,
         in turn: SigningTurn,
@@ -86,10 +87,28 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
         let confirmed = self.counterKnowledge.confirmed
-        guard let taken = try await self.takeCounter(in: turn, settled: requirement, confirmed: confirmed) else {
-            throw Unsettled()
-        }
+        let taken = try await self.takeCounter(
+            in: turn,
+            settled: requirement,
+            confirmed: confirmed,
+            recording: request.decision?.intent.dated(
+                self.server.clocks.reading.wall,
+                serverDate: self.measuredServerDate
+            )
+        )
+        guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
+            try await self.deliver(request, body, signedWith: taken)
+        }
+    }
+
+    /// Signs and sends.
+    private func deliver(
+        _ request: SignedRequest,
+        _ body: RequestBody,
+        signedWith taken: CounterLedger.Taken
+    ) async throws -> ChannelResponse {
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
         let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
@@ -112,10 +131,13 @@ extension Activation {
     nonisolated func takeCounter(
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement,
-        confirmed: HashCounter? = nil
+        confirmed: HashCounter? = nil,
+        recording intent: DecisionIntent? = nil
     ) async throws -> CounterLedger.Taken? {
         try await MobileTokenError.mapStoreErrors {
-            try await turn.update { record in try record.ledger.take(requirement, confirmed: confirmed) }
+            try await turn.update(recording: intent) { record in
+                try record.ledger.take(requirement, confirmed: confirmed)
+            }
         }
     }
 

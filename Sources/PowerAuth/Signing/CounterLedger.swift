@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// The durable truth about an activation's counter, and every rule by which it changes.
@@ -42,6 +42,8 @@ extension CounterLedger {
         let value: HashCounter
         /// The value after it, where the server's counter stands once it has accepted the signature.
         let next: HashCounter
+        /// The counter's moves as this one left them, by which receipts know the signature.
+        let moves: UInt64
     }
 
     /// Moves the counter, and returns the value to sign with.
@@ -61,7 +63,7 @@ extension CounterLedger {
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(value: value, next: self.counter)
+        return Taken(value: value, next: self.counter, moves: self.history.moves)
     }
 
     /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or

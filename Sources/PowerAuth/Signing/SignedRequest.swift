@@ -1,4 +1,4 @@
-internal import HTTPClientTransport
+import HTTPClientTransport
 
 /// A request that takes a signature.
 struct SignedRequest: Sendable {
@@ -6,6 +6,8 @@ struct SignedRequest: Sendable {
     let uriID: String
     let keys: SigningKeys
     var headers: HTTPHeaders = [:]
+    /// What the signature decides, if it decides an operation.
+    var decision: DecisionTicket?
     /// Makes the body anew for every attempt: an encrypted one may be used once.
     let body: @Sendable () async throws -> RequestBody
 }

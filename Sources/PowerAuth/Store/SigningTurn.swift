@@ -2,7 +2,7 @@
 public struct SigningTurn: Sendable {
     /// The activation whose turn it is.
     public let activationID: String
-    private let store: any ActivationStore
+    let store: any ActivationStore
 
     /// Creates a turn, for a store of your own to hand out.
     ///

@@ -1,8 +1,10 @@
+import EmulatorMessages
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// A backend with a clock that stands still until it is moved.
@@ -18,7 +20,7 @@ struct BackendFixture {
         configuration.cloudUser = "cloud"
         configuration.cloudPassword = "secret"
         configure(&configuration)
-        self.backend = try Backend(configuration: configuration, randomness: Randomness(seed: seed))
+        self.backend = try Backend(configuration: configuration.backend, randomness: Randomness(seed: seed))
     }
 
     var milliseconds: Milliseconds { self.now.milliseconds }

@@ -187,6 +187,16 @@ import Testing
         #expect(fixture.send("PATCH", "/v2/registrations/x").headers.contains { $0 == ("Allow", "DELETE, GET, PUT") })
     }
 
+    @Test(arguments: [
+        "application/json", "Application/JSON ; charset=utf-8", "application/vnd.api+json", "application/json;\u{301}",
+    ])
+    func contentTypesOfJSONAreTaken(type: String) throws {
+        var fixture = try BackendFixture()
+        #expect(
+            fixture.send("POST", "/pa/v3/status", headers: [("Content-Type", type)], body: [123, 125]).status == 200
+        )
+    }
+
     @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json", "*/*", ""])
     func otherContentTypesAreRefused(type: String) throws {
         var fixture = try BackendFixture()

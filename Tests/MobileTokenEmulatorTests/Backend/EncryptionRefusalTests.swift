@@ -2,6 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What the server refuses of encrypted requests. None of it changes anything, the counter included.
@@ -41,6 +42,7 @@ import Testing
             ("timestamp as text", { $0["timestamp"] = "1" }),
             ("timestamp", { $0["timestamp"] = .number(JSONNumber(($0["timestamp"]?.int64 ?? 0) + 1)) }),
             ("key", { $0["ephemeralPublicKey"] = .string(Base64.encode([4] + [UInt8](repeating: 9, count: 64))) }),
+            ("nonce twice", { $0.members.append(.init(key: "nonce", value: $0["nonce"] ?? .null)) }),
             ("no Base64", { $0["encryptedData"] = "%%%" }),
         ]
         for (name, damage) in damages {

@@ -2,6 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite struct InboxTests {

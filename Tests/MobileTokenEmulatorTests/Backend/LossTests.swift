@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// A network that loses and repeats: client and server must keep agreeing on the counter and on every decision.

@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// Every endpoint is sent what no client should send: it refuses by name, and its state is as it was.

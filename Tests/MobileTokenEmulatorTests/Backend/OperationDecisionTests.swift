@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// Approving and rejecting, and what stands in the way.

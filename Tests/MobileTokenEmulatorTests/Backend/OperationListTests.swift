@@ -37,6 +37,7 @@ import Testing
         (nil, "Confirm Payment", "100.00"), ("cs", "Potvrzení platby", "100,00"),
         ("cs-CZ, en;q=0.8", "Potvrzení platby", "100,00"), ("fr, de;q=0.5, cs;q=0.4", "Zahlung bestätigen", "100,00"),
         ("fr", "Confirm Payment", "100.00"), ("cs;q=0, en", "Confirm Payment", "100.00"),
+        ("cs,\u{301}x", "Potvrzení platby", "100,00"), ("cs-\u{301}Z;\u{301}", "Potvrzení platby", "100,00"),
         ("*", "Confirm Payment", "100.00"), (";;,,=q", "Confirm Payment", "100.00"),
     ])
     func textsAreInTheReadersLanguage(accept: String?, title: String, amount: String) throws {

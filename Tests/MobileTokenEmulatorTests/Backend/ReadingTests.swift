@@ -3,6 +3,7 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// "How outside input is read", from the server's side: it produces only what a device accepts, and refuses what is not of

@@ -1,6 +1,8 @@
+import EmulatorMessages
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite struct RouteTableTests {

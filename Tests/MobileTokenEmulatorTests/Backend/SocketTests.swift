@@ -1,10 +1,12 @@
 import Dispatch
+import EmulatorMessages
 import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// The same client as in the other suites, with a socket in between.

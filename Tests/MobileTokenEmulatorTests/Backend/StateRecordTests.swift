@@ -1,6 +1,7 @@
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What the data file is given after each request must be enough to put the state together again, and no more.
@@ -26,7 +27,7 @@ import Testing
         var configuration = Emulator.Configuration()
         (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
         let records = rows.records.values.shuffled()  // a table has no order of its own
-        let backend = try Backend(state: BackendState(records: records), configuration)
+        let backend = try Backend(state: BackendState(records: records), configuration.backend)
         #expect(try backend.exported() == fixture.backend.exported())
         #expect(backend.activations.map(\.id) == fixture.backend.activations.map(\.id))
         #expect(backend.operations(at: fixture.now) == fixture.backend.operations(at: fixture.now))

@@ -2,6 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite struct StateTests {
@@ -17,7 +18,7 @@ import Testing
         let operation = try fixture.operation("payment")
         _ = try fixture.operation(user: nil)
         let document = try fixture.backend.exported()
-        fixture.backend = try Backend(importing: document, configuration: Self.configuration)
+        fixture.backend = try Backend(importing: document, configuration: Self.configuration.backend)
         #expect(try fixture.backend.exported() == document)
         #expect(device.operations(in: &fixture).count == 1)
         #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
@@ -32,14 +33,14 @@ import Testing
         let header = device.tokenHeader(timestamp: fixture.milliseconds)
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 200)
         let document = try fixture.backend.exported()
-        fixture.backend = try Backend(importing: document, configuration: Self.configuration)
+        fixture.backend = try Backend(importing: document, configuration: Self.configuration.backend)
         #expect(fixture.send("/api/inbox/count", headers: [header], json: [:]).status == 401)
     }
 
     @Test(arguments: ["", "{}", "[]", #"{"format":"mobile-token-emulator","version":1,"state":{}}"#])
     func otherDocumentsAreRefused(text: String) {
-        #expect(throws: EmulatorError.self) {
-            try Backend(importing: Array(text.utf8), configuration: Self.configuration)
+        #expect(throws: Refusal.self) {
+            try Backend(importing: Array(text.utf8), configuration: Self.configuration.backend)
         }
     }
 
@@ -78,7 +79,7 @@ import Testing
             .advanceCounter(activationID: id, by: 1), .advanceCounter(activationID: id, by: .max),
             .block(activationID: "nothing"),
         ] {
-            #expect(throws: EmulatorError.self) { try administer(change) }
+            #expect(throws: Refusal.self) { try administer(change) }
         }
         #expect(try fixture.exportedState() == state)
     }

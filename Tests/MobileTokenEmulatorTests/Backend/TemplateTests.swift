@@ -1,6 +1,7 @@
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite struct TemplateTests {

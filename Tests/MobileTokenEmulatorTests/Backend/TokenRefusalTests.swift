@@ -2,6 +2,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What the server refuses of requests with a token. None of it changes anything.

@@ -1,8 +1,10 @@
+import Coordination
 import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What callers can make the server hold. Each limit is set low here, met, and passed by one.

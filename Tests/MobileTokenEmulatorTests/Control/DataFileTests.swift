@@ -70,6 +70,18 @@ import Testing
         }
     }
 
+    @Test func aStoppedServerLetsGoOfItsFileWhoeverHoldsIt() async throws {
+        defer { try? FileManager.default.removeItem(at: self.folder) }
+        let configuration = try self.configuration()
+        let stopped = try await Emulator.start(configuration: configuration)
+        await stopped.stop()
+        try await withEmulator(configuration) { emulator async throws in
+            try await emulator.register(user: "alice")
+        }
+        // What would not be kept is not granted.
+        await #expect(throws: EmulatorError.self) { try await stopped.cloud.register(userID: "bob") }
+    }
+
     @Test(arguments: ["nowhere/state", "folder"])
     func aFileThatCannotBeUsedIsAnError(name: String) async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }

@@ -1,8 +1,11 @@
+import Coordination
+import EmulatorMessages
 import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(4))) struct EmulatorTests {
@@ -274,7 +277,7 @@ import Testing
             // What is only far away is possible.
             #expect(try await emulator.putClock(#"{"advance":240000000000}"#)["now"]?.hasPrefix("9629-") == true)
             await emulator.clock.advance(by: .seconds(Int64.max / 2))
-            #expect(await emulator.clock.now < VirtualTime.range.upperBound)
+            #expect(await emulator.clock.now < Date.shownByClocks.upperBound)
         }
     }
 
@@ -386,13 +389,14 @@ import Testing
     }
 
     @Test func aSubscriberFarBehindIsEndedNotShortened() async throws {
-        let broadcast = EventBroadcast()
-        let stream = broadcast.subscribe()
+        let broadcast = Broadcast(startingWith: EventQueue())
+        let subscription = broadcast.subscribe()
         for number in 1...5000 {
             broadcast.send(.init(number: UInt64(number), kind: .clock, id: nil, status: nil, time: .distantPast))
         }
         var received: [UInt64] = []
-        for await event in stream { received.append(event.number) }  // ends, though the broadcast goes on
+        // Ends, though the broadcast goes on.
+        while let event = await subscription.next() { received.append(event.number) }
         #expect(received == Array(1...UInt64(received.count)))
         #expect(received.count >= 1000)
     }
@@ -405,6 +409,33 @@ import Testing
             #expect(response.status == 405)
             #expect(response.headers["allow"] == "POST")
             #expect(try await emulator.send("DELETE", "/_emulator/clock").headers["allow"] == "GET, PUT")
+        }
+    }
+
+    @Test(arguments: ["block", "nonsense"])
+    func whateverIsAskedOfAnActivationIsAskedWithPOST(action: String) async throws {
+        try await withEmulator { emulator async throws in
+            let path = "/_emulator/activations/x/\(action)"
+            for method in ["GET", "PUT", "DELETE"] {
+                let response = try await emulator.send(method, path)
+                #expect(response.status == 405)
+                #expect(response.headers["allow"] == "POST")
+            }
+            #expect(try await emulator.send("POST", path, body: "{}").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        ("PUT", "/_emulator/clock", #"{"advance":1,"advance":2}"#),
+        ("PUT", "/_emulator/faults", #"{"rules":[],"rules":[]}"#),
+        ("POST", "/_emulator/faults", #"{"effect":{"status":503,"status":500}}"#),
+    ])
+    func aMemberGivenTwiceIsRefused(method: String, path: String, body: String) async throws {
+        try await withEmulator { emulator async throws in
+            let response = try await emulator.send(method, path, body: body)
+            #expect(response.status == 400)
+            #expect(response.text.contains("given twice"))
+            #expect(await emulator.faults.rules.isEmpty)
         }
     }
 

@@ -4,6 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// Numbers that no arithmetic can hold, wherever somebody can give the server one.
@@ -139,7 +140,7 @@ import Testing
         document.replace(/"counter" : [0-9]+/, with: "\"counter\" : 18446744073709551615")
         var configuration = Emulator.Configuration()
         (configuration.cloudUser, configuration.cloudPassword) = ("cloud", "secret")
-        fixture.backend = try Backend(importing: Array(document.utf8), configuration: configuration)
+        fixture.backend = try Backend(importing: Array(document.utf8), configuration: configuration.backend)
         #expect(fixture.backend.state.activations[device.activationID]?.remainingAttempts ?? -1 >= 0)
         #expect(try device.authorize(operation, in: &fixture).status == 200)
         let next = try fixture.operation()

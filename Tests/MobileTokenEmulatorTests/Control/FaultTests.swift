@@ -2,6 +2,7 @@ import Foundation
 import MobileTokenTesting
 import Testing
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(4))) struct FaultTests {

@@ -1,3 +1,4 @@
+import EmulatorMessages
 import MobileTokenTesting
 import Testing
 

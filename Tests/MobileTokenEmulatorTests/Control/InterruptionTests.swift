@@ -2,6 +2,7 @@ import Foundation
 import MobileTokenTesting
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// Requests that end before they are whole, and answers that nobody waits for.

@@ -1,6 +1,8 @@
+import EmulatorMessages
 import MobileTokenTesting
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// How requests are put together from what arrives, in whatever pieces it does.

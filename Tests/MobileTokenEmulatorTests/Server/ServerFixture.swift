@@ -1,6 +1,8 @@
+import EmulatorMessages
 import PowerAuthCrypto
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// A request handler that shows what it got, and a request with what is answered to it.
@@ -19,10 +21,17 @@ enum Echo {
 func withServer<Result>(
     limits: HTTPServer.Limits = HTTPServer.Limits(),
     certificate: SelfSignedCertificate? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
     _ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse,
     _ body: (HTTPServer) async throws -> Result
 ) async throws -> Result {
-    let server = try HTTPServer(host: "127.0.0.1", port: 0, certificate: certificate, limits: limits)
+    let server = try HTTPServer(
+        host: "127.0.0.1",
+        port: 0,
+        certificate: certificate,
+        limits: limits,
+        clock: clock
+    )
     let service = Task { await server.run(respond) }
     do {
         let result = try await body(server)

@@ -1,6 +1,8 @@
+import EmulatorMessages
 import TestSupport
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(4))) struct ServerLifecycleTests {
@@ -53,13 +55,13 @@ import Testing
         #expect {
             try HTTPServer(host: "127.0.0.1", port: first.port)
         } throws: {
-            ($0 as? EmulatorError)?.code == .addressInUse
+            ($0 as? ListeningError)?.code == .addressInUse
         }
         for host in ["203.0.113.1", "nonsense", "::ffff:1:2:3:4:5:6:7"] {
             #expect {
                 try HTTPServer(host: host, port: 0)
             } throws: {
-                ($0 as? EmulatorError)?.code == .cannotListen
+                ($0 as? ListeningError)?.code == .cannotListen
             }
         }
     }

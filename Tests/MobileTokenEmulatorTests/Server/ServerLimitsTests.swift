@@ -1,6 +1,10 @@
+import EmulatorMessages
+import MobileTokenTesting
 import Synchronization
 import Testing
 
+@testable import EmulatorBackend
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// What clients can make the server hold and wait for, and that others are served meanwhile.
@@ -170,6 +174,25 @@ import Testing
             try await client.send(beginning)
             // Its every byte is within the library's own timeout.
             _ = await client.trickleUntilEnd()
+            #expect(await server.becomesEmpty())
+        }
+    }
+
+    /// Patience is measured by the clock that the server was given, so an hour of it takes no time here.
+    @Test func aClientThatTakesTooLongIsCutOffByTheServersClock() async throws {
+        let clock = ManualClock()
+        var limits = HTTPServer.Limits()
+        limits.patience = .seconds(3600)
+        try await withServer(limits: limits, clock: clock, Echo.answer) { server in
+            let client = try RawConnection(port: server.port)
+            try await client.send("GET / HTT")
+            while server.connectionCount == 0 { await Task.yield() }
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(3599))
+            await clock.waitForSleepers(1)  // it has looked
+            #expect(server.connectionCount == 1)
+            clock.advance(by: .seconds(1))
+            #expect(await client.readUntilEnd().bytes.isEmpty)
             #expect(await server.becomesEmpty())
         }
     }

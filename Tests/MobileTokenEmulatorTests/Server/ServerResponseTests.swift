@@ -1,5 +1,7 @@
+import EmulatorMessages
 import Testing
 
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 /// How responses reach the client.

@@ -1,3 +1,4 @@
+import EmulatorMessages
 import Foundation
 import HTTPClientTransport
 import PowerAuthCrypto
@@ -5,6 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import EmulatorBackend
+@testable import EmulatorHTTP
 @testable import MobileTokenEmulator
 
 @Suite(.timeLimit(.minutes(4))) struct ServerTLSTests {

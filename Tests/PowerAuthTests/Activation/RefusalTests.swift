@@ -77,6 +77,15 @@ import Testing
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
     }
 
+    @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        fixture.server.change(activation.activationID) { $0.protocolVersion = 4 }
+        let error = await self.error { _ = try await activation.status() }
+        #expect(error?.code == .invalidResponse)
+        #expect(error?.message.contains("version 4 of the protocol") == true)
+    }
+
     @Test func aRefusalWhoseReasonCannotBeAskedForIsReportedAsItCame() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()

@@ -1,3 +1,4 @@
+import Coordination
 import Foundation
 import HTTPClientTransport
 @testable import PowerAuth
@@ -44,7 +45,7 @@ extension Activation {
         )
     }
 
-    private nonisolated var gate: SigningGate? {
+    private nonisolated var gate: Gate? {
         switch self.server.store {
         case let store as InMemoryActivationStore: store.gate
         case let store as SQLiteActivationStore: store.gate
@@ -54,10 +55,10 @@ extension Activation {
     }
 
     /// Whether a signature has its turn.
-    nonisolated var isSigning: Bool { self.gate?.isBusy(for: self.activationID) ?? false }
+    nonisolated var isSigning: Bool { self.gate?.isBusy(in: self.activationID) ?? false }
 
     /// How many signatures wait for theirs.
-    nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(for: self.activationID) ?? 0 }
+    nonisolated var waitingSignatureCount: Int { self.gate?.waitingCount(in: self.activationID) ?? 0 }
 
     func poll() async throws {
         _ = try await self.post(

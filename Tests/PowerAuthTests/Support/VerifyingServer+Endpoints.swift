@@ -160,6 +160,7 @@ extension VerifyingServer {
         let nonce = SecureRandom.bytes(16)
         let blob = ActivationStatusBlob(
             state: activation.state,
+            currentVersion: activation.protocolVersion,
             counterByte: activation.counter.byte,
             failedAttempts: UInt8(activation.failedAttempts),
             maxFailedAttempts: UInt8(Self.maxFailedAttempts),

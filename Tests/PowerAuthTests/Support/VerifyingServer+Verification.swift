@@ -39,7 +39,7 @@ extension VerifyingServer {
         return header.activationID
     }
 
-    func encryptionHeader(_ request: HTTPRequest, _ scope: EncryptionHeader.Scope) throws -> EncryptionHeader {
+    func encryptionHeader(_ request: HTTPRequest, _ scope: EncryptionScope) throws -> EncryptionHeader {
         guard let header = try? EncryptionHeader(parsing: request.headers[EncryptionHeader.name], scope: scope),
             header.applicationKey == self.configuration.applicationKey
         else { throw Refusal.encryption }
@@ -50,7 +50,7 @@ extension VerifyingServer {
     func signedAndEncrypted(
         _ request: HTTPRequest,
         _ uriID: String,
-        _ path: ECIESPath,
+        _ path: ECIESPurpose,
         _ state: inout State,
         factors: Int = 1,
         _ answer: (String, JSONValue, ServerActivation) throws -> JSONValue
@@ -77,8 +77,8 @@ extension VerifyingServer {
     /// Opens the envelope of a request that is not signed, and seals the answer.
     func encrypted(
         _ request: HTTPRequest,
-        _ path: ECIESPath,
-        scope: EncryptionHeader.Scope,
+        _ path: ECIESPurpose,
+        scope: EncryptionScope,
         _ state: inout State,
         _ answer: (JSONValue) throws -> JSONValue
     ) throws -> [UInt8] {
@@ -92,11 +92,11 @@ extension VerifyingServer {
 
     func decryptor(
         _ header: EncryptionHeader,
-        _ path: ECIESPath,
+        _ path: ECIESPurpose,
         _ body: [UInt8],
         _ activationID: String?,
         _ state: State
-    ) throws -> ECIESDecryptor {
+    ) throws -> ECIESServerExchange {
         let sealed = try JSONDecoder().decode(ECIESRequest.self, from: Data(body))
         let activation = try activationID.map { id in
             guard let activation = state.activations[id] else { throw Refusal.authentication }
@@ -122,10 +122,10 @@ extension VerifyingServer {
             applicationSecret: self.configuration.applicationSecret,
             scope: activation.map { .activation(id: activationID ?? "", transportKey: $0.keys.transport) }
                 ?? .application,
-            path: path,
+            purpose: path,
             temporaryKeyID: sealed.temporaryKeyID
         )
-        return ECIESDecryptor(parameters: parameters, privateKey: key)
+        return ECIESServerExchange(parameters: parameters, privateKey: key)
     }
 
     func refuseReplay(of request: ECIESRequest, _ state: inout State) throws {
@@ -134,7 +134,7 @@ extension VerifyingServer {
         }
     }
 
-    func seal(_ answer: JSONValue, _ decryptor: inout ECIESDecryptor) throws -> [UInt8] {
+    func seal(_ answer: JSONValue, _ decryptor: inout ECIESServerExchange) throws -> [UInt8] {
         let sealed = try decryptor.encryptResponse(
             answer.serialized(),
             nonce: SecureRandom.bytes(16),

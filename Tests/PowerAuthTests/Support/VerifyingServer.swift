@@ -44,6 +44,7 @@ final class VerifyingServer: HTTPTransport {
         var state: ActivationState
         var counter: HashCounter
         var failedAttempts = 0
+        var protocolVersion = ActivationStatusBlob.newestVersion
     }
 
     struct State {

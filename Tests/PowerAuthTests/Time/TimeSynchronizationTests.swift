@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import Foundation
 import MobileTokenTesting
 import Testing

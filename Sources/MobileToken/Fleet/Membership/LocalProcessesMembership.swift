@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 public import PowerAuth
 import Synchronization
 

@@ -1,5 +1,6 @@
 import PowerAuth
 import Basics
+import Coordination
 
 /// What a subscriber of a fleet has not read yet: for each activation its newest state, one merged change of its list and
 /// its newest failure, in the order in which activations had news.

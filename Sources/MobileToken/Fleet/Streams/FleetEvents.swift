@@ -1,3 +1,4 @@
+import Coordination
 /// What happens in a fleet, for one reader each time it is iterated.
 ///
 /// First comes the state of each activation that is polled here, with its whole list as added; then what is different from

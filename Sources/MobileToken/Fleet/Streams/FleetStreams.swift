@@ -1,3 +1,4 @@
+import Coordination
 import PowerAuth
 
 /// What happens in a fleet, handed to any number of subscribers.

@@ -1,30 +1,40 @@
+import SQLiteDatabase
+
 /// An open store: sealed activations in SQLite. Blocks; used by one thread at a time.
 final class ActivationDatabase {
     private static let keyCheck = "sealing-key-check"
 
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
+    /// How a commit reaches the disk that must be there when it returns; `NORMAL` would let a power failure take it back.
+    private let synchronous: String
+    /// How the next one does; `nil` when that is not known.
+    private var currentSynchronous: String?
 
     /// Opens a prepared file, and makes an empty one a store.
     init(path: String, options: SQLiteActivationStore.Options) throws {
         let connection = try SQLiteConnection(path: path, vfs: options.vfs)
         // Before anything could be changed.
-        try StoreSchema.check(connection, path: path)
+        do {
+            try SQLiteSchema.activationStore.check(connection)
+        } catch let mismatch as SQLiteSchema.Mismatch {
+            throw mismatch.storeError(path: path)
+        }
         try connection.run("PRAGMA trusted_schema = OFF")
         try connection.run("PRAGMA cell_size_check = ON")
         try connection.run("PRAGMA secure_delete = ON")
-        // The switch needs the file for itself for a moment, which SQLite does not wait for.
-        try connection.repeatingWhileBusy { try connection.run("PRAGMA journal_mode = WAL") }
-        // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
-        try connection.run("PRAGMA synchronous = \(options.synchronous)")
+        try connection.useWriteAheadLog()
+        try connection.set("synchronous = \(options.synchronous)")
         try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
         if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
-        try StoreSchema.migrate(connection)
+        try SQLiteSchema.activationStore.migrate(connection)
         self.connection = connection
+        self.synchronous = options.synchronous
+        self.currentSynchronous = options.synchronous
     }
 
-    /// What the store's key is recognized by; `nil` while nothing was sealed.
+    /// Returns what the store's key is recognized by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
-        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", .text(Self.keyCheck)) {
+        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.keyCheck)]) {
             $0.blob(0)
         }
         // Without it any key would be taken for the right one, and a second one be used beside it.
@@ -33,13 +43,24 @@ final class ActivationDatabase {
     }
 
     /// Runs `body` as one change of the store, of which all is kept or nothing.
-    func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.write(body)
+    ///
+    /// - Parameter isDurable: Whether it is on the disk when the call returns. Otherwise a power failure may take it back; the
+    ///   death of the process cannot, and the next durable change makes it durable too.
+    func write<Result>(isDurable: Bool = true, _ body: () throws -> Result) throws -> Result {
+        try self.synchronize(isDurable ? self.synchronous : "NORMAL")
+        return try self.connection.transaction(body)
+    }
+
+    private func synchronize(_ mode: String) throws {
+        guard mode != self.currentSynchronous else { return }
+        self.currentSynchronous = nil
+        try self.connection.set("synchronous = \(mode)")
+        self.currentSynchronous = mode
     }
 
     /// Runs `body` within a change, as a part that is undone alone when it throws.
     func nested<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.nested(body)
+        try self.connection.savepoint(body)
     }
 
     /// Whether a change is under way. A failure may have ended it.
@@ -55,8 +76,7 @@ final class ActivationDatabase {
     private func set(_ name: String, to value: [UInt8]) throws {
         try self.connection.run(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)",
-            .text(name),
-            .blob(value)
+            [.text(name), .blob(value)]
         )
     }
 
@@ -64,11 +84,11 @@ final class ActivationDatabase {
         try self.connection.rows("SELECT activation_id FROM activation ORDER BY slot") { $0.text(0) }
     }
 
-    /// The number that stands for an activation, here and in the lease file; `nil` when there is none.
+    /// Returns the number that stands for an activation, here and in the lease file; `nil` when there is none.
     func slot(of activationID: String) throws -> Int64? {
         let slot = try self.connection.firstRow(
             "SELECT slot FROM activation WHERE activation_id = ?",
-            .text(activationID)
+            [.text(activationID)]
         ) { $0.integer(0) }
         if let slot { try Self.check(slot) }
         return slot
@@ -82,7 +102,7 @@ final class ActivationDatabase {
         let keyCheck: [UInt8]
     }
 
-    /// The activation as it is stored, or `nil`.
+    /// Returns the activation as it is stored, or `nil`.
     func activation(_ activationID: String) throws -> Stored? {
         var slot: Int64?
         var keyCheck: [UInt8] = []
@@ -115,7 +135,7 @@ final class ActivationDatabase {
 
     /// Adds an activation and returns its slot.
     func insert(_ activation: SealedActivation) throws -> Int64 {
-        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", .text(activation.activationID))
+        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", [.text(activation.activationID)])
         guard let slot = try self.slot(of: activation.activationID) else { throw MobileTokenError.notStored() }
         for field in activation.fields { try self.write(field, in: slot) }
         return slot
@@ -124,13 +144,13 @@ final class ActivationDatabase {
     func apply(_ changes: SealedActivation.Changes, in slot: Int64) throws {
         for field in changes.written { try self.write(field, in: slot) }
         for name in changes.removed {
-            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", .integer(slot), .text(name))
+            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", [.integer(slot), .text(name)])
         }
     }
 
     func remove(slot: Int64) throws {
-        try self.connection.run("DELETE FROM field WHERE slot = ?", .integer(slot))
-        try self.connection.run("DELETE FROM activation WHERE slot = ?", .integer(slot))
+        try self.connection.run("DELETE FROM field WHERE slot = ?", [.integer(slot)])
+        try self.connection.run("DELETE FROM activation WHERE slot = ?", [.integer(slot)])
     }
 
     /// Does what inserting an activation does, without leaving one behind.
@@ -139,7 +159,7 @@ final class ActivationDatabase {
     /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
     func rehearseInsertion() throws {
         do {
-            try self.connection.write {
+            try self.write {
                 let fields = (0..<Self.rehearsedFieldCount).map {
                     SealedActivation.Field(name: "rehearsal-\($0)", isSealed: true, bytes: Self.rehearsal)
                 }
@@ -148,9 +168,9 @@ final class ActivationDatabase {
             }
         } catch is RehearsalEnd {}
         let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
-        try self.connection.write { try self.set(Self.rehearsalName, to: setting) }
-        try self.connection.write {
-            try self.connection.run("DELETE FROM setting WHERE name = ?", .text(Self.rehearsalName))
+        try self.write { try self.set(Self.rehearsalName, to: setting) }
+        try self.write {
+            try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(Self.rehearsalName)])
         }
     }
 
@@ -161,11 +181,9 @@ final class ActivationDatabase {
     /// Takes a rehearsal back.
     private struct RehearsalEnd: Error {}
 
-    /// Moves what the log holds into the database, where deleted bytes are overwritten, and empties the log.
-    ///
-    /// Does less, or nothing, when others are reading or the disk is full; the next checkpoint makes up for it.
+    /// Moves what the log holds into the database, where deleted bytes are overwritten.
     func emptyLog() {
-        try? self.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.connection.emptyLog()
     }
 
     private func write(_ field: SealedActivation.Field, in slot: Int64) throws {
@@ -174,10 +192,7 @@ final class ActivationDatabase {
             INSERT INTO field (slot, name, is_sealed, value) VALUES (?, ?, ?, ?)
             ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
             """,
-            .integer(slot),
-            .text(field.name),
-            .integer(field.isSealed ? 1 : 0),
-            .blob(field.bytes)
+            [.integer(slot), .text(field.name), .integer(field.isSealed ? 1 : 0), .blob(field.bytes)]
         )
     }
 }

@@ -1,10 +1,12 @@
+import Coordination
+
 /// The right to sign with one activation, against other tasks of this process and against other processes.
 ///
 /// Must be released exactly once.
 struct ProcessLease: Sendable {
     private let activationID: String
     private let slot: Int64
-    private let gate: SigningGate
+    private let gate: Gate
     private let file: LeaseFile
 
     /// Waits for the right: at this process's gate first, so that one of its tasks at most competes with others, and then in
@@ -15,7 +17,7 @@ struct ProcessLease: Sendable {
     static func acquire(
         activationID: String,
         slot: Int64,
-        gate: SigningGate,
+        gate: Gate,
         file: LeaseFile
     ) async throws -> ProcessLease {
         try await gate.enter(activationID)

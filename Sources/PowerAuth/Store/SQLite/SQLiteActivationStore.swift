@@ -1,4 +1,6 @@
-internal import Glibc
+import Coordination
+import Glibc
+import SQLiteDatabase
 
 /// Keeps activations in a SQLite file, with their secrets sealed: the default store.
 ///
@@ -15,6 +17,11 @@ internal import Glibc
 /// Opened secrets are ``SecretBytes``, wiped when their last owner goes. Swift cannot promise more: a `String` that held
 /// a password before it came here, the registers and stack slots a value went through, and pages that the system wrote
 /// to swap or into a core dump are beyond reach. Switch off swap and core dumps where memory may be looked at.
+///
+/// ## Receipts
+///
+/// Receipts of decisions stay when their activation is removed. What they say is sealed; which activation decided, when, and
+/// that the decision is still open can be read without the key. See <doc:Receipts>.
 ///
 /// ## Backups
 ///
@@ -36,7 +43,7 @@ public actor SQLiteActivationStore: ActivationStore {
         package init() {}
     }
 
-    private struct Open {
+    struct Open {
         let database: ActivationDatabase
         let lease: LeaseFile
         let sealing: Sealing
@@ -44,7 +51,7 @@ public actor SQLiteActivationStore: ActivationStore {
         let keyCheck: [UInt8]
     }
 
-    private enum State {
+    enum State {
         case new
         case open(Open)
         case closed
@@ -58,11 +65,11 @@ public actor SQLiteActivationStore: ActivationStore {
     private let files: StoreFiles
     private let sealingKey: any SealingKeyProvider
     private let options: Options
-    private let executor: QueueExecutor
+    let executor: QueueExecutor
     /// The order of this process's signatures.
-    nonisolated let gate = SigningGate()
-    private var state = State.new
-    private var pendingChanges: [any AnyPendingChange] = []
+    nonisolated let gate = Gate()
+    var state = State.new
+    var pendingWrites: [any PendingWrite] = []
     private var decryptionCount = 0
 
     /// Names a store; nothing is opened before it is needed, or ``open()`` is called.
@@ -114,17 +121,17 @@ public actor SQLiteActivationStore: ActivationStore {
 
     /// Closes the files. Calls that follow throw `storeClosed`; turns that have begun keep the right to sign until they end.
     public func close() {
-        if !self.pendingChanges.isEmpty { self.commitPendingChanges() }
+        if !self.pendingWrites.isEmpty { self.commitPendingWrites() }
         self.state = .closed
     }
 
-    /// The identifiers of all activations held, oldest first.
+    /// Returns the identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         let open = try await self.opened()
         return try self.mapErrors { try open.database.activationIDs() }
     }
 
-    /// One activation as it stands now, or `nil`.
+    /// Returns one activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         let open = try await self.opened()
         return try self.mapErrors {
@@ -160,29 +167,6 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
-    /// Reads, changes and writes one activation in a single transaction, which is on the disk when the call returns.
-    ///
-    /// `change` runs on the thread of the store, so it should be short; other processes wait for it. Changes that are asked
-    /// for at the same time share one durable commit; one that throws is undone alone.
-    @discardableResult
-    public func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        _ = try await self.opened()
-        return try await withoutActuallyEscaping(change) { change in
-            let pending = PendingChange(of: activationID, change)
-            self.pendingChanges.append(pending)
-            // Changes that are queued behind this call join the commit.
-            if self.executor.waitingJobCount > 0 {
-                await withCheckedContinuation { continuation in self.executor.afterQueuedJobs { continuation.resume() }
-                }
-            }
-            if pending.outcome == nil { self.commitPendingChanges() }
-            return try pending.result()
-        }
-    }
-
     /// Forgets an activation with its tokens and factors; their bytes are overwritten in the file.
     public func remove(_ activationID: String) async throws {
         let open = try await self.opened()
@@ -195,29 +179,6 @@ public actor SQLiteActivationStore: ActivationStore {
             }
             open.database.emptyLog()
         }
-    }
-
-    /// Runs `body` when it is its turn to sign, which one task of one process at a time has; see
-    /// ``ActivationStore/withSigningTurn(of:_:)``.
-    public nonisolated func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        let lease = try await self.acquireLease(of: activationID)
-        defer { lease.release() }
-        return try await body(SigningTurn(of: activationID, in: self))
-    }
-
-    func acquireLease(of activationID: String) async throws -> ProcessLease {
-        let open = try await self.opened()
-        let slot = try self.mapErrors { try open.database.slot(of: activationID) }
-        guard let slot else { throw MobileTokenError.notStored() }
-        return try await ProcessLease.acquire(
-            activationID: activationID,
-            slot: slot,
-            gate: self.gate,
-            file: open.lease
-        )
     }
 
     /// Seals everything with another key, in one step: after a crash it is all under the one key or all under the other.
@@ -236,6 +197,7 @@ public actor SQLiteActivationStore: ActivationStore {
                     let resealed = try open.sealing.reseal(stored.sealed, with: sealing)
                     try open.database.apply(.init(written: resealed.fields, removed: []), in: stored.slot)
                 }
+                try open.database.changeReceipts { try open.sealing.reseal($0, isIntent: $1, with: sealing) }
                 try open.database.setKeyCheck(keyCheck)
             }
             open.database.emptyLog()
@@ -245,7 +207,7 @@ public actor SQLiteActivationStore: ActivationStore {
         )
     }
 
-    private func opened() async throws -> Open {
+    func opened() async throws -> Open {
         switch self.state {
         case .open(let open): return open
         case .closed: throw self.closed()
@@ -284,8 +246,8 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
-    /// An activation in the form in which it is kept, read under the key that the store was opened with.
-    private func stored(
+    /// Returns an activation in the form in which it is kept, read under the key that the store was opened with.
+    func stored(
         _ activationID: String,
         in open: Open
     ) throws -> (slot: Int64, sealed: SealedActivation)? {
@@ -297,13 +259,13 @@ public actor SQLiteActivationStore: ActivationStore {
         return (stored.slot, stored.sealed)
     }
 
-    private func decrypting<Result>(_ body: () throws -> Result) rethrows -> Result {
+    func decrypting<Result>(_ body: () throws -> Result) rethrows -> Result {
         self.decryptionCount += 1
         return try body()
     }
 
     /// Refuses to go on with a key that another process has replaced.
-    private func checkKey(of open: Open) throws {
+    func checkKey(of open: Open) throws {
         guard try open.database.keyCheck() == open.keyCheck else { throw self.wrongKey() }
     }
 
@@ -312,78 +274,19 @@ public actor SQLiteActivationStore: ActivationStore {
     }
 
     /// Runs `body`, and gives SQLite's failures the codes that users know.
-    private func mapErrors<Result>(_ body: () throws -> Result) throws -> Result {
+    func mapErrors<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch { throw self.mapped(error) }
     }
 
-    private func mapped(_ error: any Error) -> any Error {
-        (error as? SQLiteFailure).map { MobileTokenError($0, path: self.path) } ?? error
+    func mapped(_ error: any Error) -> any Error {
+        (error as? SQLiteError).map { MobileTokenError($0, path: self.path) } ?? error
     }
 
-    private func closed() -> MobileTokenError {
+    func closed() -> MobileTokenError {
         MobileTokenError(.storeClosed, "The store at \(self.path) was closed")
     }
-}
 
-// MARK: - Shared commits
-
-extension SQLiteActivationStore {
-    /// Makes all pending changes in one transaction, and notes the outcome of each.
-    private func commitPendingChanges() {
-        let changes = self.pendingChanges
-        self.pendingChanges = []
-        do {
-            guard case .open(let open) = self.state else { throw self.closed() }
-            let marks = try open.database.write {
-                try changes.compactMap { change in
-                    changes.count == 1
-                        ? try self.apply(change, in: open)
-                        : try self.applyOrUndo(change, in: open)
-                }
-            }
-            for mark in marks {
-                open.lease.setHighWaterMark(mark.moves, of: mark.slot, activationID: mark.activationID)
-            }
-            for change in changes where change.outcome == nil { change.outcome = .success(()) }
-        } catch {
-            let error = self.mapped(error)
-            for change in changes where change.outcome == nil { change.outcome = .failure(error) }
-        }
-    }
-
-    /// How far a change has moved a counter, to be noted once the change is durable.
-    private struct NewMark {
-        let activationID: String
-        let slot: Int64
-        let moves: UInt64
-    }
-
-    /// Makes one of several changes. When it fails, it is undone without touching the others.
-    ///
-    /// - Throws: When the whole transaction is lost.
-    private func applyOrUndo(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
-        do {
-            return try open.database.nested { try self.apply(change, in: open) }
-        } catch  where open.database.isInTransaction {
-            change.outcome = .failure(self.mapped(error))
-            return nil
-        }
-    }
-
-    private func apply(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
-        let activationID = change.activationID
-        guard let (slot, sealed) = try self.stored(activationID, in: open) else { throw MobileTokenError.notStored() }
-        let mark = open.lease.highWaterMark(of: slot, activationID: activationID)
-        let (changes, moves) = try self.decrypting {
-            try open.sealing.change(sealed) { record in
-                record.ledger.catchUp(to: mark)
-                try change.apply(to: &record)
-                return record.history.moves
-            }
-        }
-        try open.database.apply(changes, in: slot)
-        return moves > mark ? NewMark(activationID: activationID, slot: slot, moves: moves) : nil
-    }
+    // MARK: For tests
 
     /// How much was done so far, for tests.
     var work: (statements: Int, decryptions: Int) {

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
 ///
@@ -40,9 +40,9 @@ public struct Sealing: Sendable {
         self.key = key
     }
 
-    /// An activation in the form to be kept.
+    /// Returns an activation in the form to be kept.
     public func seal(_ record: ActivationRecord) throws -> SealedActivation {
-        let cipher = FieldCipher(key: self.key, activationID: record.activationID)
+        let cipher = self.cipher(of: record.activationID)
         let fields = RecordFields(record)
         return SealedActivation(
             activationID: record.activationID,
@@ -52,12 +52,12 @@ public struct Sealing: Sendable {
         )
     }
 
-    /// The activation that was kept.
+    /// Returns the activation that was kept.
     ///
     /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
     ///   ``matches(keyCheck:)``.
     public func open(_ sealed: SealedActivation) throws -> ActivationRecord {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
         return try self.fields(of: sealed, cipher).record(activationID: sealed.activationID)
     }
 
@@ -72,7 +72,7 @@ public struct Sealing: Sendable {
         _ sealed: SealedActivation,
         _ change: (inout ActivationRecord) throws -> Result
     ) throws -> (changes: SealedActivation.Changes, result: Result) {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
         let before = try self.fields(of: sealed, cipher)
         var record = try before.record(activationID: sealed.activationID)
         let result = try change(&record)
@@ -95,8 +95,8 @@ public struct Sealing: Sendable {
 
     /// Seals an activation with another key. What its fields mean does not matter.
     public func reseal(_ sealed: SealedActivation, with other: Self) throws -> SealedActivation {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
-        let otherCipher = FieldCipher(key: other.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
+        let otherCipher = other.cipher(of: sealed.activationID)
         let fields = try self.fields(of: sealed, cipher)
         return SealedActivation(
             activationID: sealed.activationID,
@@ -106,18 +106,18 @@ public struct Sealing: Sendable {
         )
     }
 
-    /// A value that tells this key from others without helping to find it.
+    /// Returns a value that tells this key from others without helping to find it.
     ///
     /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
     /// keys is lost.
     public func makeKeyCheck() throws -> [UInt8] {
-        try FieldCipher(key: self.key, activationID: "").seal(SecretBytes(copying: []), name: "key-check").bytes
+        try self.cipher(of: "").seal(SecretBytes(copying: []), name: "key-check").bytes
     }
 
-    /// Whether ``makeKeyCheck()`` made this value with the same key.
+    /// Returns whether ``makeKeyCheck()`` made this value with the same key.
     public func matches(keyCheck: [UInt8]) -> Bool {
         let field = SealedActivation.Field(name: "key-check", isSealed: true, bytes: keyCheck)
-        return (try? FieldCipher(key: self.key, activationID: "").open(field)) != nil
+        return (try? self.cipher(of: "").open(field)) != nil
     }
 
     private func fields(of sealed: SealedActivation, _ cipher: FieldCipher) throws -> RecordFields {
@@ -138,8 +138,13 @@ public struct Sealing: Sendable {
         return fields
     }
 
+    /// Seals and opens the values of one activation.
+    func cipher(of activationID: String) -> FieldCipher {
+        FieldCipher(key: self.key, activationID: activationID)
+    }
+
     /// Seals the values of one activation.
-    private struct FieldCipher {
+    struct FieldCipher {
         /// Derived for the activation, so that random nonces stay safe: no more than 2³² values under one key, which an
         /// activation that signs ten times a second reaches after thirteen years.
         private let key: SecretBytes
@@ -193,7 +198,7 @@ public struct Sealing: Sendable {
             }
         }
 
-        /// What a sealed field is bound to: version, activation and name, each with its length.
+        /// Returns what a sealed field is bound to: version, activation and name, each with its length.
         private func context(of name: String) -> [UInt8] {
             var context = FieldWriter(version: Sealing.version)
             context.append(self.activationID)
@@ -201,7 +206,8 @@ public struct Sealing: Sendable {
             return context.bytes
         }
 
-        /// What the tag is bound to: as a field of its name, and then to every open field in the order of names.
+        /// Returns what the tag is bound to: as a field of its name, and then to every open field in the order of
+        /// names.
         private func context(of open: [ExactString: [UInt8]]) -> [UInt8] {
             var context = FieldWriter(version: Sealing.version)
             context.append(self.activationID)
@@ -228,7 +234,7 @@ private struct FieldWriter {
 }
 
 extension MobileTokenError {
-    /// A stored value that is missing or fails authentication.
+    /// Returns the error of a stored value that is missing or fails authentication.
     static func damaged(_ name: String) -> Self {
         Self(.storeCorrupted, "The stored value '\(name)' is missing, damaged or was exchanged")
     }

@@ -27,6 +27,15 @@ let storeTypes: [Any.Type] = [
     Sealing.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self, SealingKeyClosure.self,
 ]
 
+let receiptTypes: [Any.Type] = [
+    (any DecisionJournal).self, DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self,
+    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
+    DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
+    ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
+    ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self, ReceiptFault.self,
+    ReceiptFault.Reason.self, ReceiptSignature.self,
+]
+
 let operationTypes: [Any.Type] = [
     OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationListChange.self,
     OperationListChange.Update.self, OperationListChange.Removal.self, OperationListChange.RemovalReason.self,
@@ -39,6 +48,13 @@ let operationTypes: [Any.Type] = [
     RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCode.self, DecodingIssue.self,
     DecodingIssue.Reason.self, ExpirationWatcher.self, Expirations<UserOperation>.self, ExpiredOperations.self,
     ExpiredOperations.Iterator.self,
+]
+
+let agentTypes: [Any.Type] = [
+    ApprovalAgent.self, ApprovalAgent.Configuration.self, ApprovalAgent.Verdict.self, ApprovalAgent.Policy.self,
+    ApprovalAgent.Event.self, ApprovalAgent.Event.Kind.self, ApprovalAgent.LeaveReason.self, ApprovalAgent.Health.self,
+    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self, AgentEvents.self, AgentEvents.Iterator.self,
+    OperationReview.self, OperationReview.Doubt.self, OperationReview.Doubt.Kind.self,
 ]
 
 func expiry(of item: some Expirable) {}

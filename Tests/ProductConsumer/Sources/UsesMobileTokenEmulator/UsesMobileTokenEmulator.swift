@@ -6,12 +6,14 @@ let otherTypes: [Any.Type] = [
 ]
 
 let types: [Any.Type] = [
-    Emulator.self, Emulator.Configuration.self, Emulator.Limits.self, Emulator.Capacity.self, Emulator.TLS.self,
+    Emulator.self, EmulatorLimits.self, EmulatorCapacity.self, Emulator.Configuration.self, Emulator.Limits.self,
+    Emulator.Capacity.self, Emulator.TLS.self,
     Emulator.Certificate.self, Emulator.Clock.self, Emulator.Faults.self, Emulator.ActivationSummary.self,
     Emulator.OperationSummary.self, Emulator.TemplateSummary.self, Emulator.MessageSummary.self, Emulator.Cloud.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
     Emulator.JournalEntry.self, Emulator.JournalEntry.Header.self, Emulator.Event.self, Emulator.Event.Kind.self,
-    Emulator.Events.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self, FaultRule.Effect.Reset.self,
+    Emulator.Events.self, Emulator.Events.Iterator.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
+    FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
     EmulatorError.Code.self, JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]

@@ -1,0 +1,113 @@
+import Synchronization
+
+/// Raises signals at their deadlines: one task that sleeps to the earliest, however many signals wait.
+///
+/// A fleet has a deadline for each service. A sleeping task for each of them would take half of the service's memory.
+package final class Alarms: Sendable {
+    /// An alarm that was set.
+    package struct ID: Hashable, Sendable {
+        fileprivate let number: UInt64
+    }
+
+    fileprivate struct Sleeper {
+        let number: UInt64
+        let deadline: Duration
+        let task: Task<Void, Never>
+    }
+
+    fileprivate struct State {
+        var signals = DeadlineQueue<Duration, ID, Signal>()
+        var sleeper: Sleeper?
+        var nextNumber: UInt64 = 0
+    }
+
+    /// What deadlines are times of.
+    package let clock: ServiceClock
+    private let state = Mutex(State())
+
+    private init(_ clock: any Clock<Duration>) {
+        self.clock = ServiceClock(clock)
+    }
+
+    /// Returns the shared instance for `ContinuousClock`; otherwise creates one.
+    package static func on(_ clock: any Clock<Duration>) -> Alarms {
+        clock is ContinuousClock ? Self.continuous : Alarms(clock)
+    }
+
+    private static let continuous = Alarms(ContinuousClock())
+
+    deinit {
+        self.state.withLock { $0.takeSleeper() }?.cancel()
+    }
+
+    /// Deadlines kept, those of some canceled alarms included.
+    package var deadlineCount: Int { self.state.withLock { $0.signals.deadlineCount } }
+
+    /// Raises a signal at a deadline; at once when that is over.
+    package func set(_ signal: Signal, at deadline: Duration) -> ID {
+        let (id, obsolete) = self.state.withLock { state in
+            let id = ID(number: state.takeNumber())
+            state.signals.insert(signal, for: id, at: deadline)
+            return (id, self.sleepToEarliest(&state))
+        }
+        obsolete?.cancel()
+        return id
+    }
+
+    /// Forgets an alarm, if it has not gone off.
+    package func cancel(_ id: ID) {
+        let obsolete = self.state.withLock { state -> Task<Void, Never>? in
+            guard state.signals.remove(id) != nil else { return nil }
+            return self.sleepToEarliest(&state)
+        }
+        obsolete?.cancel()
+    }
+
+    /// Keeps one task asleep until the earliest deadline, and none when there is no deadline.
+    ///
+    /// - Returns: A sleeper that is of no use any more, to be canceled outside the lock: canceling runs the clock's code.
+    private func sleepToEarliest(_ state: inout State) -> Task<Void, Never>? {
+        let earliest = state.signals.earliest()
+        // One that wakes too early finds nothing due and sleeps again; only one that wakes too late is replaced.
+        if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return nil }
+        let obsolete = state.takeSleeper()
+        guard let earliest else { return obsolete }
+        let number = state.takeNumber()
+        // Detached: it serves everybody's alarms, so the priority and the task-local values of the one who happens to set
+        // the earliest must not stick to it. It does next to nothing, in time.
+        let task = Task.detached(priority: .high) { [weak self, clock] in
+            do { try await clock.sleep(until: earliest) } catch { return }
+            self?.wake(number)
+        }
+        state.sleeper = Sleeper(number: number, deadline: earliest, task: task)
+        return obsolete
+    }
+
+    private func wake(_ sleeper: UInt64) {
+        let now = self.clock.now
+        let (due, obsolete) = self.state.withLock { state in
+            if state.sleeper?.number == sleeper { state.sleeper = nil }
+            let due = state.takeDue(at: now)
+            return (due, self.sleepToEarliest(&state))
+        }
+        obsolete?.cancel()
+        for signal in due { signal.raise() }
+    }
+}
+
+extension Alarms.State {
+    mutating func takeSleeper() -> Task<Void, Never>? {
+        self.sleeper.take()?.task
+    }
+
+    mutating func takeNumber() -> UInt64 {
+        self.nextNumber += 1
+        return self.nextNumber
+    }
+
+    mutating func takeDue(at now: Duration) -> [Signal] {
+        var due: [Signal] = []
+        while let (_, signal) = self.signals.removeFirst(dueAt: now) { due.append(signal) }
+        return due
+    }
+}

@@ -1,0 +1,55 @@
+/// A binary heap: the smallest element is always at hand.
+package struct Heap<Element: Comparable & Sendable>: Sendable {
+    @usableFromInline var elements: [Element] = []
+
+    @inlinable package init() {}
+
+    /// Takes elements in any order, in linear time.
+    @inlinable package init(_ elements: [Element]) {
+        self.elements = elements
+        for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) { self.siftDown(index) }
+    }
+
+    @inlinable package var count: Int { self.elements.count }
+    @inlinable package var min: Element? { self.elements.first }
+
+    /// Returns the elements that satisfy `isIncluded`, in no particular order.
+    @inlinable package func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
+
+    @inlinable package mutating func insert(_ element: Element) {
+        self.elements.append(element)
+        self.siftUp(self.elements.count - 1)
+    }
+
+    @discardableResult
+    @inlinable package mutating func removeMin() -> Element? {
+        guard let last = self.elements.popLast() else { return nil }
+        guard let first = self.elements.first else { return last }
+        self.elements[0] = last
+        self.siftDown(0)
+        return first
+    }
+
+    @inlinable mutating func siftUp(_ start: Int) {
+        var index = start
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard self.elements[index] < self.elements[parent] else { return }
+            self.elements.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    @inlinable mutating func siftDown(_ start: Int) {
+        var index = start
+        while true {
+            var smallest = index
+            for child in [2 * index + 1, 2 * index + 2] where child < self.elements.count {
+                if self.elements[child] < self.elements[smallest] { smallest = child }
+            }
+            guard smallest != index else { return }
+            self.elements.swapAt(index, smallest)
+            index = smallest
+        }
+    }
+}

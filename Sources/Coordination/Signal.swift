@@ -1,0 +1,54 @@
+import Synchronization
+
+/// Wakes one waiter each time it is raised, oldest first, and remembers one raise that nobody waited for.
+package final class Signal: Sendable {
+    private struct State {
+        var isRaised: Bool
+        var waiters: [Waiter<Void>] = []
+    }
+
+    private let state: Mutex<State>
+
+    package init(isRaised: Bool = false) {
+        self.state = Mutex(State(isRaised: isRaised))
+    }
+
+    package func raise() {
+        let waiter: Waiter<Void>? = self.state.withLock { state in
+            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            state.isRaised = true
+            return nil
+        }
+        waiter?.resume()
+    }
+
+    /// Forgets a raise that nobody waited for.
+    package func lower() {
+        self.state.withLock { $0.isRaised = false }
+    }
+
+    /// Takes the signal if it is raised, and returns whether it was.
+    package func take() -> Bool {
+        self.state.withLock { state in
+            defer { state.isRaised = false }
+            return state.isRaised
+        }
+    }
+
+    /// Waits for the signal and takes it.
+    ///
+    /// - Returns: `false` when the calling task was canceled, and then the signal was not taken.
+    package func wait() async -> Bool {
+        let taken: Void? = try? await self.state.wait { state, waiter in
+            guard !state.isRaised else {
+                state.isRaised = false
+                return .success(())
+            }
+            state.waiters.append(waiter)
+            return nil
+        } leave: { state, id in
+            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+        }
+        return taken != nil
+    }
+}

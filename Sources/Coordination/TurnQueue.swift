@@ -1,0 +1,55 @@
+/// The order in which tasks have their turns: first come, first served. A wider queue gives that many turns at once.
+///
+/// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
+package struct TurnQueue<Waiter: Sendable>: Sendable {
+    /// How many may have a turn at once.
+    private let width: Int
+    private var turns = 0
+    private var waiters: [UInt64: Waiter] = [:]
+    /// The order of arrival. Numbers whose waiter left are skipped when their turn comes.
+    private var order: ArraySlice<UInt64> = []
+
+    package init(width: Int = 1) {
+        self.width = width
+    }
+
+    /// How many wait.
+    package var waitingCount: Int { self.waiters.count }
+    /// Whether any turn is taken.
+    package var isBusy: Bool { self.turns > 0 }
+
+    package enum EnterAction: Equatable {
+        /// The turn is the caller's.
+        case proceed
+        /// Others are before; register with ``wait(_:as:)``.
+        case wait
+    }
+
+    /// Asks for the turn. Waiters are always before newcomers.
+    package mutating func enter() -> EnterAction {
+        guard self.turns < self.width else { return .wait }
+        self.turns += 1
+        return .proceed
+    }
+
+    /// Puts a waiter at the end of the queue.
+    package mutating func wait(_ waiter: Waiter, as number: UInt64) {
+        self.waiters[number] = waiter
+        self.order.append(number)
+    }
+
+    /// Ends a turn and returns the waiter whose turn it is now; the turn passes on without ever being free in between.
+    package mutating func leave() -> Waiter? {
+        while let number = self.order.popFirst() {
+            if let waiter = self.waiters.removeValue(forKey: number) { return waiter }
+        }
+        self.order = []
+        self.turns = max(0, self.turns - 1)
+        return nil
+    }
+
+    /// A waiter gives up. `nil` when it has its turn already, or was never registered.
+    package mutating func withdraw(_ number: UInt64) -> Waiter? {
+        self.waiters.removeValue(forKey: number)
+    }
+}

@@ -1,0 +1,47 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// The application that clients are configured for.
+package struct ApplicationDescription: Sendable {
+    /// As `appId` in the cloud API.
+    package var id: String
+    /// Base64 of 16 bytes.
+    package var key: String
+    /// Base64 of 16 bytes.
+    package var secret: String
+    /// Base64 of the uncompressed X9.62 point, 65 bytes, as it stands in the SDK configuration too.
+    package var masterServerPublicKey: String
+}
+
+extension ApplicationDescription {
+    /// The string that configures a client.
+    package var sdkConfiguration: String {
+        let configuration = try? SDKConfiguration(
+            applicationKey: self.key,
+            applicationSecret: self.secret,
+            masterPublicKey: self.masterServerPublicKey
+        )
+        // The backend makes or reads the three as keys; they are of no other form.
+        return configuration?.string ?? ""
+    }
+}
+
+extension Backend {
+    /// The application that clients are configured for.
+    package var defaultApplication: ApplicationDescription {
+        guard let application = self.state.applications[self.state.defaultApplicationID] else {
+            return ApplicationDescription(
+                id: self.state.defaultApplicationID,
+                key: "",
+                secret: "",
+                masterServerPublicKey: ""
+            )
+        }
+        return ApplicationDescription(
+            id: application.id,
+            key: application.key,
+            secret: application.secret.base64,
+            masterServerPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed)
+        )
+    }
+}

@@ -1,0 +1,100 @@
+package import EmulatorMessages
+import ExactJSON
+package import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// All state of the development server, as a value, and the rules it changes by.
+///
+/// Each request is one call of ``reply(to:at:)``. A handler first decides and then applies: what it throws leaves the
+/// state as it was, except for what a failure counts and what a right signature moved. Time and randomness come from
+/// outside, so tests need neither clock nor socket.
+package struct Backend: Sendable {
+    package var state: BackendState
+    package let operationTemplates: OperationTemplates
+    package let limits: EmulatorLimits
+    let capacity: EmulatorCapacity
+    /// Dispatch, access and capacity follow from this table.
+    let routes: RouteTable<Route>
+    let applicationName: String
+    private let cloudCredentials: BasicCredentials?
+
+    /// - Throws: ``TemplateError`` when a template of the configuration cannot be used.
+    package init(configuration: BackendConfiguration, randomness: Randomness) throws {
+        var randomness = randomness
+        let application = try ServerApplication(id: configuration.applicationID, randomness: &randomness)
+        var state = BackendState(application: application, randomness: randomness)
+        _ = state.takeChanges()  // a state that is new is written whole
+        try self.init(state: state, configuration)
+    }
+
+    package init(state: BackendState, _ configuration: BackendConfiguration) throws(TemplateError) {
+        self.state = state
+        self.routes =
+            configuration.routes.isEmpty ? Self.routes : RouteTable(Self.routes.routes + configuration.routes)
+        self.limits = configuration.limits
+        self.capacity = configuration.capacity
+        self.applicationName = configuration.applicationName
+        self.cloudCredentials = configuration.cloudCredentials
+        self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
+    }
+
+    /// Answers `/pa/v3`, `/api` and `/v2`. Anything else is 404 in the API's error shape.
+    package mutating func reply(to request: ReceivedRequest, at now: Date) -> Reply {
+        var context = RequestContext(request, at: now.milliseconds)
+        context.events = self.settle(at: now)
+        do {
+            return Reply(try self.answer(&context), context)
+        } catch {
+            return Reply(error, context)
+        }
+    }
+
+    private mutating func answer(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let route: Route
+        switch self.routes.match(method: context.request.method, path: context.request.path) {
+        case .route(let found, let arguments): (route, context.pathArguments) = (found, arguments)
+        case .wrongMethod(let allowed): throw .wrongMethod(allowed: allowed)
+        case .none: throw .notFound
+        }
+        if route.caller == .cloud, self.cloudCredentials?.areShown(by: context.request) != true {
+            throw .wrongCloudCredentials
+        }
+        try Self.checkContentType(of: context.request)
+        let added = try self.reserveCapacity(for: route.addition, context)
+        let answer = try route.perform(&self, &context)
+        self.state.storedBytes += added
+        return answer
+    }
+
+    private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
+        let hasBody = !request.body.isEmpty || request.header("Content-Type") != nil
+        guard request.method == "POST" || request.method == "PUT", hasBody, !request.isJSON else { return }
+        throw .wrongContentType
+    }
+
+    // MARK: - Time
+
+    /// Does what has become due by `now` without any request: operations and activation codes that expire.
+    package mutating func settle(at now: Date) -> [BackendEvent] {
+        var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
+        for operation in self.state.operations.expire(at: context.now) { context.report(operation) }
+        self.expireActivations(&context)
+        return context.events
+    }
+
+    /// When ``settle(at:)`` will next have something to do.
+    package var nextDeadline: Date? {
+        let deadlines = [self.state.operations.nextExpiration, self.state.nextActivationExpiration].compactMap(\.self)
+        return deadlines.min().map(Date.init(milliseconds:))
+    }
+
+    // MARK: - Applications
+
+    var defaultApplicationID: String { self.state.defaultApplicationID }
+
+    func application(ofKey key: String) -> ServerApplication? {
+        // There are a handful.
+        self.state.applications.values.first { $0.key == key }
+    }
+}

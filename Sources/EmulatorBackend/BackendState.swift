@@ -1,0 +1,64 @@
+package import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// Everything that a request may change, and everything that an exported document holds.
+package struct BackendState: Sendable, Codable {
+    /// The application that clients are configured for.
+    package var defaultApplicationID: String
+    package var applications = Table<ServerApplication>()
+    package var activations = Registry<ServerActivation>()
+    /// Which activation waits for a code.
+    var offers = Table<String>()
+    var tokens = Table<ServerToken>()
+    var temporaryKeys = Table<ServerTemporaryKey>()
+    var recoveryCodes = Table<RecoveryCode>()
+    package var operations = OperationLedger()
+    package var inbox = Inbox()
+    /// The device of each activation that takes push messages.
+    package var devices = Table<PushDevice>()
+    var replays = ReplayCache()
+    var randomness: Randomness
+    /// Not later than the first unfinished activation's end; nil when there is none.
+    var nextActivationExpiration: Milliseconds? = 0
+    /// What all of it was made of; see ``EmulatorCapacity/storedBytes``.
+    var storedBytes = 0
+    /// When it pays off to look for expired temporary keys.
+    var nextTemporaryKeySweep: Milliseconds = 0
+    /// What the data file knows of what stands in no table.
+    var writtenRoot: StateRoot?
+
+    /// All but the four above, which follow from the rest.
+    private enum CodingKeys: CodingKey {
+        case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
+        case inbox, devices, replays, randomness
+    }
+
+    init(application: ServerApplication, randomness: Randomness) {
+        self.defaultApplicationID = application.id
+        self.randomness = randomness
+        self.applications[application.id] = application
+    }
+}
+
+extension Randomness {
+    /// Random bytes that are kept secret.
+    mutating func secret(_ count: Int) -> SecretBytes {
+        SecretBytes(copying: self.bytes(count))
+    }
+
+    package mutating func privateKey() throws(CryptoError) -> P256PrivateKey {
+        // All but one number in 2³² is a key; a sequence that never gives one is broken.
+        for _ in 0..<16 {
+            if let key = try? P256PrivateKey(scalar: self.secret(32)) { return key }
+        }
+        throw CryptoError(.invalidPrivateKey)
+    }
+}
+
+extension ServerApplication {
+    init(id: String, randomness: inout Randomness) throws(CryptoError) {
+        let key = Base64.encode(randomness.bytes(16))
+        guard let secret = ApplicationSecret(bytes: randomness.secret(16)) else { throw CryptoError(.invalidLength) }
+        self.init(id: id, key: key, secret: secret, masterKey: try randomness.privateKey())
+    }
+}

@@ -1,0 +1,183 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// Approval without a network: the QR code, and the code that comes back.
+enum OfflineEndpoints {
+    static let routes: [Backend.Route] = [
+        .cloud("GET", "/v2/operations/{id}/offline/qr", "Makes the QR code of an offline approval.", Self.qrCode),
+        .cloud("POST", "/v2/operations/{id}/offline/otp", "Verifies the code of an offline approval.", Self.verify),
+    ]
+
+    /// Returns the content of a QR code that lets a device without a network approve an operation.
+    static func qrCode(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        _ = try Self.offlineTypes(of: operation)
+        if let objection = OfflineText.objection(toData: operation.data) {
+            throw .invalidRequest("The operation cannot be approved offline: \(objection)")
+        }
+        let signer = try Self.offlineSigner(bank, for: operation, &context)
+        let language = context.request.header("Accept-Language")
+        guard let (formData, ui) = bank.operationTemplates.content(of: operation, acceptLanguage: language) else {
+            throw .invalidRequest("The operation's template is not known to this server")
+        }
+        let nonce = Base64.encode(bank.state.randomness.bytes(16))
+        var lines = [
+            operation.id,
+            OfflineText.escaped(formData["title"]?.string ?? ""),
+            OfflineText.escaped(formData["message"]?.string ?? ""),
+            operation.data,
+            Self.flags(of: operation, ui: ui),
+        ]
+        if let code = bank.proximityCode(of: operation) { lines.append(code.string(at: context.now)) }
+        lines.append(nonce)
+        let signed = lines.joined(separator: "\n") + "\n" + signer.digit
+        do {
+            let signature = try signer.key.derSignature(for: Array(signed.utf8))
+            let text = signed + Base64.encode(signature)
+            return .json(["operationQrCodeData": .string(text), "nonce": .string(nonce)])
+        } catch {
+            throw .invalidRequest("The code cannot be signed")
+        }
+    }
+
+    /// The activation's server key signs for one device, the application's master key for any.
+    private static func offlineSigner(
+        _ bank: Backend,
+        for operation: ServerOperation,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> (digit: String, key: P256PrivateKey) {
+        guard let id = context.request.queryValue("registrationId") else {
+            guard let application = bank.state.applications[operation.applicationID] else {
+                throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+            }
+            return ("0", application.masterKey)
+        }
+        let activation = try Self.offlineActivation(bank, id, operation, &context)
+        guard activation.status == .active, let device = activation.device else {
+            throw Refusal(400, "INVALID_ACTIVATION", "The registration is not active")
+        }
+        return ("1", device.serverKey)
+    }
+
+    private static func offlineActivation(
+        _ bank: Backend,
+        _ id: String,
+        _ operation: ServerOperation,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerActivation {
+        guard let activation = bank.state.activations[id] else {
+            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+        }
+        context.activationID = id
+        guard operation.isVisible(to: activation) else {
+            throw Refusal(400, "INVALID_ACTIVATION", "The operation is not for this registration")
+        }
+        return activation
+    }
+
+    /// `B` biometry allowed, `X` buttons flipped, `F` warning of fraud, `C` not during a call.
+    private static func flags(of operation: ServerOperation, ui: JSONValue?) -> String {
+        var flags = ""
+        if operation.allowedSignature.allowsBiometry { flags += "B" }
+        if ui?["flipButtons"]?.bool == true { flags += "X" }
+        if operation.warnsOfFraud { flags += "F" }
+        if ui?["blockApprovalOnCall"]?.bool == true { flags += "C" }
+        return flags
+    }
+
+    /// Verifies the code that a person carried over from the device, and decides the operation by it.
+    static func verify(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
+        let request = try context.json()
+        let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
+        let activation = try Self.offlineActivation(bank, try request.string("registrationId"), operation, &context)
+        guard let nonce = Base64.decode(nonce), nonce.count == 16 else {
+            throw .invalidRequest("'nonce' is not 16 bytes in Base64")
+        }
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        let allowed = try Self.offlineTypes(of: operation)
+        let steps = activation.device?.steps
+        (context.counterBefore, context.counterAfter) = (steps, steps)
+        guard let device = activation.device, activation.status == .active else {
+            return Self.offlineAnswer(activation, type: allowed[0], isValid: false)
+        }
+        for type in allowed {
+            guard let match = Self.offlineMatch(bank, code, nonce, operation, device, type, at: context.now) else {
+                continue
+            }
+            let accepted = bank.accept(match, activation.id, type, &context) ?? activation
+            bank.state.operations.claim(operation.id, for: activation.userID)
+            let approval = ServerOperation.Approval(
+                userID: activation.userID,
+                applicationID: activation.applicationID,
+                activationID: activation.id,
+                data: operation.data,
+                factors: type
+            )
+            bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
+            context.report(accepted)
+            return Self.offlineAnswer(accepted, type: type, isValid: true)
+        }
+        let type = allowed[0]
+        _ = bank.countFailure(activation.id, type, "the offline code is wrong", &context)
+        bank.update(operation.id, &context) { $0.countFailure(at: $1) }
+        let counted = bank.state.activations[activation.id] ?? activation
+        return Self.offlineAnswer(counted, type: type, isValid: false)
+    }
+
+    /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
+    /// QR code does not.
+    private static func offlineTypes(of operation: ServerOperation) throws(Refusal) -> [SignatureType] {
+        let types = operation.allowedSignature.variants.filter { $0.factors.count > 1 }
+        guard !types.isEmpty else { throw .invalidRequest("The operation cannot be approved offline") }
+        return types
+    }
+
+    /// A rotating code in the QR code is part of the data: the current one and the one before are tried.
+    private static func offlineMatch(
+        _ bank: Backend,
+        _ code: String,
+        _ nonce: [UInt8],
+        _ operation: ServerOperation,
+        _ device: DeviceBinding,
+        _ type: SignatureType,
+        at now: Milliseconds
+    ) -> SignatureVerifier.Match? {
+        let body = "\(operation.id)&\(operation.data)"
+        var bodies = [body]
+        if let code = bank.proximityCode(of: operation) {
+            bodies = code.accepted(at: now).map { "\(body)&\($0)" }
+        }
+        for body in bodies {
+            let data = SignatureData(
+                method: "POST",
+                uriID: "/operation/authorize/offline",
+                nonce: nonce,
+                body: Array(body.utf8)
+            )
+            let verifier = SignatureVerifier(data, keys: device.keys.keys(for: type), secret: .offline)
+            let match = verifier.match(offline: code, counter: device.counter, lookAhead: bank.limits.lookAhead)
+            if let match { return match }
+        }
+        return nil
+    }
+
+    private static func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool)
+        -> ServerResponse
+    {
+        .json([
+            "otpValid": .bool(isValid),
+            "userId": .string(activation.userID),
+            "registrationId": .string(activation.id),
+            "registrationStatus": .string(activation.status.rawValue),
+            "signatureType": .string(type.rawValue.uppercased()),
+            "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
+            "flags": .strings(activation.flags),
+            "application": .string(activation.applicationID),
+        ]
+        )
+    }
+}

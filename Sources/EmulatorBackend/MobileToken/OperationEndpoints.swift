@@ -1,0 +1,230 @@
+import Basics
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
+
+/// Operations, for the device of the user who decides.
+enum OperationEndpoints {
+    static let routes: [Backend.Route] = [
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/list",
+            "Lists the operations that wait for a decision.",
+            Self.list
+        ),
+        .device("POST", "/api/auth/token/app/operation/detail", "Shows an operation.", Self.detail),
+        .device("POST", "/api/auth/token/app/operation/detail/claim", "Makes an operation the user's own.", Self.claim),
+        .device("POST", "/api/auth/token/app/operation/history", "Lists the user's operations.", Self.history),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/authorize",
+            adds: .contents,
+            "Approves an operation.",
+            Self.authorize
+        ),
+        .device("POST", "/api/auth/token/app/operation/cancel", adds: .contents, "Rejects an operation.", Self.reject),
+    ]
+
+    static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
+        _ = try context.json()
+        return Self.operationList(bank, of: activation, context) { $0.status == .pending }
+    }
+
+    static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try bank.authenticateSignature(
+            &context,
+            uriID: "/operation/history",
+            allowing: .twoFactors,
+            dialect: .mobileToken
+        )
+        _ = try context.json()
+        return Self.operationList(bank, of: signature.activation, context) { _ in true }
+    }
+
+    private static func operationList(
+        _ bank: Backend,
+        of activation: ServerActivation,
+        _ context: RequestContext,
+        where isListed: (ServerOperation) -> Bool
+    ) -> ServerResponse {
+        let language = context.request.header("Accept-Language")
+        var listed: [JSONValue] = []
+        for operation in bank.state.operations.newestFirst(ofUser: activation.userID)
+        where operation.isVisible(to: activation) && isListed(operation) {
+            guard listed.count < bank.limits.listLength else { break }
+            if let shown = bank.operationTemplates.presented(operation, acceptLanguage: language) {
+                listed.append(shown)
+            }
+        }
+        return Self.timed(.array(listed), context)
+    }
+
+    static func detail(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
+        let operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
+        return try Self.answer(bank, showing: operation, context)
+    }
+
+    static func claim(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
+        var operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
+        operation.userID = activation.userID
+        let answer = try Self.answer(bank, showing: operation, context)
+        if bank.state.operations[operation.id]?.userID == nil {
+            bank.state.operations.claim(operation.id, for: activation.userID)
+            context.report(operation)
+        }
+        return answer
+    }
+
+    static func authorize(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature: AuthenticatedSignature
+        do {
+            signature = try bank.authenticateSignature(
+                &context,
+                uriID: "/operation/authorize",
+                allowing: .onlineFactors,
+                dialect: .mobileToken
+            )
+        } catch {
+            throw Self.countingFailure(of: error, &bank, &context)
+        }
+        let request = try context.requestObject()
+        let (id, data) = (try request.string("id"), try request.string("data"))
+        let code = try request.optionalObject("proximityCheck")
+        let proximityCode = try code?.string("otp")
+        if let source = try code?.string("type"), !["QR_CODE", "DEEPLINK"].contains(source) {
+            throw .invalidRequest("'type' of the proximity check is neither QR_CODE nor DEEPLINK")
+        }
+        let mobileTokenData = try request.optionalObject("mobileTokenData")
+        let activation = signature.activation
+        try activation.requireVerifiedUser()
+        let operation = try Self.decidableOperation(bank, id, activation)
+        let approval = ServerOperation.Approval(
+            userID: activation.userID,
+            applicationID: activation.applicationID,
+            activationID: activation.id,
+            data: data,
+            factors: signature.type,
+            proximityCodeIsRight: bank.proximityCode(of: operation)?.accepts(proximityCode, at: context.now),
+            mobileTokenData: mobileTokenData.map(JSONValue.object)
+        )
+        guard let objection = operation.objection(to: approval) else {
+            bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
+            return .ok
+        }
+        throw Self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &bank, &context)
+    }
+
+    static func reject(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        let signature = try bank.authenticateSignature(
+            &context,
+            uriID: "/operation/cancel",
+            allowing: [.possession],
+            dialect: .mobileToken
+        )
+        let request = try context.requestObject()
+        let (id, reason) = (try request.string("id"), try request.string("reason"))
+        let mobileTokenData = try request.optionalObject("mobileTokenData")
+        let activation = signature.activation
+        let operation = try Self.decidableOperation(bank, id, activation)
+        guard operation.userID?.isExactly(activation.userID) == true, operation.isVisible(to: activation) else {
+            throw .operationFailed("the operation belongs to another user or to nobody yet")
+        }
+        bank.update(operation.id, &context) { operation, now in
+            operation.reject(
+                by: activation.id,
+                reason: reason,
+                mobileTokenData: mobileTokenData.map(JSONValue.object),
+                at: now
+            )
+        }
+        return .ok
+    }
+}
+
+extension OperationEndpoints {
+    /// Counts a failed authentication on the operation that the request names, if there is one to decide.
+    private static func countingFailure(
+        of refusal: Refusal,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) -> Refusal {
+        guard refusal.status == 401, let id = try? context.requestObject().string("id"),
+            bank.state.operations[id]?.status == .pending
+        else { return refusal }
+        return Self.countingFailure(of: refusal, ofOperation: id, &bank, &context)
+    }
+
+    /// The last failure that is allowed turns into what is told of a failed operation.
+    private static func countingFailure(
+        of refusal: Refusal,
+        ofOperation id: String,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) -> Refusal {
+        bank.update(id, &context) { $0.countFailure(at: $1) }
+        guard bank.state.operations[id]?.status == .failed else { return refusal }
+        let told = Refusal.notPending(.failed)
+        return Refusal(
+            told.status,
+            told.code,
+            told.message,
+            because: "\(refusal.reason); it was the last attempt of the operation"
+        )
+    }
+
+    /// An operation of this identifier that can still be decided, whoever may do so.
+    private static func decidableOperation(_ bank: Backend, _ id: String, _ activation: ServerActivation)
+        throws(Refusal)
+        -> ServerOperation
+    {
+        guard let operation = bank.state.operations[id] else {
+            throw .invalidRequest("There is no such operation")
+        }
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        if let flag = operation.activationFlag, !activation.flags.contains(where: { $0.isExactly(flag) }) {
+            throw Refusal(
+                400,
+                "OPERATION_REQUIRES_ACTIVATION_FLAG",
+                "The operation requires an activation flag",
+                because: "the activation does not have the flag \(flag)"
+            )
+        }
+        return operation
+    }
+
+    /// An operation that the activation may see and that is not finished.
+    private static func pendingOperation(_ bank: Backend, _ id: String, for activation: ServerActivation)
+        throws(Refusal)
+        -> ServerOperation
+    {
+        guard let operation = bank.state.operations[id], operation.isVisible(to: activation) else {
+            throw .invalidRequest("There is no such operation")
+        }
+        guard operation.status == .pending else { throw .notPending(operation.status) }
+        return operation
+    }
+
+    private static func answer(_ bank: Backend, showing operation: ServerOperation, _ context: RequestContext)
+        throws(Refusal) -> ServerResponse
+    {
+        let language = context.request.header("Accept-Language")
+        guard let shown = bank.operationTemplates.presented(operation, acceptLanguage: language) else {
+            throw .invalidRequest("The operation's template is not known to this server")
+        }
+        return Self.timed(shown, context)
+    }
+
+    /// An answer that tells the server's time, as the operations of the Mobile Token API do.
+    private static func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
+        .json([
+            "status": "OK",
+            "currentTimestamp": .string(ISO8601.string(from: Date(milliseconds: context.now))),
+            "responseObject": object,
+        ]
+        )
+    }
+}

@@ -1,0 +1,72 @@
+import EmulatorMessages
+import PowerAuthProtocol
+
+/// Registration for push messages.
+enum PushEndpoints {
+    static let routes: [Backend.Route] = [
+        .device(
+            "POST",
+            "/api/push/device/register/token",
+            "Registers for push messages, with a token.",
+            Self.registerWithToken
+        ),
+        .device(
+            "POST",
+            "/api/push/device/register",
+            "Registers for push messages, with a signature.",
+            Self.registerSigned
+        ),
+    ]
+
+    static func registerWithToken(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerResponse
+    {
+        let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
+        return try Self.register(&bank, activation, &context)
+    }
+
+    /// The older form, with a signature in place of a token.
+    static func registerSigned(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
+    {
+        let signature = try bank.authenticateSignature(
+            &context,
+            uriID: "/push/device/register",
+            allowing: .onlineFactors,
+            dialect: .powerAuth
+        )
+        return try Self.register(&bank, signature.activation, &context)
+    }
+
+    private static func register(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext)
+        throws(Refusal) -> ServerResponse
+    {
+        let request = try context.requestObject()
+        let (platform, token) = (try request.string("platform"), try request.string("token"))
+        let environment = try request.optionalString("environment")
+        // `ios` and `android` are what older clients say.
+        guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
+            throw .invalidRequest("'platform' is none of apns, fcm and hms")
+        }
+        try activation.requireVerifiedUser()
+        guard token.utf8.count <= Self.longestPushToken else {
+            throw Refusal(
+                400,
+                "PUSH_REGISTRATION_FAILED",
+                "Push registration failed",
+                because: "the token is longer than \(Self.longestPushToken) bytes"
+            )
+        }
+        bank.state.devices[activation.id] = PushDevice(
+            activationID: activation.id,
+            platform: platform,
+            token: token,
+            environment: environment,
+            registered: context.now
+        )
+        context.events.append(BackendEvent(subject: .device, id: activation.id, status: "REGISTERED"))
+        return .ok
+    }
+
+    /// What the push server stores.
+    private static var longestPushToken: Int { 255 }
+}

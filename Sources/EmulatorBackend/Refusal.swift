@@ -1,0 +1,141 @@
+package import EmulatorMessages
+package import ExactJSON
+import PowerAuthProtocol
+
+/// The reason for which a request is not granted, and the response that it gets.
+package struct Refusal: Error {
+    package let status: Int
+    package let code: String
+    /// For the client.
+    package let message: String
+    /// For the journal; may say more than the client may know.
+    package let reason: String
+    /// Further members of the response.
+    package var details: JSONObject = [:]
+    /// Further header fields of the response.
+    package var headers: [(name: String, value: String)] = []
+
+    package init(_ status: Int, _ code: String, _ message: String, because reason: String? = nil) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.reason = reason ?? message
+    }
+
+    package var response: ServerResponse {
+        var response = ServerResponse.error(
+            self.status,
+            code: self.code,
+            message: self.message,
+            details: self.details
+        )
+        response.headers += self.headers
+        return response
+    }
+}
+
+// The codes and messages of the standard endpoints are those the reference integration publishes.
+extension Refusal {
+    package static func invalidRequest(_ reason: String) -> Self {
+        Self(400, "INVALID_REQUEST", reason)
+    }
+
+    static func encryption(_ reason: String) -> Self {
+        Self(400, "ERR_ENCRYPTION", "POWER_AUTH_ENCRYPTION_FAILED", because: reason)
+    }
+
+    static func temporaryKey(_ reason: String) -> Self {
+        Self(400, "ERR_TEMPORARY_KEY", "POWER_AUTH_TEMPORARY_KEY_FAILURE", because: reason)
+    }
+
+    static func activation(_ reason: String) -> Self {
+        Self(400, "ERR_ACTIVATION", "POWER_AUTH_ACTIVATION_INVALID", because: reason)
+    }
+
+    static func recovery(_ reason: String) -> Self {
+        Self(400, "ERR_RECOVERY", "POWER_AUTH_RECOVERY_INVALID", because: reason)
+    }
+
+    static func invalidActivation(_ reason: String) -> Self {
+        Self(400, "INVALID_ACTIVATION", "The activation may not do this", because: reason)
+    }
+
+    static func operationFailed(_ reason: String) -> Self {
+        Self(401, "OPERATION_FAILED", "The operation was not approved", because: reason)
+    }
+
+    static func capacityExceeded(_ message: String) -> Self {
+        Self(507, "CAPACITY_EXCEEDED", message)
+    }
+
+    /// What is told of an operation that is no longer pending.
+    static func notPending(_ status: ServerOperation.Status) -> Self {
+        switch status {
+        case .canceled:
+            Self(400, "OPERATION_ALREADY_CANCELED", "The operation was canceled")
+        case .failed:
+            Self(400, "OPERATION_ALREADY_FAILED", "The operation has failed")
+        case .expired:
+            Self(400, "OPERATION_EXPIRED", "The operation has expired")
+        case .approved, .rejected, .pending:
+            Self(400, "OPERATION_ALREADY_FINISHED", "The operation is finished")
+        }
+    }
+
+    static let notFound = Self(404, "ERROR_NOT_FOUND", "No such resource", because: "no such path")
+
+    static func wrongMethod(allowed: [String]) -> Self {
+        var refusal = Self(405, "ERROR_METHOD_NOT_ALLOWED", "The resource has no such method")
+        refusal.headers = [("Allow", allowed.joined(separator: ", "))]
+        return refusal
+    }
+
+    static var wrongCloudCredentials: Self {
+        var refusal = Self(401, "ERROR_UNAUTHORIZED", "User or password is wrong", because: "wrong credentials")
+        refusal.headers = [("WWW-Authenticate", "Basic realm=\"emulator\", charset=\"UTF-8\"")]
+        return refusal
+    }
+
+    package static let wrongContentType = Self(
+        415,
+        "INVALID_REQUEST",
+        "The content type must be application/json",
+        because: "the content type is not JSON"
+    )
+}
+
+/// How an API words a failed authentication.
+enum AuthenticationDialect {
+    /// `/pa`, and the push and inbox endpoints of the real servers.
+    case powerAuth
+    /// The operations of the Mobile Token API.
+    case mobileToken
+
+    func refusal(_ failure: AuthenticationFailure) -> Refusal {
+        switch self {
+        case .powerAuth:
+            Refusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
+        case .mobileToken:
+            Refusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
+        }
+    }
+}
+
+/// Why a signature or token was not taken.
+struct AuthenticationFailure: Error {
+    enum Kind: String {
+        case header = "POWER_AUTH_REQUEST_INVALID"
+        case missingHeader = "POWER_AUTH_HTTP_HEADER_MISSING"
+        case code = "POWER_AUTH_CODE_INVALID"
+        case factors = "POWER_AUTH_CODE_TYPE_INVALID"
+        case token = "POWER_AUTH_TOKEN_INVALID"
+    }
+
+    let kind: Kind
+    let reason: String
+
+    init(_ kind: Kind, _ reason: String) {
+        self.kind = kind
+        self.reason = reason
+    }
+}

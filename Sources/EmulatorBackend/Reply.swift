@@ -1,0 +1,72 @@
+package import EmulatorMessages
+
+/// A response, with what the journal says of it.
+package struct Reply: Sendable {
+    package var response: ServerResponse
+    /// Whether the request did what it asked for; the reason of a refusal is for the reader of the journal, and may
+    /// say more than the response does.
+    package var verdict: Verdict = .accepted
+    /// The activation that the request named, whether or not it proved to be it.
+    package var activationID: String?
+    /// The activation's counter before the request, when the request was one that may move it.
+    package var counterBefore: UInt64?
+    /// The activation's counter after the request.
+    package var counterAfter: UInt64?
+    /// What changed.
+    package var events: [BackendEvent] = []
+
+    package var status: Int { self.response.status }
+    package var headers: [(name: String, value: String)] { self.response.headers }
+    package var body: [UInt8] { self.response.bytes }
+}
+
+extension Reply {
+    package init(status: Int, body: [UInt8] = [], verdict: Verdict = .accepted) {
+        self.init(
+            response: ServerResponse(status: status, headers: ServerResponse.jsonHeaders, body: .bytes(body)),
+            verdict: verdict
+        )
+    }
+
+    init(_ response: ServerResponse, _ context: RequestContext) {
+        self.init(
+            response: response,
+            activationID: context.activationID,
+            counterBefore: context.counterBefore,
+            counterAfter: context.counterAfter,
+            events: context.events
+        )
+    }
+
+    init(_ refusal: Refusal, _ context: RequestContext) {
+        self.init(refusal.response, context)
+        self.verdict = .refused(reason: refusal.reason)
+    }
+
+    /// A response that is made without asking the backend.
+    package static func error(_ status: Int, message: String, because reason: String? = nil) -> Self {
+        Self(
+            response: .error(status, code: "ERROR_GENERIC", message: message),
+            verdict: .refused(reason: reason ?? message)
+        )
+    }
+}
+
+/// What became of a request.
+package enum Verdict: Sendable, Hashable {
+    case accepted
+    case refused(reason: String)
+}
+
+/// One thing that changed in the backend's state.
+package struct BackendEvent: Sendable, Hashable {
+    package enum Subject: String, Sendable, Hashable {
+        case activation, operation, message, device
+    }
+
+    package var subject: Subject
+    /// Of the activation, the operation, …
+    package var id: String
+    /// Its status now, in the words of the cloud API (`ACTIVE`, `PENDING`, …), if it has one.
+    package var status: String?
+}

@@ -1,0 +1,141 @@
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
+
+/// One request on its way through the backend, with what the journal will say of it.
+struct RequestContext {
+    let request: ReceivedRequest
+    let now: Milliseconds
+    /// The identifiers in the path, for routes that have some.
+    var pathArguments: [String] = []
+    var activationID: String?
+    var counterBefore: UInt64?
+    var counterAfter: UInt64?
+    var events: [BackendEvent] = []
+
+    init(_ request: ReceivedRequest, at now: Milliseconds) {
+        self.request = request
+        self.now = now
+    }
+
+    mutating func report(_ activation: ServerActivation) {
+        self.events.append(
+            BackendEvent(subject: .activation, id: activation.id, status: activation.status.rawValue)
+        )
+    }
+
+    mutating func report(_ operation: ServerOperation) {
+        self.events.append(BackendEvent(subject: .operation, id: operation.id, status: operation.status.rawValue))
+    }
+
+    /// The body as JSON. An object is asked for; an empty body is an empty object.
+    func json() throws(Refusal) -> JSONObject {
+        guard !self.request.body.isEmpty else { return [:] }
+        do {
+            let value = try JSONValue(parsing: self.request.body, limits: JSONLimits(maximumDepth: 64))
+            guard let object = value.object else {
+                throw Refusal.invalidRequest("The body is not a JSON object")
+            }
+            return object
+        } catch let error as JSONError {
+            throw .invalidRequest("The body is not JSON (\(error.description))")
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch {
+            throw .invalidRequest("The body cannot be read")
+        }
+    }
+
+    /// The `requestObject` of the body.
+    func requestObject() throws(Refusal) -> JSONObject {
+        guard let object = try self.json().optionalObject("requestObject") else {
+            throw .invalidRequest("The request object is missing")
+        }
+        return object
+    }
+}
+
+extension JSONObject {
+    /// Returns a member that must be a nonempty string.
+    func string(_ name: String) throws(Refusal) -> String {
+        guard let string = try self.optionalString(name), !string.isEmpty else {
+            throw .invalidRequest("'\(name)' is missing")
+        }
+        return string
+    }
+
+    /// Returns a string, or nil when the member is missing or null.
+    func optionalString(_ name: String) throws(Refusal) -> String? {
+        guard let value = try self.present(name) else { return nil }
+        guard let string = value.string else { throw .invalidRequest("'\(name)' is not a string") }
+        return string
+    }
+
+    /// Returns a string under the first of two names that is there, or nil.
+    func optionalString(_ name: String, or otherName: String) throws(Refusal) -> String? {
+        if let string = try self.optionalString(name) { return string }
+        return try self.optionalString(otherName)
+    }
+
+    /// Returns a nonempty string under the first of two names that is there.
+    func string(_ name: String, or otherName: String) throws(Refusal) -> String {
+        guard let string = try self.optionalString(name, or: otherName), !string.isEmpty else {
+            throw .invalidRequest("'\(name)' is missing")
+        }
+        return string
+    }
+
+    /// Returns a whole number, or nil when the member is missing or null.
+    func optionalInteger(_ name: String) throws(Refusal) -> Int64? {
+        guard let value = try self.present(name) else { return nil }
+        guard let number = value.int64 else { throw .invalidRequest("'\(name)' is not a whole number") }
+        return number
+    }
+
+    /// Returns a Boolean, or nil when the member is missing or null.
+    func optionalBool(_ name: String) throws(Refusal) -> Bool? {
+        guard let value = try self.present(name) else { return nil }
+        guard let flag = value.bool else { throw .invalidRequest("'\(name)' is not true or false") }
+        return flag
+    }
+
+    /// Returns an object, or nil when the member is missing or null.
+    func optionalObject(_ name: String) throws(Refusal) -> JSONObject? {
+        guard let value = try self.present(name) else { return nil }
+        guard let object = value.object else { throw .invalidRequest("'\(name)' is not an object") }
+        return object
+    }
+
+    /// Returns the values of an object's members by name, none when the object is missing or null.
+    func valuesByName(of name: String) throws(Refusal) -> [String: JSONValue] {
+        guard let object = try self.optionalObject(name) else { return [:] }
+        guard object.duplicateKeys.isEmpty else { throw .invalidRequest("'\(name)' gives a member twice") }
+        return object.valuesByName
+    }
+
+    /// Returns strings, none when the member is missing or null.
+    func strings(_ name: String) throws(Refusal) -> [String] {
+        guard let value = try self.present(name) else { return [] }
+        let strings = value.array?.compactMap(\.string)
+        guard let strings, strings.count == value.array?.count else {
+            throw .invalidRequest("'\(name)' is not a list of strings")
+        }
+        return strings
+    }
+
+    /// The members by name; of a repeated name the last.
+    var valuesByName: [String: JSONValue] {
+        Dictionary(self.members.map { ($0.key, $0.value) }) { _, last in last }
+    }
+
+    /// - Throws: When the member is given twice: what it says would depend on who reads it.
+    private func present(_ name: String) throws(Refusal) -> JSONValue? {
+        var found: JSONValue?
+        for member in self.members where member.key.isExactly(name) {
+            guard found == nil else { throw .invalidRequest("'\(name)' is given twice") }
+            found = member.value
+        }
+        return found.flatMap { $0.isNull ? nil : $0 }
+    }
+}

@@ -1,0 +1,18 @@
+import EmulatorMessages
+
+extension Backend {
+    /// Every endpoint of the backend: dispatch, access and capacity follow from this table.
+    static let routes = RouteTable(Self.powerAuthRoutes + Self.mobileTokenRoutes + Self.cloudRoutes)
+
+    /// The standard endpoints of PowerAuth.
+    private static let powerAuthRoutes =
+        ServerEndpoints.routes + ActivationCreation.routes + ActivationEndpoints.routes + TokenEndpoints.routes
+
+    /// The Mobile Token API, and what belongs to it.
+    private static let mobileTokenRoutes = OperationEndpoints.routes + PushEndpoints.routes + InboxEndpoints.routes
+
+    /// The cloud API, which a bank's backend calls.
+    private static let cloudRoutes =
+        RegistrationEndpoints.routes + CloudOperationEndpoints.routes + OfflineEndpoints.routes
+        + CloudMessageEndpoints.routes + ApplicationEndpoints.routes
+}

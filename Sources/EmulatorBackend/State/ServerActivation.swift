@@ -1,0 +1,229 @@
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// An activation on the server, from the code that is handed out to its end.
+///
+/// ```
+/// CREATED ── keys exchanged ──▶ PENDING_COMMIT ── commit ──▶ ACTIVE ◀── block, unblock ──▶ BLOCKED
+///    └────────────── expired or removed, from every state ──────────────▶ REMOVED
+/// ```
+package struct ServerActivation: Sendable, Codable, Identifiable {
+    package enum Status: String, Sendable, Codable {
+        case created = "CREATED"
+        case pendingCommit = "PENDING_COMMIT"
+        case active = "ACTIVE"
+        case blocked = "BLOCKED"
+        case removed = "REMOVED"
+
+        /// As a status blob tells it.
+        var state: ActivationState {
+            switch self {
+            case .created: .created
+            case .pendingCommit: .pendingCommit
+            case .active: .active
+            case .blocked: .blocked
+            case .removed: .removed
+            }
+        }
+    }
+
+    /// The code that a device may activate with.
+    package struct Offer: Sendable, Codable, Equatable {
+        let code: String
+        /// Of the application's master key over the code, DER in Base64.
+        let signature: String
+        let expires: Milliseconds
+
+        /// The content of the QR code that a device scans.
+        package var qrCode: String { "\(self.code)#\(self.signature)" }
+    }
+
+    /// What makes an activation active, beside its keys.
+    enum CommitPhase: String, Sendable, Codable {
+        /// The server side says that it is sure of the user.
+        case onCommit = "ON_COMMIT"
+        /// Nothing.
+        case onKeyExchange = "ON_KEY_EXCHANGE"
+    }
+
+    package let id: String
+    package let userID: String
+    package let applicationID: String
+    package let created: Milliseconds
+    package let maximumFailedAttempts: Int
+    /// Nil for activations that began without a code.
+    package let offer: Offer?
+    /// Nil where nobody chose one.
+    let commitPhase: CommitPhase?
+    var flags: [String]
+    package private(set) var status: Status
+    package private(set) var failedAttempts = 0
+    private(set) var blockedReason: String?
+    private(set) var otp: ActivationOTP?
+    /// Nil until keys were exchanged.
+    package private(set) var device: DeviceBinding?
+    private(set) var externalUserID: String?
+    package private(set) var name: String?
+    private(set) var platform: String?
+    private(set) var deviceInfo: String?
+    private(set) var extras: String?
+
+    init(
+        id: String,
+        userID: String,
+        applicationID: String,
+        flags: [String] = [],
+        offer: Offer?,
+        otp: ActivationOTP? = nil,
+        commitPhase: CommitPhase? = nil,
+        maximumFailedAttempts: Int,
+        created: Milliseconds
+    ) {
+        self.id = id
+        self.userID = userID
+        self.applicationID = applicationID
+        self.flags = flags
+        self.offer = offer
+        self.otp = otp
+        self.commitPhase = commitPhase
+        self.maximumFailedAttempts = maximumFailedAttempts
+        self.created = created
+        self.status = .created
+    }
+
+    // MARK: - Beginning
+
+    /// What the device says of itself.
+    struct Description {
+        var name: String?
+        var platform: String?
+        var deviceInfo: String?
+        var extras: String?
+        var otp: String?
+    }
+
+    /// Whether the code of the user's own is right, where one is asked for at this stage.
+    func acceptsOTP(_ value: String?, at stage: ActivationOTP.Stage) -> Bool {
+        guard let otp = self.otp, otp.stage == stage else { return true }
+        return value.map { constantTimeEquals(Array($0.utf8), Array(otp.value.utf8)) } ?? false
+    }
+
+    /// Whether it is active as soon as keys were exchanged: where the user's own code was checked by then, nothing is left
+    /// to confirm.
+    var commitsAtKeyExchange: Bool {
+        self.commitPhase.map { $0 == .onKeyExchange } ?? (self.otp?.stage == .keyExchange)
+    }
+
+    /// Counts a wrong code of the user's own; the last one removes the activation.
+    mutating func countWrongOTP() {
+        guard let failures = self.otp?.failures.addingSaturated(1) else { return }
+        self.otp?.failures = failures
+        if failures >= ActivationOTP.maximumFailures { self.remove() }
+    }
+
+    /// Takes the keys.
+    ///
+    /// - Parameter commits: Whether the server side has nothing left to confirm.
+    mutating func bind(_ device: DeviceBinding, _ description: Description, commits: Bool) {
+        self.device = device
+        self.name = description.name
+        self.platform = description.platform
+        self.deviceInfo = description.deviceInfo
+        self.extras = description.extras
+        self.status = commits ? .active : .pendingCommit
+    }
+
+    /// What the server side does when it is sure of the user.
+    mutating func commit(externalUserID: String?, otp: String?) throws(ActivationStateError) {
+        guard self.status == .pendingCommit else { throw self.wrongState }
+        guard self.acceptsOTP(otp, at: .commit) else {
+            self.countWrongOTP()
+            throw ActivationStateError(reason: "the activation's code is missing or wrong")
+        }
+        self.status = .active
+        self.externalUserID = externalUserID ?? self.externalUserID
+    }
+
+    /// Whether it waits for something that must happen before a time.
+    var isUnfinished: Bool { self.status == .created || self.status == .pendingCommit }
+
+    /// The eight digits that the device shows as well. Nil until keys were exchanged.
+    package var fingerprint: String? {
+        self.device.map { device in
+            ActivationFingerprint(
+                devicePublicKey: device.deviceKey,
+                activationID: self.id,
+                serverPublicKey: device.serverKey.publicKey
+            ).digits
+        }
+    }
+
+    // MARK: - Authentication
+
+    /// Takes a signature that was right.
+    mutating func succeed(_ match: SignatureVerifier.Match, _ type: SignatureType) {
+        self.device?.accept(match)
+        // Possession alone proves nothing about the user.
+        if type != .possession { self.failedAttempts = 0 }
+    }
+
+    /// Counts a signature that was wrong, unless it was possession's alone; the last one that is allowed blocks.
+    mutating func fail(_ type: SignatureType) {
+        guard type != .possession else { return }
+        self.failedAttempts = self.failedAttempts.addingSaturated(1)
+        guard self.failedAttempts >= self.maximumFailedAttempts else { return }
+        self.status = .blocked
+        self.blockedReason = "MAX_FAILED_ATTEMPTS"
+    }
+
+    var remainingAttempts: Int {
+        self.status == .active ? max(0, self.maximumFailedAttempts.subtractingSaturated(self.failedAttempts)) : 0
+    }
+
+    // MARK: - Administration
+
+    mutating func block(reason: String) throws(ActivationStateError) {
+        guard self.status == .active || self.status == .blocked else { throw self.wrongState }
+        if self.status == .active { self.blockedReason = reason }
+        self.status = .blocked
+    }
+
+    mutating func unblock() throws(ActivationStateError) {
+        guard self.status == .blocked || self.status == .active else { throw self.wrongState }
+        self.status = .active
+        self.blockedReason = nil
+        self.failedAttempts = 0
+    }
+
+    mutating func remove() {
+        self.status = .removed
+    }
+
+    mutating func advanceCounter(by steps: Int) throws(ActivationStateError) {
+        guard self.device != nil, self.status != .removed else { throw self.wrongState }
+        self.device?.advance(by: steps)
+    }
+
+    private var wrongState: ActivationStateError {
+        ActivationStateError(reason: "the activation is \(self.status.rawValue)")
+    }
+}
+
+/// A code of the user's own that an activation asks for beside the activation code.
+struct ActivationOTP: Sendable, Codable, Equatable {
+    enum Stage: String, Sendable, Codable {
+        case keyExchange, commit
+    }
+
+    static let maximumFailures = 5
+
+    let value: String
+    let stage: Stage
+    var failures = 0
+}
+
+/// Why an activation does not change as asked.
+struct ActivationStateError: Error {
+    let reason: String
+}

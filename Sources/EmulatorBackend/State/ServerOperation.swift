@@ -1,0 +1,130 @@
+import Basics
+import ExactJSON
+import PowerAuthProtocol
+
+/// An operation on the server: what a user is asked, and how far the answer is.
+package struct ServerOperation: Sendable, Codable, Equatable {
+    package enum Status: String, Sendable, Codable {
+        case pending = "PENDING"
+        case approved = "APPROVED"
+        case rejected = "REJECTED"
+        case canceled = "CANCELED"
+        case expired = "EXPIRED"
+        case failed = "FAILED"
+    }
+
+    /// Where the texts come from.
+    package enum Content: Sendable, Codable, Equatable {
+        /// A template, filled in the language of each reader.
+        case template(String)
+        /// As the request that made the operation had it.
+        case custom(formData: ExportableJSON, ui: ExportableJSON?)
+    }
+
+    package let id: String
+    /// Nil until somebody claims it.
+    package var userID: String?
+    let applicationID: String
+    /// When set, only this activation may decide.
+    var activationID: String?
+    /// When set, only activations with this flag see and decide it.
+    var activationFlag: String?
+    var externalID: String?
+    package let content: Content
+    /// The `name` the device sees, `operationType` in the cloud API.
+    package let type: String
+    package let data: String
+    package let parameters: [String: ExportableJSON]
+    let allowedSignature: AllowedSignature
+    let warnsOfFraud: Bool
+    package let created: Milliseconds
+    package let expires: Milliseconds
+    package let maximumFailures: Int
+    /// The key of the rotating code, when the operation asks for one.
+    package let proximitySeed: ExportableSecret?
+    package private(set) var status = Status.pending
+    package private(set) var statusReason: String?
+    package private(set) var failures = 0
+    private(set) var finalized: Milliseconds?
+    /// What the device sent along, by name: `mobileTokenData`, `rejectReason`, …
+    private(set) var additionalData: [String: ExportableJSON] = [:]
+
+    /// What an attempt to approve asks of the operation.
+    struct Approval {
+        var userID: String
+        var applicationID: String
+        var activationID: String
+        var data: String
+        var factors: SignatureType
+        /// Nil when the operation asks for no code; otherwise whether the right one came.
+        var proximityCodeIsRight: Bool?
+        var mobileTokenData: JSONValue?
+    }
+
+    /// Why an approval fails, or nil when it may succeed.
+    func objection(to approval: Approval) -> String? {
+        if self.userID.map({ ExactString($0) }) != ExactString(approval.userID) {
+            return "the operation belongs to another user or to nobody yet"
+        }
+        if !self.applicationID.isExactly(approval.applicationID) {
+            return "the operation belongs to another application"
+        }
+        if let bound = self.activationID, bound != approval.activationID {
+            return "the operation is for another activation of the user"
+        }
+        if !self.data.isExactly(approval.data) { return "the data is not the operation's" }
+        if !self.allowedSignature.allows(approval.factors) {
+            return "the operation does not allow \(approval.factors.rawValue)"
+        }
+        if approval.proximityCodeIsRight == false { return "the proximity code is missing, wrong or too old" }
+        return nil
+    }
+
+    mutating func approve(_ approval: Approval, at now: Milliseconds) {
+        self.additionalData["activationId"] = ExportableJSON(.string(approval.activationID))
+        self.additionalData["authFactor"] = ExportableJSON(.string(approval.factors.rawValue.uppercased()))
+        self.keep(approval.mobileTokenData)
+        self.finish(.approved, at: now)
+    }
+
+    /// Counts a failed attempt; the last one that is allowed makes the operation fail.
+    mutating func countFailure(at now: Milliseconds) {
+        self.failures = self.failures.addingSaturated(1)
+        if self.failures >= self.maximumFailures { self.finish(.failed, at: now) }
+    }
+
+    mutating func reject(by activationID: String, reason: String, mobileTokenData: JSONValue?, at now: Milliseconds) {
+        self.additionalData["activationId"] = ExportableJSON(.string(activationID))
+        self.additionalData["rejectReason"] = ExportableJSON(.string(reason))
+        self.keep(mobileTokenData)
+        self.statusReason = reason
+        self.finish(.rejected, at: now)
+    }
+
+    mutating func cancel(reason: String?, at now: Milliseconds) {
+        self.statusReason = reason
+        self.finish(.canceled, at: now)
+    }
+
+    mutating func expire(at now: Milliseconds) {
+        self.finish(.expired, at: now)
+    }
+
+    private mutating func keep(_ mobileTokenData: JSONValue?) {
+        guard let mobileTokenData, !mobileTokenData.isNull else { return }
+        self.additionalData["mobileTokenData"] = ExportableJSON(mobileTokenData)
+    }
+
+    private mutating func finish(_ status: Status, at now: Milliseconds) {
+        self.status = status
+        self.finalized = now
+    }
+
+    /// Whether an activation of the user may see it.
+    func isVisible(to activation: ServerActivation) -> Bool {
+        (self.userID?.isExactly(activation.userID) ?? true)
+            && self.applicationID.isExactly(activation.applicationID)
+            && self.activationID.map { $0 == activation.id } ?? true
+            && self.activationFlag.map { flag in activation.flags.contains { $0.isExactly(flag) } } ?? true
+    }
+}

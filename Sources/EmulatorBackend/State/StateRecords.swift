@@ -1,0 +1,140 @@
+import Foundation
+
+/// What of the state stands in no table.
+struct StateRoot: Sendable, Codable, Equatable {
+    var defaultApplicationID: String
+    var randomness: Randomness
+}
+
+/// The name of one object of the state, as the data file has it.
+package struct StateKey: Sendable, Hashable {
+    /// Which table it stands in. The raw values are stored: do not change them.
+    package enum Kind: String, Sendable, CaseIterable {
+        case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
+        case replay
+    }
+
+    package let kind: Kind
+    package let id: String
+
+    package init(kind: Kind, id: String) {
+        self.kind = kind
+        self.id = id
+    }
+
+    static let root = Self(kind: .root, id: "")
+}
+
+/// One object of the state, as the data file has it.
+package struct StateRecord: Sendable, Equatable {
+    package let key: StateKey
+    /// Its place among those of its kind.
+    package let number: Int
+    /// In JSON.
+    package let document: [UInt8]
+
+    package init(key: StateKey, number: Int, document: [UInt8]) {
+        self.key = key
+        self.number = number
+        self.document = document
+    }
+}
+
+// MARK: - Writing
+
+extension BackendState {
+    private var root: StateRoot {
+        StateRoot(defaultApplicationID: self.defaultApplicationID, randomness: self.randomness)
+    }
+
+    /// The keys of all that was added, changed or removed since this was last called.
+    package mutating func takeChanges() -> Set<StateKey> {
+        var changes: Set<StateKey> = []
+        for (kind, table) in Self.tables where table.hasChanges(self) {
+            for id in table.takeChanges(&self) { changes.insert(StateKey(kind: kind, id: id)) }
+        }
+        if self.writtenRoot != self.root {
+            self.writtenRoot = self.root
+            changes.insert(.root)
+        }
+        return changes
+    }
+
+    /// The keys of all there is.
+    package var keys: [StateKey] {
+        [.root] + Self.tables.flatMap { kind, table in table.keys(self).map { StateKey(kind: kind, id: $0) } }
+    }
+
+    /// An object as it is now, or nil when there is none of this key any more.
+    package func record(_ key: StateKey) throws -> StateRecord? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let table = Self.tables[key.kind] else {
+            return StateRecord(key: key, number: 0, document: Array(try encoder.encode(self.root)))
+        }
+        guard let (number, document) = try table.encoded(self, key.id, encoder) else { return nil }
+        return StateRecord(key: key, number: number, document: document)
+    }
+}
+
+// MARK: - Reading
+
+extension BackendState {
+    /// Puts together what was written object by object.
+    package init(records: [StateRecord]) throws {
+        let decoder = JSONDecoder()
+        guard let root = records.first(where: { $0.key == .root }) else { throw Refusal.invalidDocument }
+        self.init(root: try decoder.decode(StateRoot.self, from: Data(root.document)))
+        for record in records {
+            try Self.tables[record.key.kind]?.restore(&self, record, decoder)
+            self.storedBytes += record.document.count
+        }
+        self.activations.restoreOrder()
+        self.operations.restoreOrder()
+        self.inbox.restoreOrder()
+        guard self.applications[self.defaultApplicationID] != nil else { throw Refusal.invalidDocument }
+    }
+
+    private init(root: StateRoot) {
+        self.defaultApplicationID = root.defaultApplicationID
+        self.randomness = root.randomness
+        self.writtenRoot = root
+    }
+
+    /// How the tables are reached, whatever they hold.
+    private struct TableAccess: Sendable {
+        let hasChanges: @Sendable (BackendState) -> Bool
+        let takeChanges: @Sendable (inout BackendState) -> Set<String>
+        let keys: @Sendable (BackendState) -> [String]
+        let encoded: @Sendable (BackendState, String, JSONEncoder) throws -> (number: Int, document: [UInt8])?
+        let restore: @Sendable (inout BackendState, StateRecord, JSONDecoder) throws -> Void
+
+        init<Value>(_ path: any WritableKeyPath<BackendState, Table<Value>> & Sendable) {
+            self.hasChanges = { $0[keyPath: path].hasChanges }
+            self.takeChanges = { $0[keyPath: path].takeChanges() }
+            self.keys = { Array($0[keyPath: path].keys) }
+            self.encoded = { state, id, encoder in
+                guard let entry = state[keyPath: path].entry(id) else { return nil }
+                return (entry.number, Array(try encoder.encode(entry.value)))
+            }
+            self.restore = { state, record, decoder in
+                let value = try decoder.decode(Value.self, from: Data(record.document))
+                state[keyPath: path].restore(record.key.id, value, number: record.number)
+            }
+        }
+    }
+
+    private static let tables: [StateKey.Kind: TableAccess] = [
+        .application: TableAccess(\.applications),
+        .activation: TableAccess(\.activations.table),
+        .offer: TableAccess(\.offers),
+        .token: TableAccess(\.tokens),
+        .temporaryKey: TableAccess(\.temporaryKeys),
+        .recoveryCode: TableAccess(\.recoveryCodes),
+        .operation: TableAccess(\.operations.operations),
+        .claim: TableAccess(\.operations.claims),
+        .message: TableAccess(\.inbox.messages),
+        .device: TableAccess(\.devices),
+        .replay: TableAccess(\.replays.expirations),
+    ]
+}

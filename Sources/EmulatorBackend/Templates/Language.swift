@@ -1,0 +1,28 @@
+/// Which language an answer is written in.
+package enum Language {
+    /// What a reader gets who asks for nothing we have.
+    package static let fallback = "en"
+
+    /// The best of the available languages for an `Accept-Language` value such as `cs-CZ, en;q=0.8`.
+    ///
+    /// Only the primary subtag counts. Of equal weights the first wins; `;q=0` excludes.
+    static func preferred(_ acceptLanguage: String?, among available: some Collection<String>) -> String {
+        let ranges = (acceptLanguage ?? "").utf8.split(separator: UInt8(ascii: ",")).prefix(32).compactMap(self.range)
+        // A stable order: `sorted` does not promise one.
+        let ordered = ranges.enumerated().sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
+        for (_, range) in ordered where range.weight > 0 {
+            if range.language == "*" { break }
+            if available.contains(range.language) { return range.language }
+        }
+        return self.fallback
+    }
+
+    // By bytes: to a `String`, a comma with a combining mark behind it is no comma.
+    private static func range(_ range: Substring.UTF8View) -> (language: String, weight: Double)? {
+        let parts = range.split(separator: UInt8(ascii: ";")).map { $0.filter { $0 != 0x20 && $0 != 0x09 } }
+        guard let primary = parts.first?.split(separator: UInt8(ascii: "-")).first else { return nil }
+        let quality = parts.dropFirst().first { $0.starts(with: "q=".utf8) }?.dropFirst(2)
+        let weight = quality.flatMap { Double(String(decoding: $0, as: UTF8.self)) }
+        return (String(decoding: primary, as: UTF8.self).lowercased(), weight ?? 1)
+    }
+}

@@ -1,0 +1,74 @@
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
+
+/// The templates of a server by name, and what a device is shown of the operations that are made from them.
+package struct OperationTemplates: Sendable {
+    private let byName: [String: OperationTemplate]
+
+    /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
+    init(parsing documents: [String]) throws(TemplateError) {
+        var byName: [String: OperationTemplate] = [:]
+        for document in OperationTemplate.builtIn + documents {
+            let template = try OperationTemplate(parsing: document)
+            byName[template.name] = template
+        }
+        self.byName = byName
+    }
+
+    package subscript(name: String) -> OperationTemplate? { self.byName[name] }
+
+    /// In the order of their names.
+    package var sorted: [OperationTemplate] { self.byName.values.sorted { $0.name < $1.name } }
+
+    /// Returns an operation as the Mobile Token API shows it, in the reader's language.
+    ///
+    /// - Returns: Nil when its template is gone: the state came from a server with other templates.
+    func presented(_ operation: ServerOperation, acceptLanguage: String?) -> JSONValue? {
+        guard let (formData, ui) = self.content(of: operation, acceptLanguage: acceptLanguage) else { return nil }
+        var object: JSONObject = [
+            "id": .string(operation.id),
+            "name": .string(operation.type),
+            "data": .string(operation.data),
+            "status": .string(operation.status.rawValue),
+            "operationCreated": .string(ISO8601.string(from: Date(milliseconds: operation.created))),
+            "operationExpires": .string(ISO8601.string(from: Date(milliseconds: operation.expires))),
+            "allowedSignatureType": operation.allowedSignature.json,
+            "formData": formData,
+        ]
+        object["statusReason"] = operation.statusReason.map { .string($0) }
+        object["ui"] = ui
+        return .object(object)
+    }
+
+    /// What the user is shown, with amounts written out.
+    func content(
+        of operation: ServerOperation,
+        acceptLanguage: String?
+    ) -> (formData: JSONValue, ui: JSONValue?)? {
+        switch operation.content {
+        case .custom(let formData, let ui):
+            let language = Language.preferred(acceptLanguage, among: MonetaryFormat.languages)
+            return (self.formatting(formData.value, language), ui?.value)
+        case .template(let name):
+            guard let template = self.byName[name] else { return nil }
+            let language = Language.preferred(acceptLanguage, among: template.texts.keys)
+            let parameters = operation.parameters.mapValues(\.value)
+            do {
+                let form = try template.form(parameters: parameters, language: language)
+                let ui = try template.filledUI(parameters: parameters, language: language)
+                return (self.formatting(form, language), ui)
+            } catch {
+                return nil
+            }
+        }
+    }
+
+    private func formatting(_ formData: JSONValue, _ language: String) -> JSONValue {
+        guard case .object(var object) = formData, let attributes = object["attributes"]?.array else { return formData }
+        let format = MonetaryFormat(language: language)
+        object["attributes"] = .array(attributes.map(format.completing))
+        return .object(object)
+    }
+}

@@ -1,0 +1,130 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
+
+/// A text with places to fill: `${name}` is a parameter of the operation, `@{name}` a text in the reader's language.
+///
+/// A text may hold parameters in its turn. Whatever a parameter's value looks like, it is never filled again.
+package struct Placeholders {
+    package enum Part: Equatable {
+        case literal(String)
+        case parameter(String)
+        case text(String)
+    }
+
+    /// Splits a text. A `${` without its `}` is literal.
+    package static func parts(of template: String) -> [Part] {
+        var parts: [Part] = []
+        var literal = String.UnicodeScalarView()
+        // By scalars: to a `String`, a brace with a combining mark behind it is no brace.
+        var rest = template.unicodeScalars[...]
+        while let sign = rest.first {
+            let isPlaceholder = (sign == "$" || sign == "@") && rest.dropFirst().first == "{"
+            if isPlaceholder, let end = rest.firstIndex(of: "}") {
+                if !literal.isEmpty { parts.append(.literal(String(literal))) }
+                literal = String.UnicodeScalarView()
+                let name = String(rest[..<end].dropFirst(2))
+                parts.append(sign == "$" ? .parameter(name) : .text(name))
+                rest = rest[end...].dropFirst()
+            } else {
+                literal.append(sign)
+                rest = rest.dropFirst()
+            }
+        }
+        if !literal.isEmpty { parts.append(.literal(String(literal))) }
+        return parts
+    }
+
+    /// The names of the parameters in a value, in the order of first use.
+    static func parameters(in value: JSONValue) -> [String] {
+        switch value {
+        case .string(let text):
+            self.parts(of: text).compactMap { if case .parameter(let name) = $0 { self.plainName(name) } else { nil } }
+        case .array(let elements): elements.flatMap(self.parameters(in:))
+        case .object(let object): object.members.flatMap { self.parameters(in: $0.value) }
+        case .null, .bool, .number: []
+        }
+    }
+
+    /// A parameter's name without the suffix that asks for a number.
+    static func plainName(_ name: String) -> String {
+        name.hasSuffix(self.numberSuffix) ? String(name.dropLast(self.numberSuffix.count)) : name
+    }
+
+    /// `"amount": "${amount:number}"` becomes a JSON number with the parameter's digits.
+    static let numberSuffix = ":number"
+
+    /// The operation's parameters.
+    var parameters: [String: JSONValue]
+    /// The texts of one language.
+    var texts: [String: String]
+
+    /// Fills a whole value.
+    func fill(_ value: JSONValue) throws(TemplateError) -> JSONValue {
+        switch value {
+        case .string(let template):
+            let parts = Self.parts(of: template)
+            if parts.count == 1, case .parameter(let name)? = parts.first, name.hasSuffix(Self.numberSuffix) {
+                return .number(try self.number(Self.plainName(name)))
+            }
+            return .string(try self.fill(template))
+        case .array(let elements):
+            var filled: [JSONValue] = []
+            for element in elements { filled.append(try self.fill(element)) }
+            return .array(filled)
+        case .object(var object):
+            for index in object.members.indices {
+                object.members[index].value = try self.fill(object.members[index].value)
+            }
+            return .object(object)
+        case .null, .bool, .number:
+            return value
+        }
+    }
+
+    /// Fills a text.
+    ///
+    /// - Parameter escape: What to do to a parameter's value before it goes in.
+    func fill(_ template: String, escape: (String) -> String = { $0 }) throws(TemplateError) -> String {
+        var filled = ""
+        for part in Self.parts(of: template) {
+            switch part {
+            case .literal(let text):
+                filled += text
+            case .parameter(let name):
+                filled += escape(try self.text(ofParameter: Self.plainName(name)))
+            case .text(let name):
+                guard let text = self.texts[name] else { throw TemplateError("There is no text '\(name)'") }
+                // One level: a text with texts in it would only hide a mistake.
+                filled += try Self(parameters: self.parameters, texts: [:]).fill(text, escape: escape)
+            }
+        }
+        return filled
+    }
+
+    private func text(ofParameter name: String) throws(TemplateError) -> String {
+        switch self.parameters[name] {
+        case .string(let text): return text
+        case .number(let number): return number.literal
+        case .bool(let flag): return flag ? "true" : "false"
+        case .null, nil: throw TemplateError("The parameter '\(name)' is missing")
+        case .array, .object: throw TemplateError("The parameter '\(name)' is no text")
+        }
+    }
+
+    private func number(_ name: String) throws(TemplateError) -> JSONNumber {
+        guard let number = JSONNumber(literal: try self.text(ofParameter: name)) else {
+            throw TemplateError("The parameter '\(name)' is no number")
+        }
+        return number
+    }
+}
+
+/// Why a template cannot be used, or not with these parameters.
+package struct TemplateError: Error, Equatable {
+    package var message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

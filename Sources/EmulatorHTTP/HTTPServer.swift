@@ -1,0 +1,87 @@
+package import EmulatorMessages
+package import PowerAuthCrypto
+
+/// An HTTP/1.1 server: one thread for all sockets, a task for each request.
+///
+/// What a client can make it hold is bounded: connections, header bytes, body bytes of one request and of all together,
+/// and the time from one request to the end of the next.
+package final class HTTPServer: Sendable {
+    package struct Limits: Sendable {
+        /// Clients beyond these wait to be accepted.
+        package var connections: UInt32 = 4096
+        /// Of one request.
+        package var headerBytes = 32 * 1024
+        /// Of one request; a longer body is refused with 413.
+        package var bodyBytes = 1 << 20
+        /// Of all requests that are being received or answered; beyond, a request is refused with 503.
+        package var totalBodyBytes = 256 << 20
+        /// How much of a refused body is read and dropped, so that the client gets to read why, before the connection
+        /// is closed.
+        package var droppedBytes = 16 << 20
+        /// For a client to send its next request whole, and to read its response whole.
+        package var patience = Duration.seconds(60)
+
+        package init() {}
+    }
+
+    package let host: String
+    package let port: UInt16
+    package let isLoopback: Bool
+    /// Whether it speaks TLS.
+    package let isSecure: Bool
+    private let context: ServerContext
+    private let requests: AsyncStream<ServerExchange>
+    private let daemon: ServerDaemon
+
+    /// Listens. Requests wait for ``run(_:)``.
+    ///
+    /// - Parameters:
+    ///   - certificate: What the server shows in TLS handshakes; `nil` serves plain HTTP.
+    ///   - clock: What the patience with clients is measured by.
+    package init(
+        host: String,
+        port: UInt16,
+        certificate: SelfSignedCertificate? = nil,
+        limits: Limits = Limits(),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(ListeningError) {
+        let socket = try ListeningSocket(host: host, port: port)
+        let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
+        let context = ServerContext(limits: limits, received: sink, clock: clock)
+        self.daemon = try ServerDaemon(socket: socket, certificate: certificate, context: context)
+        self.context = context
+        self.requests = requests
+        self.host = socket.host
+        self.port = socket.port
+        self.isLoopback = socket.isLoopback
+        self.isSecure = certificate != nil
+    }
+
+    /// How many clients are connected.
+    package var connectionCount: Int { self.context.connectionCount }
+
+    /// Serves until the task is canceled; then ends every connection and returns when the last one is closed.
+    package func run(_ respond: @escaping @Sendable (ReceivedRequest) async -> ServerResponse) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.context.endOverdue() }
+            for await exchange in self.requests {
+                group.addTask { await Self.serve(exchange, with: respond) }
+            }
+            group.cancelAll()
+            self.context.endAll()
+        }
+        await self.daemon.stop()
+    }
+
+    private static func serve(
+        _ exchange: ServerExchange,
+        with respond: @Sendable (ReceivedRequest) async -> ServerResponse
+    ) async {
+        let response = await respond(exchange.takeRequest())
+        guard case .produced(_, let produce) = response.body else { return exchange.answer(response) }
+        let stream = BodyStream(connection: exchange.connection)
+        exchange.answer(response, stream: stream)
+        await produce(stream)
+        stream.finish()
+    }
+}

@@ -1,0 +1,54 @@
+import Basics
+
+/// Whether there is one reading only of a request's head.
+///
+/// The library joins folded lines, ends what it reads at a zero byte, and takes a lone line feed for the end of a line, all
+/// without a word: `Content-Length:` and, on the next line, ` 2` become one field. Who stands in front of the server, or
+/// checks what it logged, may read another request. What the library has left of the head in its buffer tells: it puts
+/// zeros in the place of the separators and moves nothing.
+struct RequestHead {
+    /// Where the library has the request line's method, which is where the head begins.
+    var method: UnsafeRawPointer
+    /// Where the library had the request line's target. It may have been decoded in place since: only the place counts.
+    var targetAddress: UInt
+    /// How long the target is for the library.
+    var targetCount: Int
+    /// Where the library has the request line's version.
+    var version: UnsafeRawPointer
+    /// How many bytes the head has, from the method to the end of the empty line.
+    var size: Int
+
+    var isUnambiguous: Bool {
+        // A target with a zero byte is longer than the library believes.
+        guard UInt(bitPattern: self.version) == self.targetAddress &+ UInt(self.targetCount) &+ 1 else { return false }
+        let before = self.version - self.method
+        guard before > 0, before < self.size else { return false }
+        return Self.hasPlainLines(UnsafeRawBufferPointer(start: self.version, count: self.size - before))
+    }
+
+    /// Whether the bytes from the version on are lines of the form `name: value`, one for each field, then an empty one.
+    /// Zeros stand for the first colon of each line, and for each byte of a line's end.
+    static func hasPlainLines(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes[...]
+        guard !self.takeText(&rest).isEmpty, self.takeLineEnd(&rest) else { return false }
+        while let first = rest.first, first != 0 {
+            // A line that begins with a blank goes on with the one before.
+            guard first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return false }
+            _ = self.takeText(&rest)
+            guard rest.popFirst() == 0 else { return false }
+            // Some take a lone carriage return for the end of a line, and no other control character belongs here either.
+            guard self.takeText(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest) else { return false }
+        }
+        return self.takeLineEnd(&rest) && rest.isEmpty
+    }
+
+    private static func takeText(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let text = rest.prefix { $0 != 0 }
+        rest = rest.dropFirst(text.count)
+        return text
+    }
+
+    private static func takeLineEnd(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+        rest.popFirst() == 0 && rest.popFirst() == 0
+    }
+}

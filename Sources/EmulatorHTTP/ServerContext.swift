@@ -1,0 +1,77 @@
+import Coordination
+import EmulatorMessages
+import Synchronization
+
+/// What the server's thread and the tasks that answer share.
+final class ServerContext: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: ServerConnection] = [:]
+        var isStopping = false
+    }
+
+    let limits: HTTPServer.Limits
+    let received: AsyncStream<ServerExchange>.Continuation
+    private let state = Mutex(State())
+    private let bodyBytes = Atomic(0)
+    private let clock: ServiceClock
+
+    init(
+        limits: HTTPServer.Limits,
+        received: AsyncStream<ServerExchange>.Continuation,
+        clock: any Clock<Duration>
+    ) {
+        self.clock = ServiceClock(clock)
+        self.limits = limits
+        self.received = received
+    }
+
+    /// How many clients are connected.
+    var connectionCount: Int { self.state.withLock { $0.connections.count } }
+
+    /// How long a client has from now to finish what it does.
+    var nextDeadline: Duration { self.clock.now + self.limits.patience }
+
+    func add(_ connection: ServerConnection) {
+        let isStopping = self.state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = connection
+            return state.isStopping
+        }
+        if isStopping { connection.end() }
+    }
+
+    func remove(_ connection: ServerConnection) {
+        self.state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    /// Ends every connection, and each that is still accepted.
+    func endAll() {
+        let connections = self.state.withLock { state in
+            state.isStopping = true
+            return state.connections.values
+        }
+        for connection in connections { connection.end() }
+    }
+
+    /// Ends connections whose clients keep the server waiting, until the task is canceled.
+    ///
+    /// The library's own timeout is of silence only: a client that sends a byte now and then would stay for ever.
+    func endOverdue() async {
+        let pause = min(.seconds(1), self.limits.patience / 2)
+        while (try? await self.clock.sleep(until: self.clock.now + pause)) != nil {
+            let now = self.clock.now
+            for connection in self.state.withLock({ $0.connections.values }) { connection.end(ifOverdueAt: now) }
+        }
+    }
+
+    /// - Returns: Whether the server can hold that many more bytes of bodies.
+    func reserve(bodyBytes count: Int) -> Bool {
+        let (_, total) = self.bodyBytes.add(count, ordering: .relaxed)
+        guard total > self.limits.totalBodyBytes else { return true }
+        self.release(bodyBytes: count)
+        return false
+    }
+
+    func release(bodyBytes count: Int) {
+        self.bodyBytes.subtract(count, ordering: .relaxed)
+    }
+}

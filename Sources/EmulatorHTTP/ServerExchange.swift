@@ -1,0 +1,135 @@
+import Basics
+import EmulatorMessages
+import Synchronization
+
+/// One request and the response to it.
+///
+/// The server's thread collects the request, suspends the connection and hands the exchange out; whoever computes the
+/// response calls ``answer(_:stream:)``, which wakes the server's thread to send it.
+final class ServerExchange: Sendable {
+    private enum Phase {
+        case requestLine
+        case receiving
+        /// The body is read on, and dropped, so that the client is there to read the refusal.
+        case refusing(status: Int)
+        case awaitingResponse
+        case answered(ServerResponse, BodyStream?)
+        case responding
+    }
+
+    /// What the server's thread is to do next.
+    enum Step {
+        case readOn
+        case handOut
+        case refuse(status: Int)
+        case respond(ServerResponse, BodyStream?)
+        case close
+    }
+
+    private struct State {
+        var phase = Phase.requestLine
+        var request: ReceivedRequest
+        /// Where the target stands in the library's buffer. It is compared, never read from.
+        var targetAddress: UInt
+        var targetCount: Int
+        /// All that was sent of the body, dropped bytes included.
+        var received = 0
+        /// What the body takes of the server's memory for bodies.
+        var reserved = 0
+    }
+
+    let connection: ServerConnection
+    private let state: Mutex<State>
+
+    /// - Parameter target: As it stands in the library's buffer, to its first zero byte.
+    init(target: UnsafeRawBufferPointer, connection: ServerConnection) {
+        self.connection = connection
+        let request = ReceivedRequest(method: "", target: String(decoding: target, as: UTF8.self))
+        let address = UInt(bitPattern: target.baseAddress)
+        self.state = Mutex(State(request: request, targetAddress: address, targetCount: target.count))
+    }
+
+    /// What was reserved for the body.
+    var reservedBytes: Int { self.state.withLock { $0.reserved } }
+
+    /// The complete request. It moves out: call this once.
+    func takeRequest() -> ReceivedRequest {
+        self.state.withLock { state in
+            var request = ReceivedRequest(method: "", path: "")
+            swap(&request, &state.request)
+            return request
+        }
+    }
+
+    /// - Parameter stream: Where the body is written to, when the response's body is one that is produced.
+    func answer(_ response: ServerResponse, stream: BodyStream? = nil) {
+        self.state.withLock { state in
+            guard case .awaitingResponse = state.phase else { return }
+            state.phase = .answered(response, stream)
+        }
+        self.connection.resume()
+    }
+
+    /// Takes the headers or the next piece of the body; an empty piece after the headers ends the body.
+    ///
+    /// - Parameter isUnambiguous: Says of the head, by the place of the target in it, whether there is one reading only.
+    func advance(
+        receiving piece: UnsafeRawBufferPointer,
+        method: UnsafePointer<CChar>,
+        headers: () -> [(name: String, value: String)],
+        isUnambiguous: (_ targetAddress: UInt, _ targetCount: Int) -> Bool,
+        context: ServerContext
+    ) -> Step {
+        self.state.withLock { state in
+            switch state.phase {
+            case .requestLine:
+                state.request.method = String(cString: method)
+                state.request.headers = headers()
+                guard
+                    state.request.isFramedUnambiguously, isUnambiguous(state.targetAddress, state.targetCount)
+                else {
+                    state.phase = .responding
+                    return .refuse(status: 400)
+                }
+                state.phase = .receiving
+                let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
+                guard length > context.limits.bodyBytes else { return .readOn }
+                // Nothing of the body is there yet: a client that asks first, or sends far too much, is told at once.
+                let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
+                if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
+                state.phase = .refusing(status: 413)
+                return .readOn
+            case .receiving where piece.isEmpty:
+                state.phase = .awaitingResponse
+                return .handOut
+            case .receiving:
+                state.received += piece.count
+                if state.received > context.limits.bodyBytes {
+                    Self.refuse(413, &state)
+                } else if !context.reserve(bodyBytes: piece.count) {
+                    Self.refuse(503, &state)
+                } else {
+                    state.reserved += piece.count
+                    state.request.body.append(contentsOf: piece)
+                }
+                return .readOn
+            case .refusing(let status) where piece.isEmpty:
+                state.phase = .responding
+                return .refuse(status: status)
+            case .refusing:
+                state.received += piece.count
+                return state.received > context.limits.droppedBytes ? .close : .readOn
+            case .answered(let response, let stream):
+                state.phase = .responding
+                return .respond(response, stream)
+            case .awaitingResponse, .responding:
+                return .close
+            }
+        }
+    }
+
+    private static func refuse(_ status: Int, _ state: inout State) {
+        state.request.body = []
+        state.phase = .refusing(status: status)
+    }
+}

@@ -1,0 +1,11 @@
+/// Where the body of a response goes while it is being produced.
+package protocol BodyWriter: Sendable {
+    /// Whether nothing can be written any more: the body is complete, or nobody reads it.
+    var isClosed: Bool { get }
+
+    /// Sends `bytes` after all that was written before.
+    func write(_ bytes: some Collection<UInt8>)
+
+    /// Ends the connection before the body is complete; what was written before is sent.
+    func abort()
+}

@@ -1,0 +1,51 @@
+import Basics
+
+/// A request as the server received it.
+package struct ReceivedRequest: Sendable {
+    /// In capitals, as sent.
+    package var method: String
+    /// Without the query and without the optional `/enrollment-server` prefix; percent-encoding is as sent.
+    package var path: String
+    /// The query as sent, without its question mark; empty when there is none.
+    package var rawQuery: String = ""
+    /// The pairs of the query in their order, form-decoded.
+    package var query: [(name: String, value: String)] = []
+    /// The header fields in their order.
+    package var headers: [(name: String, value: String)] = []
+    /// The whole body.
+    package var body: [UInt8] = []
+    /// Where the server is found, `http://127.0.0.1:49152`; `nil` when nobody said.
+    package var origin: String?
+
+    package init(
+        method: String,
+        path: String,
+        query: [(name: String, value: String)] = [],
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first header field of this name; case does not matter.
+    package func header(_ name: String) -> String? {
+        self.headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+    }
+
+    /// Whether the body is declared as JSON: `application/json` or a type that ends in `+json`.
+    package var isJSON: Bool {
+        let type = (self.header("Content-Type") ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }
+        let name = String(Substring(type).filter { $0 != " " && $0 != "\t" }).lowercased().utf8
+        return name.elementsEqual("application/json".utf8)
+            || name.starts(with: "application/".utf8) && name.reversed().starts(with: "+json".utf8.reversed())
+    }
+
+    /// The first value of this name in the query.
+    package func queryValue(_ name: String) -> String? {
+        self.query.first { $0.name == name }?.value
+    }
+}

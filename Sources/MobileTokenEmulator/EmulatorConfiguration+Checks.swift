@@ -1,0 +1,62 @@
+import EmulatorBackend
+
+extension Emulator.Configuration {
+    /// - Throws: `invalidConfiguration` when there is a value that no server can work with.
+    func check() throws(EmulatorError) {
+        try self.limits.check()
+        try self.capacity.check()
+    }
+}
+
+extension EmulatorLimits {
+    /// - Throws: `invalidConfiguration`, with the name of the value and what it may be.
+    func check() throws(EmulatorError) {
+        try Self.check(self.lookAhead, "lookAhead", 1...64)
+        try Self.check(self.failedAttempts, "failedAttempts", 1...255)
+        try Self.check(self.operationFailures, "operationFailures", 1...255)
+        try Self.check(self.listLength, "listLength", 1...10_000)
+        for (name, seconds) in [
+            ("activationCodeLifetime", self.activationCodeLifetime), ("tokenTimestampAge", self.tokenTimestampAge),
+            ("tokenTimestampAhead", self.tokenTimestampAhead),
+            ("encryptionTimestampAhead", self.encryptionTimestampAhead),
+            ("temporaryKeyLifetime", self.temporaryKeyLifetime), ("operationLifetime", self.operationLifetime),
+        ] {
+            // Time is counted in milliseconds. Not a number is in no range.
+            try Self.check(seconds, name, 0.001...31_536_000)
+        }
+        try Self.check(self.proximityCodeStep, "proximityCodeStep", 1...3600)
+        guard self.proximityCodeStep.rounded() == self.proximityCodeStep else {
+            throw EmulatorError(
+                .invalidConfiguration,
+                "The limit 'proximityCodeStep' must be a whole number of seconds"
+            )
+        }
+    }
+
+    private static func check<Value: Comparable & Sendable>(
+        _ value: Value,
+        _ name: String,
+        _ range: ClosedRange<Value>
+    ) throws(EmulatorError) {
+        guard !range.contains(value) else { return }
+        let bounds = "\(range.lowerBound) to \(range.upperBound)"
+        throw EmulatorError(.invalidConfiguration, "The limit '\(name)' must be \(bounds), not \(value)")
+    }
+}
+
+extension EmulatorCapacity {
+    /// - Throws: `invalidConfiguration`, with the name of the value.
+    func check() throws(EmulatorError) {
+        for (name, count) in [
+            ("activations", self.activations), ("operations", self.operations), ("messages", self.messages),
+            ("tokens", self.tokens), ("applications", self.applications),
+            ("flagsPerRegistration", self.flagsPerRegistration), ("storedBytes", self.storedBytes),
+            ("faultRules", self.faultRules), ("eventStreams", self.eventStreams),
+        ] {
+            // Counts are added up; no machine holds as much.
+            guard (0...(1 << 48)).contains(count) else {
+                throw EmulatorError(.invalidConfiguration, "The capacity '\(name)' cannot be \(count)")
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+import Basics
+import Coordination
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+import Synchronization
+
+/// The development server's state and everything that may change it, one change at a time.
+actor EmulatorCore {
+    private var backend: Backend
+    /// What a reset goes back to.
+    private var initialBackend: Backend
+    private var time = VirtualTime()
+    private var faults = FaultInjector()
+    private var journal = Journal()
+    private var faultRandomness: Randomness
+    private var eventCount: UInt64 = 0
+    /// Counts changes of the state, for the data file.
+    private var version: UInt64
+    /// What the data file lacks.
+    private var unwritten: Unwritten
+    private var dataFile: DataFile?
+    let configuration: Emulator.Configuration
+    /// What delays and dripping bodies wait on.
+    nonisolated let clock: any Clock<Duration>
+    nonisolated let events = Broadcast(startingWith: EventQueue())
+    private nonisolated let publishedApplication: Mutex<ApplicationDescription>
+
+    /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
+    ///
+    /// - Parameter configuration: With a password.
+    init(
+        configuration: Emulator.Configuration,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(EmulatorError) {
+        self.configuration = configuration
+        self.clock = clock
+        var dataFile: (file: DataFile, saved: DataFile.Saved?)?
+        if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
+        let backend: Backend
+        if let saved = dataFile?.saved {
+            self.initialBackend = try Backend(document: saved.initial, configuration)
+            backend = try Backend(saved.current, configuration)
+            self.unwritten = if case .records = saved.current { .objects([]) } else { .everything }
+        } else {
+            backend =
+                if let document = configuration.initialState {
+                    try Backend(document: Array(document), configuration)
+                } else {
+                    try Backend(empty: configuration)
+                }
+            self.initialBackend = backend
+            self.unwritten = .everything
+        }
+        self.version = if case .everything = self.unwritten { 1 } else { 0 }
+        self.backend = backend
+        self.publishedApplication = Mutex(backend.defaultApplication)
+        self.dataFile = dataFile?.file
+        self.faultRandomness = Randomness(seed: configuration.seed)
+    }
+
+    // MARK: Requests
+
+    /// Answers a request of the APIs, faults included.
+    func respond(to request: ReceivedRequest) async -> ServerResponse {
+        let fault = self.fault(for: request)
+        let effect = fault?.effect ?? FaultRule.Effect()
+        if let delay = effect.delay, delay > 0 {
+            do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
+                return ServerResponse(status: 503, body: .reset)
+            }
+        }
+        let now = self.now
+        var reply: Reply
+        if effect.status != nil || effect.reset == .before {
+            reply = .error(effect.status ?? 503, message: "A fault was asked for", because: "fault")
+        } else {
+            reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
+            self.noteChanges()
+        }
+        let entry = self.journal.append(request, reply: reply, fault: fault?.name, at: now)
+        self.send(reply.events)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+        if let failure = await self.persist() { reply = failure }
+        return effect.spoil(reply, self.clock)
+    }
+
+    private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
+        var activationID: String?
+        if self.faults.asksForActivation {
+            // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
+            var trial = self.backend
+            activationID = trial.reply(to: request, at: self.now).activationID
+        }
+        return self.faults.fault(
+            method: request.method,
+            path: request.path,
+            activationID: activationID,
+            using: &self.faultRandomness
+        )
+    }
+
+    /// Makes a request of the cloud API in the name of its user, for whoever may use the control API.
+    func relay(_ request: ReceivedRequest) async -> ServerResponse {
+        var request = request
+        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
+        if let credentials = self.configuration.cloudCredentials {
+            request.headers.append(("Authorization", credentials.authorization))
+        }
+        return await self.respond(to: request)
+    }
+
+    // MARK: Journal
+
+    func journal(since id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(since: id, limit: limit), self.journal.lastID)
+    }
+
+    func journal(before id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(before: id, limit: limit), self.journal.lastID)
+    }
+
+    // MARK: Time
+
+    var now: Date { self.time.now() }
+    var timeMode: VirtualTime.Mode { self.time.mode }
+
+    /// - Returns: Whether the clock can show what it was set to; if not, it stays as it was.
+    @discardableResult
+    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) -> Bool {
+        var changed = self.time
+        change(&changed)
+        guard Date.shownByClocks.contains(changed.now()) else { return false }
+        self.time = changed
+        self.send(.clock, status: self.time.mode.rawValue)
+        self.settle()
+        return true
+    }
+
+    /// Does what has become due without a request.
+    func settle() {
+        guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
+        self.send(self.backend.settle(at: self.now))
+        self.noteChanges()
+    }
+
+    /// Lets operations expire in time for those who watch, until the task is canceled. (Requests never depend on it.)
+    func keepTime() async {
+        while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
+    }
+
+    // MARK: Faults
+
+    var faultRules: [FaultRule] { self.faults.rules }
+
+    func setFaults(_ rules: [FaultRule]) {
+        self.faults.rules = rules
+        self.send(.faults)
+    }
+
+    /// - Returns: Whether it was added: not when there are so many already.
+    @discardableResult
+    func addFault(_ rule: FaultRule, unlessThereAre count: Int = .max) -> Bool {
+        guard self.faults.rules.count < count else { return false }
+        self.faults.append(rule)
+        self.send(.faults)
+        return true
+    }
+
+    func removeFaults(named name: String) {
+        self.faults.remove(named: name)
+        self.send(.faults)
+    }
+
+    // MARK: State
+
+    /// The application that clients are configured for; an import may change it.
+    nonisolated var application: ApplicationDescription { self.publishedApplication.withLock { $0 } }
+    /// The state at this moment, to read from.
+    var snapshot: (backend: Backend, time: Date) { (self.backend, self.now) }
+
+    /// Back to the state at the start, or that of the last import; the clock runs with the machine's, without faults.
+    func reset() async throws(EmulatorError) {
+        self.time = VirtualTime()
+        self.faults = FaultInjector()
+        self.faultRandomness = Randomness(seed: self.configuration.seed)
+        self.journal.removeAll()
+        try await self.replaceState(with: self.initialBackend)
+    }
+
+    func exported() throws -> [UInt8] { try self.backend.exported() }
+
+    /// Replaces all state. A document that does not decode changes nothing.
+    func importState(_ document: [UInt8]) async throws(EmulatorError) {
+        let imported = try Backend(document: document, self.configuration)
+        self.initialBackend = imported
+        try await self.replaceState(with: imported)
+    }
+
+    private func replaceState(with backend: Backend) async throws(EmulatorError) {
+        self.backend = backend
+        self.publishedApplication.withLock { $0 = backend.defaultApplication }
+        self.unwritten = .everything
+        self.version += 1
+        self.send(.reset)
+        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+    }
+
+    func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
+        do { self.send(try self.backend.administer(change, at: self.now)) } catch { throw EmulatorError(error) }
+        self.noteChanges()
+        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+    }
+
+    // MARK: Data file
+
+    private enum Unwritten {
+        case everything
+        case objects(Set<StateKey>)
+    }
+
+    /// Remembers what a change of the backend changed. Most requests change nothing, and nothing is written for them.
+    private func noteChanges() {
+        let changes = self.backend.state.takeChanges()
+        guard !changes.isEmpty else { return }
+        self.version += 1
+        guard self.dataFile != nil, case .objects(let earlier) = self.unwritten else { return }
+        self.unwritten = .objects(earlier.union(changes))
+    }
+
+    /// Waits until the state as it is now is durable.
+    ///
+    /// - Returns: What to answer when it cannot be made so.
+    func persist() async -> Reply? {
+        guard let dataFile = self.dataFile else {
+            return self.configuration.dataFile == nil ? nil : .error(503, message: "The server has stopped")
+        }
+        do {
+            try await dataFile.persist(version: self.version) { try await self.takeUnwritten() }
+            return nil
+        } catch {
+            return .error(500, message: "The state could not be written")
+        }
+    }
+
+    /// Lets go of the data file, so that another server can have it. What changes from now on is refused.
+    func closeDataFile() { self.dataFile = nil }
+
+    private func takeUnwritten() throws -> (version: UInt64, changes: DataFile.Changes) {
+        var changes = DataFile.Changes()
+        let state = self.backend.state
+        switch self.unwritten {
+        case .everything:
+            changes.initial = try self.initialBackend.exported()
+            for key in state.keys { changes.records[key] = .some(try state.record(key)) }
+        case .objects(let keys):
+            for key in keys { changes.records[key] = .some(try state.record(key)) }
+        }
+        self.unwritten = .objects([])
+        return (self.version, changes)
+    }
+
+    /// What has been written to the data file since the start; `nil` without one.
+    var dataFileStatistics: DataFile.Statistics? {
+        get async { await self.dataFile?.statistics }
+    }
+
+    // MARK: Events
+
+    private func send(_ events: [BackendEvent]) {
+        for event in events { self.send(.init(event.subject), id: event.id, status: event.status) }
+    }
+
+    private func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {
+        self.eventCount += 1
+        self.events.send(
+            Emulator.Event(number: self.eventCount, kind: kind, id: id, status: status, time: self.now)
+        )
+    }
+}
+
+extension Backend {
+    fileprivate init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        do { try self.init(importing: document, configuration: configuration.backend) } catch {
+            throw EmulatorError(error)
+        }
+    }
+
+    fileprivate init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        switch saved {
+        case .document(let document):
+            try self.init(document: document, configuration)
+        case .records(let records):
+            let state: BackendState
+            do { state = try BackendState(records: records) } catch {
+                throw EmulatorError(.storage, "The data file holds what this server did not write")
+            }
+            do { try self.init(state: state, configuration.backend) } catch {
+                throw EmulatorError(.invalidConfiguration, "\(error)")
+            }
+        }
+    }
+
+    fileprivate init(empty configuration: Emulator.Configuration) throws(EmulatorError) {
+        do {
+            try self.init(configuration: configuration.backend, randomness: Randomness(seed: configuration.seed))
+        } catch {
+            throw EmulatorError(.invalidConfiguration, "\(error)")
+        }
+    }
+}

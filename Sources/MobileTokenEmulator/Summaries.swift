@@ -1,0 +1,160 @@
+import EmulatorBackend
+import Foundation
+import PowerAuthProtocol
+
+/// A part of a list, and how long the whole list is.
+struct SummaryPage<Summary: Encodable & Sendable>: Encodable, Sendable {
+    /// Which part.
+    struct Bounds {
+        var offset = 0
+        var limit = Int.max
+    }
+
+    private(set) var items: [Summary] = []
+    private(set) var total = 0
+
+    /// Only what is in the bounds is summarized.
+    init<Elements: Sequence>(_ elements: Elements, _ bounds: Bounds, _ summarize: (Elements.Element) -> Summary) {
+        for element in elements {
+            if self.total >= bounds.offset, self.items.count < bounds.limit { self.items.append(summarize(element)) }
+            self.total += 1
+        }
+    }
+}
+
+/// What the console shows, and what ``Emulator`` tells. Lists are newest first.
+extension Backend {
+    // MARK: Activations
+
+    var activations: [Emulator.ActivationSummary] { self.activationPage(.init()).items }
+
+    func activationPage(
+        status: String? = nil,
+        _ bounds: SummaryPage<Emulator.ActivationSummary>.Bounds
+    ) -> SummaryPage<Emulator.ActivationSummary> {
+        let activations = self.state.activations.newestFirst.lazy.filter {
+            status == nil || $0.status.rawValue == status
+        }
+        return SummaryPage(activations, bounds, self.summary(of:))
+    }
+
+    func activation(_ id: String) -> Emulator.ActivationSummary? {
+        self.state.activations[id].map(self.summary(of:))
+    }
+
+    private func summary(of activation: ServerActivation) -> Emulator.ActivationSummary {
+        let pushDevice = self.state.devices[activation.id]
+        return Emulator.ActivationSummary(
+            id: activation.id,
+            userID: activation.userID,
+            applicationID: activation.applicationID,
+            name: activation.name,
+            status: activation.status.rawValue,
+            version: activation.device?.version.rawValue,
+            counter: activation.device?.steps ?? 0,
+            failedAttempts: activation.failedAttempts,
+            maximumFailedAttempts: activation.maximumFailedAttempts,
+            activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
+            created: Date(milliseconds: activation.created),
+            pushPlatform: pushDevice?.platform,
+            pushToken: pushDevice?.token,
+            fingerprint: activation.fingerprint
+        )
+    }
+
+    // MARK: Operations
+
+    func operations(at now: Date) -> [Emulator.OperationSummary] { self.operationPage(.init(), at: now).items }
+
+    func operationPage(
+        status: String? = nil,
+        _ bounds: SummaryPage<Emulator.OperationSummary>.Bounds,
+        at now: Date
+    ) -> SummaryPage<Emulator.OperationSummary> {
+        let operations = self.state.operations.newestFirst.lazy.filter { status == nil || $0.status.rawValue == status }
+        return SummaryPage(operations, bounds) { self.summary(of: $0, at: now) }
+    }
+
+    func operation(_ id: String, at now: Date) -> Emulator.OperationSummary? {
+        self.state.operations[id].map { self.summary(of: $0, at: now) }
+    }
+
+    private func summary(of operation: ServerOperation, at now: Date) -> Emulator.OperationSummary {
+        Emulator.OperationSummary(
+            id: operation.id,
+            userID: operation.userID,
+            name: operation.type,
+            title: self.title(of: operation) ?? operation.type,
+            data: operation.data,
+            status: operation.status.rawValue,
+            statusReason: operation.statusReason,
+            failureCount: operation.failures,
+            maximumFailureCount: operation.maximumFailures,
+            created: Date(milliseconds: operation.created),
+            expires: Date(milliseconds: operation.expires),
+            proximityCode: operation.status == .pending
+                ? self.proximityCode(of: operation)?.string(at: now.milliseconds) : nil
+        )
+    }
+
+    /// Only the title is filled in: there may be thousands of operations.
+    private func title(of operation: ServerOperation) -> String? {
+        switch operation.content {
+        case .custom(let formData, _):
+            return formData.value["title"]?.string
+        case .template(let name):
+            let parameters = operation.parameters.mapValues(\.value)
+            return try? self.operationTemplates[name]?.title(parameters: parameters, language: Language.fallback)
+        }
+    }
+
+    // MARK: Templates
+
+    /// By name.
+    var templates: [Emulator.TemplateSummary] {
+        self.operationTemplates.sorted.map { template in
+            let title = template.formData["title"]?.string ?? template.name
+            let texts = template.texts[Language.fallback] ?? [:]
+            let shown = Placeholders.parts(of: title).map { part in
+                switch part {
+                case .literal(let text): text
+                case .parameter(let name): "${\(name)}"
+                case .text(let name): texts[name] ?? name
+                }
+            }
+            return Emulator.TemplateSummary(
+                name: template.name,
+                title: shown.joined(),
+                parameters: template.parameters,
+                defaults: template.defaults.compactMapValues { $0.string ?? $0.number?.literal },
+                lifetime: template.lifetime ?? self.limits.operationLifetime,
+                demandsProximityCheck: template.demandsProximityCheck
+            )
+        }
+    }
+
+    // MARK: Messages
+
+    var messages: [Emulator.MessageSummary] { self.messagePage(.init()).items }
+
+    func messagePage(_ bounds: SummaryPage<Emulator.MessageSummary>.Bounds) -> SummaryPage<Emulator.MessageSummary> {
+        SummaryPage(self.state.inbox.newestFirst, bounds, Self.summary(of:))
+    }
+
+    func message(_ id: String) -> Emulator.MessageSummary? {
+        self.state.inbox[id].map(Self.summary(of:))
+    }
+
+    private static func summary(of message: InboxMessage) -> Emulator.MessageSummary {
+        Emulator.MessageSummary(
+            id: message.id,
+            userID: message.userID,
+            type: message.format.rawValue,
+            subject: message.subject,
+            summary: message.summary,
+            body: message.body,
+            isRead: message.isRead,
+            created: Date(milliseconds: message.created)
+        )
+    }
+}

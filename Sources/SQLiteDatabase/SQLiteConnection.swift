@@ -1,0 +1,211 @@
+import CSQLite
+import Glibc
+
+/// A connection to a SQLite database, with the statements it has prepared so far.
+///
+/// ```swift
+/// let connection = try SQLiteConnection(path: path, access: .create(permissions: 0o600))
+/// try connection.useWriteAheadLog()
+/// try connection.transaction {
+///     try connection.run("INSERT INTO receipt (id, body) VALUES (?, ?)", [.text(id), .blob(body)])
+/// }
+/// let bodies = try connection.rows("SELECT body FROM receipt") { $0.blob(0) }
+/// ```
+///
+/// Calls block: they read and write files, and wait for other processes. A connection takes no locks of its own, so one
+/// thread at a time may use it; an actor on a queue of its own is a good owner.
+package final class SQLiteConnection {
+    /// What may be done with the file.
+    package enum Access: Sendable, Equatable {
+        case readOnly
+        /// The file must be there.
+        case readWrite
+        /// A file that is missing is made with these permissions, whatever the process's umask. SQLite gives the files
+        /// that it puts beside the database the permissions of the database.
+        case create(permissions: UInt32)
+    }
+
+    private let handle: OpaquePointer
+    private let lockWait: LockWait
+    private var statements: [String: OpaquePointer] = [:]
+    /// The number of statements run so far, for tests and statistics.
+    package private(set) var statementCount = 0
+
+    /// Opens a database.
+    ///
+    /// - Parameters:
+    ///   - path: The file. A relative path is resolved once, here.
+    ///   - access: What may be done with it.
+    ///   - lockTimeout: How long a statement waits while another connection holds the lock that it needs, approximately.
+    ///     Zero fails at once.
+    ///   - vfs: The name of a registered SQLite VFS; `nil` is the usual one.
+    /// - Throws: ``SQLiteError``. That the file is no database shows only when it is first read.
+    package init(
+        path: String,
+        access: Access = .readWrite,
+        lockTimeout: Duration = .seconds(10),
+        vfs: String? = nil
+    ) throws(SQLiteError) {
+        if case .create(let permissions) = access { try DatabaseFile.create(path, permissions: permissions) }
+        var handle: OpaquePointer?
+        let flags = (access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
+        errno = 0
+        let status = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
+        guard status == SQLITE_OK, let handle else {
+            let failure = SQLiteError(status)
+            sqlite3_close_v2(handle)
+            throw failure
+        }
+        self.handle = handle
+        self.lockWait = LockWait(timeout: lockTimeout)
+        _ = CSQLite_setDefensive(handle)
+        self.lockWait.install(on: handle)
+    }
+
+    deinit {
+        for statement in self.statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(self.handle)
+    }
+
+    // MARK: Statements
+
+    /// Runs a statement for its effect.
+    ///
+    /// A statement is prepared when its string is first seen, and kept: pass what varies as values.
+    ///
+    /// - Parameter values: Bound to the statement's parameters in their order.
+    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) {
+        let statement = try self.bound(sql, values)
+        defer { Self.reset(statement) }
+        while try self.step(statement) {}
+    }
+
+    /// Changes a setting of the connection. SQLite carries out such a statement while it prepares it, so it must not be kept.
+    ///
+    /// - Parameter pragma: Such as `synchronous = FULL`.
+    package func set(_ pragma: String) throws(SQLiteError) {
+        try Self.check(sqlite3_exec(self.handle, "PRAGMA " + pragma, nil, nil, nil))
+    }
+
+    /// Returns the first row of a query, or `nil` if there is none.
+    package func firstRow<Element>(
+        _ sql: String,
+        _ values: [SQLiteValue] = [],
+        read: (borrowing SQLiteRow) throws -> Element
+    ) throws -> Element? {
+        let statement = try self.bound(sql, values)
+        defer { Self.reset(statement) }
+        return try self.step(statement) ? try read(SQLiteRow(statement: statement)) : nil
+    }
+
+    /// Returns what `read` makes of each row of a query.
+    package func rows<Element>(
+        _ sql: String,
+        _ values: [SQLiteValue] = [],
+        read: (borrowing SQLiteRow) throws -> Element
+    ) throws -> [Element] {
+        let statement = try self.bound(sql, values)
+        defer { Self.reset(statement) }
+        var elements: [Element] = []
+        while try self.step(statement) { elements.append(try read(SQLiteRow(statement: statement))) }
+        return elements
+    }
+
+    /// The number of rows inserted, changed and deleted since the connection was opened.
+    package var changedRowCount: Int { Int(sqlite3_total_changes64(self.handle)) }
+
+    // MARK: Transactions
+
+    /// Runs `body` as one transaction that holds the write lock from its first read to its end.
+    ///
+    /// - Throws: What `body` throws, or the failure of the commit. Nothing was written then.
+    package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.run("BEGIN IMMEDIATE")
+        do {
+            let result = try body()
+            try self.run("COMMIT")
+            return result
+        } catch {
+            if self.isInTransaction { try? self.run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Runs `body` as a part of a transaction that is undone alone when it throws.
+    ///
+    /// - Throws: What `body` throws. Look at ``isInTransaction`` before going on: some failures end the transaction.
+    package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        try self.run("SAVEPOINT part")
+        do {
+            let result = try body()
+            try self.run("RELEASE part")
+            return result
+        } catch {
+            if self.isInTransaction {
+                try self.run("ROLLBACK TO part")
+                try self.run("RELEASE part")
+            }
+            throw error
+        }
+    }
+
+    /// Whether a transaction is under way. SQLite ends one by itself after some failures.
+    package var isInTransaction: Bool { sqlite3_get_autocommit(self.handle) == 0 }
+
+    // MARK: The log
+
+    /// Switches the database to write-ahead logging, in which readers and the writer do not wait for each other.
+    package func useWriteAheadLog() throws(SQLiteError) {
+        // The switch needs the file for itself for a moment, which SQLite does not wait for.
+        try self.lockWait.retrying { () throws(SQLiteError) in try self.run("PRAGMA journal_mode = WAL") }
+    }
+
+    /// Moves what the log holds into the database, where deleted bytes can be overwritten, and empties the log.
+    ///
+    /// Does less, or nothing, when other connections are reading or the disk is full; the next checkpoint makes up for it.
+    package func emptyLog() {
+        try? self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    // MARK: -
+
+    private func bound(_ sql: String, _ values: [SQLiteValue]) throws(SQLiteError) -> OpaquePointer {
+        let statement = try self.prepared(sql)
+        self.statementCount += 1
+        // A value too many is refused by SQLite; one too few would be bound as NULL.
+        guard values.count == sqlite3_bind_parameter_count(statement) else { throw SQLiteError(SQLITE_RANGE) }
+        for (index, value) in values.enumerated() {
+            try Self.check(value.bind(to: statement, at: Int32(index + 1)))
+        }
+        errno = 0  // so that a failure finds no older one's
+        return statement
+    }
+
+    private func prepared(_ sql: String) throws(SQLiteError) -> OpaquePointer {
+        if let statement = self.statements[sql] { return statement }
+        var statement: OpaquePointer?
+        try Self.check(sqlite3_prepare_v3(self.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
+        guard let statement else { throw SQLiteError(SQLITE_MISUSE) }
+        self.statements[sql] = statement
+        return statement
+    }
+
+    /// Returns whether there is a row.
+    private func step(_ statement: OpaquePointer) throws(SQLiteError) -> Bool {
+        switch sqlite3_step(statement) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let status: throw SQLiteError(status)
+        }
+    }
+
+    /// Lets go of the read lock, and of the values, which may be large.
+    private static func reset(_ statement: OpaquePointer) {
+        sqlite3_reset(statement)  // repeats the error that `step` has reported already
+        sqlite3_clear_bindings(statement)
+    }
+
+    private static func check(_ status: Int32) throws(SQLiteError) {
+        guard status == SQLITE_OK else { throw SQLiteError(status) }
+    }
+}
