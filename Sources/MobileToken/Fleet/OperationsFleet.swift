@@ -75,7 +75,8 @@ public actor OperationsFleet {
     /// How many activations are polled here, and how many of them it was tried to open.
     var assignedCount = 0
     var triedCount = 0
-    var sleepingUntil = Duration.longest
+    /// The time that is slept to; zero while nobody sleeps.
+    var sleepingUntil = Duration.zero
     var isRunning = false
 
     /// Decisions under way, by bucket.
