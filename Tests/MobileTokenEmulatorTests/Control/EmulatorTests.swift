@@ -395,7 +395,8 @@ import Testing
             broadcast.send(.init(number: UInt64(number), kind: .clock, id: nil, status: nil, time: .distantPast))
         }
         var received: [UInt64] = []
-        while let event = await subscription.next() { received.append(event.number) }  // ends, though the broadcast goes on
+        // Ends, though the broadcast goes on.
+        while let event = await subscription.next() { received.append(event.number) }
         #expect(received == Array(1...UInt64(received.count)))
         #expect(received.count >= 1000)
     }

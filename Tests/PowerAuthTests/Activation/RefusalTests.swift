@@ -1,3 +1,4 @@
+import EmulatorBackend
 import Foundation
 import HTTPClientTransport
 import PowerAuth
@@ -49,11 +50,11 @@ import Testing
     @Test func aBlockedActivationMayBeAskedForEverWithoutLosingItsCounter() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        fixture.server.change(activation.activationID) { $0.state = .blocked }
+        fixture.server.change(activation.activationID) { try $0.block(reason: "NOT_SPECIFIED") }
         for _ in 0..<40 {
             #expect(await self.error { try await activation.approve("x") }?.code == .activationBlocked)
         }
-        fixture.server.change(activation.activationID) { $0.state = .active }
+        fixture.server.change(activation.activationID) { try $0.unblock() }
         try await activation.approve("y")
         #expect(fixture.server.state.value.accepted == ["y"])
     }
@@ -63,7 +64,7 @@ import Testing
         let activation = try await fixture.activate()
         #expect(await self.error { try await activation.approve("x") }?.code == .activationPending)
         #expect(await self.error { try await activation.poll() }?.code == .activationPending)
-        fixture.server.change(activation.activationID) { $0.state = .active }
+        fixture.server.change(activation.activationID) { try $0.commit(externalUserID: nil, otp: nil) }
         try await activation.approve("x")
         try await activation.poll()
     }
@@ -72,7 +73,7 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()
-        fixture.server.change(activation.activationID) { $0.state = .removed }
+        fixture.server.change(activation.activationID) { $0.remove() }
         #expect(await self.error { try await activation.approve("x") }?.code == .activationRemoved)
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
     }
@@ -142,7 +143,7 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.remove(with: .possessionAndKnowledge(password: Fixture.password))
-        #expect(fixture.server.activation(activation.activationID)?.state == .removed)
+        #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .unknownActivation)
         #expect(await self.error { try await activation.poll() }?.code == .unknownActivation)
