@@ -3,7 +3,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// An encrypted request that was opened, and what it takes to answer it.
+/// An encrypted request that was opened, and what it takes to respond to it.
 struct OpenedEnvelope {
     fileprivate var decryptor: ECIESDecryptor
     let plaintext: [UInt8]
@@ -31,12 +31,12 @@ extension Backend {
         scope: EncryptionHeader.Scope,
         path: ECIESPath
     ) throws(Refusal) -> OpenedEnvelope {
-        guard let text = context.request.header(EncryptionHeader.name) else {
+        guard let value = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
         let header: EncryptionHeader
         do {
-            header = try EncryptionHeader(parsing: text, scope: scope)
+            header = try EncryptionHeader(parsing: value, scope: scope)
         } catch {
             throw .encryption(error.description)
         }
@@ -70,7 +70,7 @@ extension Backend {
         do {
             let header = try self.signatureHeader(of: &context)
             var opened: OpenedEnvelope?
-            // Without these, nobody can open it; the signature is then refused for the same reason.
+            // Without these, it cannot be opened; the signature is then refused for the same reason.
             if let activation = self.state.activations[header.activationID], activation.status == .active,
                 let application = self.application(ofKey: header.applicationKey),
                 application.id == activation.applicationID
@@ -100,7 +100,7 @@ extension Backend {
     struct Recipient {
         let version: ProtocolVersion
         let application: ServerApplication
-        /// Nil in application scope.
+        /// `nil` in application scope.
         let activation: ServerActivation?
         let path: ECIESPath
     }
@@ -173,7 +173,7 @@ extension Backend {
         self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
     }
 
-    /// Encrypts an answer for the sender of the request.
+    /// Encrypts a response for the sender of the request.
     mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal)
         -> JSONValue
     {
@@ -210,7 +210,7 @@ extension ECIESRequest {
 }
 
 extension ECIESResponse {
-    /// As it stands in an answer.
+    /// The members of the response's body.
     var json: JSONValue {
         var object: JSONObject = [
             "encryptedData": .string(Base64.encode(self.encryptedData)),

@@ -3,8 +3,8 @@ import Synchronization
 
 /// One request and the response to it.
 ///
-/// The server's thread collects the request, suspends the connection and hands the exchange out; whoever computes the
-/// response calls ``answer(_:stream:)``, which wakes the server's thread to send it.
+/// The server's thread collects the request, suspends the connection and hands the exchange out; the task that computes the
+/// response calls ``respond(with:stream:)``, which wakes the server's thread to send it.
 final class ServerExchange: Sendable {
     private enum Phase {
         case requestLine
@@ -12,7 +12,7 @@ final class ServerExchange: Sendable {
         /// The body is read on, and dropped, so that the client is there to read the refusal.
         case refusing(status: Int)
         case awaitingResponse
-        case answered(ServerResponse, BodyStream?)
+        case ready(ServerResponse, BodyStream?)
         case responding
     }
 
@@ -61,10 +61,10 @@ final class ServerExchange: Sendable {
     }
 
     /// - Parameter stream: Where the body is written to, when the response's body is one that is produced.
-    func answer(_ response: ServerResponse, stream: BodyStream? = nil) {
+    func respond(with response: ServerResponse, stream: BodyStream? = nil) {
         self.state.withLock { state in
             guard case .awaitingResponse = state.phase else { return }
-            state.phase = .answered(response, stream)
+            state.phase = .ready(response, stream)
         }
         self.connection.resume()
     }
@@ -93,7 +93,7 @@ final class ServerExchange: Sendable {
                 state.phase = .receiving
                 let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
                 guard length > context.limits.bodyBytes else { return .readOn }
-                // Nothing of the body is there yet: a client that asks first, or sends far too much, is told at once.
+                // Nothing of the body is there yet: a client that asks first, or sends far too much, learns it at once.
                 let asksFirst = state.request.header("Expect")?.caseInsensitiveEquals("100-continue") == true
                 if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
                 state.phase = .refusing(status: 413)
@@ -118,7 +118,7 @@ final class ServerExchange: Sendable {
             case .refusing:
                 state.received += piece.count
                 return state.received > context.limits.droppedBytes ? .close : .readOn
-            case .answered(let response, let stream):
+            case .ready(let response, let stream):
                 state.phase = .responding
                 return .respond(response, stream)
             case .awaitingResponse, .responding:

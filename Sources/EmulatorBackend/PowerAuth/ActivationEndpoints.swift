@@ -28,7 +28,7 @@ enum ActivationEndpoints {
         if let activation = bank.state.activations[id], let device = activation.device {
             blob = try Self.statusBlob(bank, of: activation, device, challenge: challenge, nonce: nonce)
         } else {
-            // Whether an activation exists is told to nobody without its keys.
+            // Without its keys, nobody learns whether an activation exists.
             blob = bank.state.randomness.bytes(32)
         }
         return .object([
@@ -80,7 +80,7 @@ enum ActivationEndpoints {
         return .json(try bank.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
     }
 
-    /// What the server knows of a user, in OpenID's names.
+    /// What the server knows of a user, as OpenID names it.
     static func claims(of activation: ServerActivation, at now: Milliseconds) -> JSONValue {
         [
             "sub": .string(activation.userID),
@@ -106,7 +106,7 @@ enum ActivationEndpoints {
             throw .recovery("the recovery code is \(recovery.status.rawValue)")
         }
         bank.state.recoveryCodes.update(recovery.code) { $0.status = .active }
-        let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
-        return .json(try bank.seal(answer, in: envelope, at: context.now))
+        let response: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
+        return .json(try bank.seal(response, in: envelope, at: context.now))
     }
 }
