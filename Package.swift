@@ -80,7 +80,7 @@ let package = Package(
         .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol"]
+            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "Basics"]
         ),
         .executableTarget(
             name: "mobile-token-emulator",
@@ -105,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "StoreExerciser",
             dependencies: [
-                "PowerAuth", "MobileTokenTesting", "HTTPClientTransport",
+                "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
             ],
             path: "Tests/StoreExerciser"
         ),
@@ -127,7 +127,7 @@ let package = Package(
             name: "PowerAuthTests",
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
-                "CSQLite",
+                "CSQLite", "SQLiteDatabase",
                 "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON",
             ]

@@ -1,28 +1,10 @@
-// Approves small payments as they appear, and rejects nothing by itself.
+// Approves small payments as they appear, and leaves everything else to people.
 import Foundation
 import MobileToken
 
 // snippet.hide
 let (code, password, sdkConfiguration) = (CommandLine.arguments[1], CommandLine.arguments[2], CommandLine.arguments[3])
 // snippet.show
-/// Whether all of the operation was understood, and it asks for one amount that is small enough.
-func policyAllows(_ operation: UserOperation) -> Bool {
-    guard operation.name == "authorize_payment", operation.issues.isEmpty,
-        operation.ui?.preApprovalScreens.isEmpty ?? true  // nothing that a person should read first
-    else { return false }
-    var amounts: [Decimal] = []
-    for attribute in operation.formData.attributes {
-        switch attribute.content {
-        case .amount(let money):
-            guard let amount = money.amount, money.currency == "CZK" else { return false }
-            amounts.append(amount)
-        case .heading, .keyValue, .note, .partyInfo, .image: break
-        case .amountConversion, .alert, .unknown: return false
-        }
-    }
-    return amounts.count == 1 && amounts.allSatisfy { $0 > 0 && $0 <= 50 }
-}
-
 let client = try MobileTokenClient(
     baseURL: "https://powerauth.example.com/enrollment-server",
     sdkConfiguration: sdkConfiguration  // the string that the server's administrator hands out
@@ -31,22 +13,13 @@ let activation = try await client.activate(code: code, name: "approval bot", pas
 print("Compare with the server's side:", activation.fingerprint)
 
 let operations = OperationsService(activation: activation)
-try await withThrowingTaskGroup(of: Void.self) { group in
-    group.addTask { try await operations.poll(every: .seconds(7)) }
-    group.addTask {
-        for await event in operations.events() {
-            // After each poll, with news or without, so that what failed is tried again.
-            guard case .loading(false) = event, let list = try? await operations.lastFetchResult?.get() else {
-                continue
-            }
-            for operation in list.operations where policyAllows(operation) {
-                do {
-                    try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
-                } catch let error as MobileTokenError where error.code != .authenticationFailed {
-                    print("\(operation.id) is undecided: \(error)")
-                }
-            }
-        }
-    }
-    for try await _ in group {}  // ends with the error of polling, or of a wrong password
+let agent = ApprovalAgent(
+    operations: operations,
+    factors: { try await activation.unlockKnowledge(password: password) }
+) { review in
+    guard review.operation.name == "authorize_payment",
+        let total = review.total(in: "CZK"), total > 0, total <= 50
+    else { return .leave }  // to people
+    return .approve
 }
+try await agent.run()

@@ -3,78 +3,161 @@ import Foundation
 import MobileToken
 import Synchronization
 
-/// Thousands of services in one process, each polling its own activation's list every 7 s.
-let fleetBenchmarks: [Benchmark] = [100, 1000, 10_000].map { count in
-    Benchmark("fleet.\(count)", "\(count) services polling every 7 s") { settings in
-        let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
-        let intervals = settings.isQuick ? 1 : 4
+/// Thousands of activations in one process, polled as one fleet.
+let fleetBenchmarks: [Benchmark] =
+    [(100, 7), (1000, 7), (10_000, 7), (100_000, 60)].map { fleetBenchmark($0, every: .seconds($1)) }
+    + [startBenchmark(10_000), idleBenchmark(10_000)]
+
+private func fleetBenchmark(_ count: Int, every interval: Duration) -> Benchmark {
+    Benchmark("fleet.\(count)", "\(count) activations polled every \(interval / .seconds(1)) s") { settings in
+        let intervals = settings.isQuick || count > 10_000 ? 1 : 4
         let lags = LagRecorder(capacity: count * (intervals + 2))
-        let activations = try await StoredActivations(count: count)
-        let client = try activations.client(of: server, observer: lags)
-        let fleet = try await Fleet(activations, client, lags)
-        let rows: [Row]
-        do {
-            rows = try await fleet.measure(intervals: intervals, name: "fleet.\(count)")
-        } catch {
-            await client.shutdown()
-            server.stop()
-            throw error
+        return try await withFleet(of: count, every: interval, lags) { fleet in
+            try await fleet.measure(intervals: intervals, name: "fleet.\(count)")
         }
-        await client.shutdown()
-        server.stop()
-        return rows
     }
 }
 
-private final class Fleet: Sendable {
-    private static let interval = Duration.seconds(7)
+/// From an SQLite file to the moment at which every activation is open, its first poll planned.
+private func startBenchmark(_ count: Int) -> Benchmark {
+    Benchmark("fleet.start.\(count)", "\(count) activations opened from SQLite") { settings in
+        let folder = FileManager.default.temporaryDirectory.appending(path: "fleet-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let lags = LagRecorder(capacity: count)
+        let row = try await withFleet(of: count, every: .seconds(600), lags, in: store) { fleet in
+            Row(
+                name: "fleet.start.\(count)",
+                detail: "all opened",
+                unit: .milliseconds,
+                figure: Figure(fleet.startDuration / .milliseconds(1)),
+                goals: [.atMost(2000)],
+                size: count
+            )
+        }
+        await store.close()
+        return [row]
+    }
+}
 
+/// What an activation costs that another process polls.
+private func idleBenchmark(_ count: Int) -> Benchmark {
+    Benchmark("fleet.idle.\(count)", "\(count) activations that another process polls") { settings in
+        let activations = try await StoredActivations(count: count)
+        let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
+        let client = try activations.client(of: server)
+        let before = CAllocations_bytes_in_use()
+        let fleet = client.fleet()
+        try await fleet.refreshActivations()
+        let bytes = (CAllocations_bytes_in_use() - before) / count
+        try check(await fleet.health.elsewhereCount == count)
+        await client.shutdown()
+        server.stop()
+        return [
+            Row(
+                name: "fleet.idle.\(count)",
+                detail: "heap of an unopened activation",
+                unit: .bytes,
+                figure: Figure(Double(bytes)),
+                goals: [.atMost(1024)],
+                size: count
+            )
+        ]
+    }
+}
+
+/// Runs a fleet of activations that were made earlier, before a server which knows nobody.
+private func withFleet<Result>(
+    of count: Int,
+    every interval: Duration,
+    _ lags: LagRecorder,
+    in store: any ActivationStore = InMemoryActivationStore(),
+    _ body: (RunningFleet) async throws -> Result
+) async throws -> Result {
+    let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
+    defer { server.stop() }
+    let activations = try await StoredActivations(count: count, in: store)
+    let client = try activations.client(of: server, observer: lags)
+    do {
+        let fleet = try await RunningFleet(activations, client, lags, every: interval)
+        let result = try await body(fleet)
+        await fleet.stop()
+        await client.shutdown()
+        return result
+    } catch {
+        await client.shutdown()
+        throw error
+    }
+}
+
+private final class RunningFleet: Sendable {
+    let startDuration: Duration
+
+    private let count: Int
+    private let interval: Duration
     private let lags: LagRecorder
-    private let services: [OperationsService]
+    private let fleet: OperationsFleet
+    private let running: Task<Void, any Error>
     private let threadsBefore: Int
-    private let activationBytes: Int
     private let bytesBefore: Int
 
-    /// Starts the services, their first polls spread over an interval as those of an application would be.
-    init(_ activations: StoredActivations, _ client: MobileTokenClient, _ lags: LagRecorder) async throws {
+    /// Starts the fleet, its first polls spread over an interval, and waits until all activations are open.
+    init(
+        _ activations: StoredActivations,
+        _ client: MobileTokenClient,
+        _ lags: LagRecorder,
+        every interval: Duration
+    ) async throws {
         // Connections, worker threads and caches are there before anything is counted.
         let first = client.operations(of: try await client.activation(id: activations.ids[0]))
         try await inParallel(inFlight) { _ in _ = try await first.operations() }
-        self.lags = lags
+        var configuration = OperationsFleet.Configuration()
+        configuration.pollInterval = interval
+        configuration.limits = ServerLimits(requestsPerSecond: 10_000, concurrentRequests: 64)
+        let fleet = client.fleet(configuration: configuration)
+        (self.count, self.interval, self.lags, self.fleet) = (activations.ids.count, interval, lags, fleet)
         self.threadsBefore = Self.threadCount
-        let bytesAtFirst = CAllocations_bytes_in_use()
-        let opened = try await client.activations()
         self.bytesBefore = CAllocations_bytes_in_use()
-        self.activationBytes = (self.bytesBefore - bytesAtFirst) / opened.count
-        self.services = opened.map { client.operations(of: $0) }
-        for service in self.services { await service.startPolling(every: Self.interval, options: .spreadStart) }
+        let start = ContinuousClock.now
+        self.running = Task { try await fleet.run() }
+        while lags.opened < self.count { try await Task.sleep(for: .milliseconds(2)) }
+        self.startDuration = ContinuousClock.now - start
+    }
+
+    func stop() async {
+        self.running.cancel()
+        _ = await self.running.result
     }
 
     func measure(intervals: Int, name: String) async throws -> [Row] {
-        let count = self.services.count
-        try await Task.sleep(for: Self.interval * 1.1)
-        try check(self.lags.polled == count)
-        let serviceBytes = (CAllocations_bytes_in_use() - self.bytesBefore) / count
+        try await Task.sleep(for: self.interval * 1.1)
+        try check(self.lags.polled == self.count)
+        let bytes = (CAllocations_bytes_in_use() - self.bytesBefore) / self.count
         let threads = max(0, Self.threadCount - self.threadsBefore)
         _ = self.lags.take()
         let start = Self.processorNanoseconds
-        try await Task.sleep(for: Self.interval * intervals)
+        try await Task.sleep(for: self.interval * intervals)
         let processorTime = Self.processorNanoseconds - start
         let lags = self.lags.take().map { $0 / .milliseconds(1) }
-        for service in self.services { try check((try? await service.lastFetchResult?.get()) != nil) }
+        try check(await self.fleet.health.counts == [.active: self.count])
         // Intervals vary by a twentieth, so the number of polls in a given time does as well.
-        try check(Double(lags.count) >= 0.9 * Double(count * intervals))
+        try check(Double(lags.count) >= 0.9 * Double(self.count * intervals))
         let late = Figure(samples: lags)
+        let isGoal = self.count <= 10_000
         func row(_ detail: String, _ unit: Unit, _ value: Double, atMost limit: Double? = nil) -> Row {
-            let goals = limit.map { [Goal.atMost($0)] } ?? []
-            return Row(name: name, detail: detail, unit: unit, figure: Figure(value), goals: goals, size: count)
+            let goals = limit.map { isGoal ? [Goal.atMost($0)] : [] } ?? []
+            return Row(name: name, detail: detail, unit: unit, figure: Figure(value), goals: goals, size: self.count)
         }
         return [
             row("lag of a poll, p99", .milliseconds, late.percentile(99), atMost: 250),
             row("lag of a poll, median", .milliseconds, late.median),
-            row("heap of a service between polls", .bytes, Double(serviceBytes), atMost: 8192),
-            row("heap of its activation", .bytes, Double(self.activationBytes)),
-            row("processor time of a poll", .microseconds, processorTime / 1e3 / Double(lags.count)),
+            row("heap of an activation and its service", .bytes, Double(bytes), atMost: 8192),
+            row(
+                "processor time of a poll",
+                .microseconds,
+                processorTime / 1e3 / Double(lags.count),
+                atMost: self.count == 10_000 ? 100 : nil
+            ),
             row("more threads than before", .count, Double(threads), atMost: 8),
         ]
     }
@@ -95,6 +178,7 @@ private final class LagRecorder: MobileTokenObserver {
     private struct State {
         var lags: [Duration] = []
         var activations: Set<String> = []
+        var opened = 0
     }
 
     private let state: Mutex<State>
@@ -110,12 +194,17 @@ private final class LagRecorder: MobileTokenObserver {
     /// How many services have polled so far.
     var polled: Int { self.state.withLock { $0.activations.count } }
 
+    func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
+
     func pollStarted(activationID: String, lag: Duration) {
         self.state.withLock { state in
             state.lags.append(lag)
             state.activations.insert(activationID)
         }
     }
+
+    /// How many activations were opened so far.
+    var opened: Int { self.state.withLock { $0.opened } }
 
     /// The lags since the last call.
     func take() -> [Duration] {

@@ -116,9 +116,9 @@ let protocolBenchmarks: [Benchmark] = [
     Benchmark("verify.server", "a signature of the server, by a key that is kept", goals: [.atMost(50_000)]) {
         let fixture = try Fixture()
         let floor = BareOpenSSL()
-        let signature = try ServerSignature.sign(fixture.body, with: fixture.serverKey)
+        let signature = try fixture.serverKey.derSignature(for: fixture.body)
         return Scenario(
-            Subject { ServerSignature.isValid(signature, of: fixture.body, by: fixture.serverKey.publicKey) },
+            Subject { fixture.serverKey.publicKey.isValid(derSignature: signature, for: fixture.body) },
             baselines: [Subject("OpenSSL") { floor.verify() }]
         )
     },
@@ -151,7 +151,7 @@ private func encryption(_ name: String, isActivationScope: Bool) -> Benchmark {
             applicationSecret: fixture.applicationSecret,
             scope: isActivationScope
                 ? .activation(id: Fixture.activationID, transportKey: fixture.keys.transport) : .application,
-            path: isActivationScope ? .tokenCreate : .activation,
+            purpose: isActivationScope ? .tokenCreate : .activation,
             temporaryKeyID: Fixture.activationID
         )
         // An answer fits the request of one key only, so that key is used over and over; what a fresh one costs is
@@ -159,8 +159,8 @@ private func encryption(_ name: String, isActivationScope: Bool) -> Benchmark {
         let ephemeralKey = P256PrivateKey.generate()
         let recipient = fixture.serverKey.publicKey
         let timestamp: Int64 = 1_790_000_000_000
-        var encryptor = ECIESEncryptor(parameters: parameters, recipient: recipient)
-        var decryptor = ECIESDecryptor(parameters: parameters, privateKey: fixture.serverKey)
+        var encryptor = ECIESClientExchange(parameters: parameters, recipient: recipient)
+        var decryptor = ECIESServerExchange(parameters: parameters, privateKey: fixture.serverKey)
         let request = try encryptor.encryptRequest(
             fixture.body,
             ephemeralKey: ephemeralKey,
@@ -172,7 +172,7 @@ private func encryption(_ name: String, isActivationScope: Bool) -> Benchmark {
         return Scenario(
             Subject {
                 blackHole(P256PrivateKey.generate())
-                var encryptor = ECIESEncryptor(parameters: parameters, recipient: recipient)
+                var encryptor = ECIESClientExchange(parameters: parameters, recipient: recipient)
                 blackHole(
                     try encryptor.encryptRequest(
                         fixture.body,

@@ -43,5 +43,50 @@ let storeBenchmarks: [Benchmark] = [
             await store.close()
             try? FileManager.default.removeItem(at: folder)
         }
-    }
+    },
+    Benchmark(
+        "store.receipt",
+        "a counter moves durably with the intent of a decision, and its outcome follows",
+        unit: .perSecond,
+        goals: [.atLeast(0.7, timesBaseline: "the counter alone")]
+    ) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
+        let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
+        let source = try await StoredActivations(count: 1)
+        let id = try unwrap(source.ids.first)
+        try await store.insert(try unwrap(try await source.store.record(of: id)))
+        let intent = DecisionIntent(
+            activationID: id,
+            operationID: "37b9bb5c-6f6c-4a5c-b9c5-5b21f6d3a1ce",
+            verdict: .approve,
+            policy: DecisionIntent.Policy(name: "small payments", version: "7f3a"),
+            isComplete: true,
+            factors: .possessionKnowledge,
+            shown: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000),
+            signed: "A1*A100CZK*ICZ2730300000001165254011"
+        )
+        let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: Date())
+        let recorded = Subject(
+            "with its receipt",
+            repeating: { count in
+                for _ in 0..<count {
+                    let moves = try await store.update(id, recording: intent) { record in
+                        record.counter = record.counter.next()
+                        return record.counterMoves
+                    }
+                    try await store.record(outcome, ofMove: moves, of: id)
+                }
+            }
+        )
+        let alone = Subject(
+            "the counter alone",
+            repeating: { count in
+                for _ in 0..<count { try await store.update(id) { $0.counter = $0.counter.next() } }
+            }
+        )
+        return Scenario(recorded, baselines: [alone]) {
+            await store.close()
+            try? FileManager.default.removeItem(at: folder)
+        }
+    },
 ]

@@ -7,11 +7,12 @@ import PowerAuthProtocol
 
 /// Activations that were made earlier, with the token that polls need, so that a server which knows nobody can be polled.
 struct StoredActivations {
-    let store = InMemoryActivationStore()
+    let store: any ActivationStore
     let sdkConfiguration: SDKConfiguration
     let ids: [String]
 
-    init(count: Int) async throws {
+    init(count: Int, in store: any ActivationStore = InMemoryActivationStore()) async throws {
+        self.store = store
         let applicationKey = Base64.encode(SecureRandom.bytes(16))
         let secret = try unwrap(ApplicationSecret(bytes: SecureRandom.secret(16)))
         let key = P256PrivateKey.generate().publicKey
@@ -21,25 +22,36 @@ struct StoredActivations {
             masterPublicKey: key
         )
         self.ids = (0..<count).map { "f48ae8c3-3e0d-4b0a-8b8d-\(100_000_000_000 + $0)" }
-        for id in self.ids {
-            let record = ActivationRecord(
-                activationID: id,
-                name: nil,
-                applicationKey: applicationKey,
-                version: .v3_3,
-                createdAt: .now,
-                devicePublicKey: key.compressed,
-                serverPublicKey: key.compressed,
-                possessionKey: SecureRandom.secret(16),
-                transportKey: SecureRandom.secret(16),
-                encryptedKnowledgeKey: SecureRandom.secret(16),
-                knowledgeSalt: SecureRandom.bytes(16),
-                encryptedDevicePrivateKey: SecureRandom.secret(48),
-                counter: HashCounter(data: SecureRandom.secret(16)),
-                tokens: ["possession_universal": .init(id: id, secret: SecureRandom.secret(16))]
-            )
-            try await self.store.insert(record)
+        let ids = self.ids
+        // Side by side, so that a durable store commits many of them at once.
+        try await inParallel(inFlight) { lane in
+            for index in stride(from: lane, to: ids.count, by: inFlight) {
+                try await store.insert(try Self.record(ids[index], applicationKey, key))
+            }
         }
+    }
+
+    private static func record(
+        _ id: String,
+        _ applicationKey: String,
+        _ key: P256PublicKey
+    ) throws -> ActivationRecord {
+        ActivationRecord(
+            activationID: id,
+            name: nil,
+            applicationKey: applicationKey,
+            version: .v3_3,
+            createdAt: .now,
+            devicePublicKey: key.compressed,
+            serverPublicKey: key.compressed,
+            possessionKey: SecureRandom.secret(16),
+            transportKey: SecureRandom.secret(16),
+            encryptedKnowledgeKey: SecureRandom.secret(16),
+            knowledgeSalt: SecureRandom.bytes(16),
+            encryptedDevicePrivateKey: SecureRandom.secret(48),
+            counter: HashCounter(data: SecureRandom.secret(16)),
+            tokens: ["possession_universal": .init(id: id, secret: SecureRandom.secret(16))]
+        )
     }
 
     /// A client that finds them at this server.

@@ -3,16 +3,16 @@
 /// A server's string may hold escape sequences that steer a terminal, line ends that forge a log entry, and marks that
 /// reorder or hide what surrounds them. The raw string stays where it was received; only what is shown goes through here.
 package enum DisplayText {
-    /// How many characters (Unicode scalars) of a string are shown unless the caller asks for more.
+    /// The number of Unicode scalars of a string that are shown by default.
     package static let defaultLimit = 300
 
-    /// Returns `text` on one line, with everything that is not plainly visible escaped, and cut at `limit` scalars.
+    /// Returns `string` on one line, with everything that is not plainly visible escaped, and cut at `limit` scalars.
     ///
     /// Control characters (C0, DEL, C1), line and paragraph separators, bidirectional marks and isolates, and zero-width
-    /// characters become `\n`, `\r`, `\t` or `\u{…}`. A string that is cut ends with how many scalars are missing.
-    package static func escaped(_ text: some StringProtocol, limit: Int = Self.defaultLimit) -> String {
+    /// characters become `\n`, `\r`, `\t` or `\u{…}`. A string that is cut ends with the number of scalars that are missing.
+    package static func escaped(_ string: some StringProtocol, limit: Int = Self.defaultLimit) -> String {
         var shown = ""
-        var rest = text.unicodeScalars[...]
+        var rest = string.unicodeScalars[...]
         var count = 0
         while count < limit, let scalar = rest.popFirst() {
             self.append(scalar, to: &shown)
@@ -21,11 +21,11 @@ package enum DisplayText {
         return rest.isEmpty ? shown : shown + "… (\(rest.count) more)"
     }
 
-    /// Returns a serialized JSON text with the same characters escaped, which can only stand inside its strings: the text
-    /// still means the same.
-    package static func escaped(json text: some StringProtocol) -> String {
+    /// Returns serialized JSON with the same characters escaped. They can only stand inside its strings, so the JSON keeps its
+    /// meaning.
+    package static func escaped(json: some StringProtocol) -> String {
         var shown = ""
-        for scalar in text.unicodeScalars {
+        for scalar in json.unicodeScalars {
             guard self.isUnsafe(scalar) else {
                 shown.unicodeScalars.append(scalar)
                 continue
@@ -38,7 +38,7 @@ package enum DisplayText {
         return shown
     }
 
-    /// Returns whether a character could change how the text around it is shown, or not be seen itself.
+    /// Returns whether a character could change how those around it are shown, or be invisible itself.
     package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20...0x7E: return false

@@ -1,13 +1,13 @@
 /// A string that equals another only when both are the same bytes.
 ///
 /// `==` of `String` takes the Kelvin sign for a K and a composed letter for a decomposed one, and its prefixes end between
-/// whole characters. What comes from outside is matched byte by byte instead: identifiers, names, codes, and the keys of
-/// dictionaries made of them.
+/// whole characters. Strings from outside are compared byte by byte instead: identifiers, names, codes, and the keys of
+/// dictionaries of them.
 package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The string.
     package let string: String
 
-    /// Takes a string as it is.
+    /// Wraps a string.
     package init(_ string: String) { self.string = string }
     package init(stringLiteral string: String) { self.string = string }
 
@@ -24,16 +24,16 @@ package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringL
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Returns what follows `prefix`, or `nil` when the string begins otherwise.
+    /// Returns the part after `prefix`; `nil` when the string begins otherwise.
     package func dropping(prefix: String) -> Self? {
         guard self.string.utf8.starts(with: prefix.utf8) else { return nil }
-        // By way of the bytes, since the boundary may lie within a character.
+        // Through the bytes, since the boundary may lie within a character.
         return Self(String(decoding: self.string.utf8.dropFirst(prefix.utf8.count), as: UTF8.self))
     }
 }
 
 extension StringProtocol {
-    /// Returns whether both strings are the same bytes of UTF-8.
+    /// Returns whether both strings are the same UTF-8 bytes.
     package func isExactly(_ other: some StringProtocol) -> Bool {
         self.utf8.elementsEqual(other.utf8)
     }

@@ -1,5 +1,5 @@
 extension FixedWidthInteger {
-    /// Creates the integer nearest to `value` toward zero that there is; zero for NaN.
+    /// Creates an integer from `value`, rounded toward zero and limited to the range of the type; zero for NaN.
     package init(saturating value: Double) {
         if value.isNaN {
             self = 0
@@ -8,13 +8,13 @@ extension FixedWidthInteger {
         }
     }
 
-    /// Returns the sum, or the end of the range that it lies beyond.
+    /// Returns the sum, limited to the range of the type.
     package func addingSaturated(_ other: Self) -> Self {
         let (sum, overflow) = self.addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// Returns the difference, or the end of the range that it lies beyond.
+    /// Returns the difference, limited to the range of the type.
     package func subtractingSaturated(_ other: Self) -> Self {
         let (difference, overflow) = self.subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference

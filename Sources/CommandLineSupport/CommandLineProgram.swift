@@ -1,14 +1,16 @@
-internal import Foundation
-internal import MobileToken
+import Foundation
+import MobileToken
 
-/// A program made of commands: it finds the one that is called, and ends with its exit code.
+/// A program of several commands, which runs the one that is called and ends with its exit code.
 package struct CommandLineProgram: Sendable {
     let commands: [Command]
     let commonOptions: [Command.Option]
     let summary: String
-    /// For before the process ends by force.
+    /// Runs before the process ends by force.
     let cleanUp: @Sendable () -> Void
 
+    /// Creates a program.
+    ///
     /// - Parameters:
     ///   - commonOptions: Options of every command, beside `--json` and `--help`.
     ///   - cleanUp: Runs before the process ends by force.
@@ -28,13 +30,13 @@ package struct CommandLineProgram: Sendable {
         self.cleanUp = cleanUp
     }
 
-    /// What the program is called: `mobile-token` names its commands when it has another program carry them out.
+    /// The name by which the program was called, which `mobile-token` also gives to other programs that run its commands.
     package static let name: String = {
         let path = (CommandLine.arguments.first ?? "").utf8.split(separator: UInt8(ascii: "/"))
         return path.last.map { TextTable.printable(String(decoding: $0, as: UTF8.self)) } ?? "mobile-token"
     }()
 
-    /// Does what the words of this process say, and ends it.
+    /// Runs the command that the arguments of this process name, and ends the process.
     package func main() async -> Never {
         Output.fillClosedDescriptors()
         let words = Array(CommandLine.arguments.dropFirst())
@@ -50,7 +52,7 @@ package struct CommandLineProgram: Sendable {
         exit(code.rawValue)
     }
 
-    /// Does what the words say. Every mistake ends as a line on standard error and a documented exit code.
+    /// Runs the command that `words` name. Every error becomes a line on standard error and a documented exit code.
     private func run(_ words: [String]) async -> ExitCode {
         do {
             return try await self.dispatch(words)
@@ -88,7 +90,7 @@ package struct CommandLineProgram: Sendable {
         return try await body(Invocation(of: command, common: self.commonOptions, words: rest))
     }
 
-    /// The command with the longest path, so that `inbox list` goes before `inbox`.
+    /// Returns the command with the longest path, so that `inbox list` is chosen before `inbox`.
     private func command(for words: [String]) -> Command? {
         self.commands.filter { words.starts(with: $0.path) }.max { $0.path.count < $1.path.count }
     }

@@ -1,6 +1,6 @@
-internal import MobileToken
+import MobileToken
 
-/// The status a process ends with. The numbers are documented in the help and never change their meaning.
+/// The exit status of a process. The numbers are documented on the help page and never change their meaning.
 package struct ExitCode: Sendable, Hashable {
     package let rawValue: Int32
 
@@ -16,7 +16,7 @@ package struct ExitCode: Sendable, Hashable {
 }
 
 extension ExitCode {
-    /// What a failure means to the caller of the program.
+    /// Creates the exit code for an error of the SDK.
     init(_ error: MobileTokenError) {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
@@ -25,7 +25,7 @@ extension ExitCode {
             self = .usage
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
-            .cryptographyFailed, .activationNotSaved:
+            .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .activationNotSaved:
             self = .local
         default: self = .refused
         }

@@ -1,12 +1,12 @@
-internal import Foundation
-internal import Glibc
+import Foundation
+import Glibc
 
-/// Another program of this package, in whose place a command runs it.
+/// Another program of this package, which runs some commands of this one.
 package struct SiblingProgram: Sendable {
     let executable: String
-    /// What it calls itself in its help and its messages.
+    /// The name that it uses in its help pages and messages.
     let shownName: String
-    /// The words that go before those of the caller.
+    /// The words before those of the caller.
     let words: [String]
 
     package init(_ executable: String, shownAs shownName: String, words: String...) {
@@ -17,9 +17,9 @@ package struct SiblingProgram: Sendable {
 
     /// Runs the program in place of this one: the process stays the same, and with it signals and the exit status.
     ///
-    /// The one beside this program goes before those on `PATH`, which may be of another version.
+    /// The program beside this one comes before those on `PATH`, which may be of another version.
     ///
-    /// - Returns: Why the program cannot be run.
+    /// - Returns: The reason why the program cannot be run. When it can, the call does not return.
     func takeOver(with rest: [String]) -> String {
         let words = ([self.shownName] + self.words + rest).map { strdup($0) }
         defer { for word in words { free(word) } }

@@ -22,7 +22,7 @@ extension ApplicationDescription {
             masterPublicKey: self.masterServerPublicKey
         )
         // The backend makes or reads the three as keys; they are of no other form.
-        return configuration?.text ?? ""
+        return configuration?.string ?? ""
     }
 }
 

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 
 /// An encrypted request that was opened, and what it takes to respond to it.
 struct OpenedEnvelope {
-    fileprivate var decryptor: ECIESDecryptor
+    fileprivate var decryptor: ECIESServerExchange
     let plaintext: [UInt8]
     let application: ServerApplication
     let activation: ServerActivation?
@@ -28,8 +28,8 @@ extension Backend {
     /// Opens a request that is encrypted and not signed: its header tells for whom.
     func openEncrypted(
         _ context: inout RequestContext,
-        scope: EncryptionHeader.Scope,
-        path: ECIESPath
+        scope: EncryptionScope,
+        purpose: ECIESPurpose
     ) throws(Refusal) -> OpenedEnvelope {
         guard let value = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
@@ -54,7 +54,7 @@ extension Backend {
         }
         return try self.open(
             try context.json(),
-            Recipient(version: header.version, application: application, activation: activation, path: path),
+            Recipient(version: header.version, application: application, activation: activation, purpose: purpose),
             at: context.now
         )
     }
@@ -63,7 +63,7 @@ extension Backend {
     /// damaged one costs no counter and no attempt.
     mutating func authenticateEncrypted(
         _ context: inout RequestContext,
-        path: ECIESPath,
+        purpose: ECIESPurpose,
         uriID: String,
         allowing types: Set<SignatureType>
     ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
@@ -79,7 +79,7 @@ extension Backend {
                     version: header.version,
                     application: application,
                     activation: activation,
-                    path: path
+                    purpose: purpose
                 )
                 opened = try self.open(try context.json(), recipient, at: context.now)
             }
@@ -102,7 +102,7 @@ extension Backend {
         let application: ServerApplication
         /// `nil` in application scope.
         let activation: ServerActivation?
-        let path: ECIESPath
+        let purpose: ECIESPurpose
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
@@ -123,10 +123,10 @@ extension Backend {
             applicationKey: recipient.application.key,
             applicationSecret: recipient.application.secret,
             scope: scope,
-            path: recipient.path,
+            purpose: recipient.purpose,
             temporaryKeyID: request.temporaryKeyID
         )
-        var decryptor = ECIESDecryptor(parameters: parameters, privateKey: key)
+        var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
         do {
             let plaintext = try decryptor.decryptRequest(request)
             return OpenedEnvelope(

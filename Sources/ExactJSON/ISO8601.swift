@@ -3,10 +3,11 @@ package import Foundation
 
 /// The dates of the Mobile Token API: ISO 8601 with an offset, such as `2018-07-02T14:43:13+0000`.
 package enum ISO8601 {
-    /// Reads `YYYY-MM-DDThh:mm:ss`, an optional fraction, and `Z`, `±hhmm` or `±hh:mm`. Everything else is nil: a date
-    /// without an offset would be a guess, and a day that does not exist is none.
-    package static func date(from text: String) -> Date? {
-        var reader = Reader(rest: text.utf8[...])
+    /// Reads `YYYY-MM-DDThh:mm:ss`, an optional fraction, and `Z`, `±hhmm` or `±hh:mm`.
+    ///
+    /// - Returns: `nil` for anything else, such as a date without an offset or a day that does not exist.
+    package static func date(from string: String) -> Date? {
+        var reader = Reader(rest: string.utf8[...])
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
             let day = reader.digits(2), reader.skip("T"), let hour = reader.digits(2), reader.skip(":"),
             let minute = reader.digits(2), reader.skip(":"), let second = reader.digits(2),
@@ -17,9 +18,9 @@ package enum ISO8601 {
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
-    /// Writes a date as the phone SDKs do: whole seconds, UTC, `+0000`.
+    /// Returns a date as the phone SDKs write it: whole seconds, UTC, `+0000`.
     package static func string(from date: Date) -> String {
-        // Far beyond the years 0000 to 9999 there is no such text; the nearest end is as good as any.
+        // A date outside the years 0000 to 9999 has no such string: the nearest end takes its place.
         let seconds = min(
             max(Int(saturating: date.timeIntervalSince1970.rounded(.down)), -62_167_219_200),
             253_402_300_799
@@ -34,7 +35,15 @@ package enum ISO8601 {
             + "T\(padded(time / 3_600, 2)):\(padded(time / 60 % 60, 2)):\(padded(time % 60, 2))+0000"
     }
 
-    /// The days from 1970-01-01 to a day of the Gregorian calendar; nil when there is no such day.
+    /// Writes a date with milliseconds, in UTC, such as `2018-07-02T14:43:13.250Z`.
+    package static func preciseString(from date: Date) -> String {
+        let (seconds, milliseconds) = Int(saturating: (date.timeIntervalSince1970 * 1_000).rounded())
+            .flooredDivision(by: 1_000)
+        let whole = self.string(from: Date(timeIntervalSince1970: Double(seconds))).dropLast("+0000".count)
+        return "\(whole).\(String(1_000 + milliseconds).dropFirst())Z"
+    }
+
+    /// Returns the days from 1970-01-01 to a day of the Gregorian calendar; `nil` when there is no such day.
     package static func daysSince1970(year: Int, month: Int, day: Int) -> Int? {
         guard (1...12).contains(month), day >= 1, day <= Self.days(inMonth: month, of: year) else { return nil }
         // Years that begin in March have their leap day at the end, so months have fixed offsets.
@@ -72,24 +81,24 @@ extension ISO8601 {
             return true
         }
 
-        /// Exactly so many ASCII digits.
+        /// Reads a number of exactly `count` digits.
         mutating func digits(_ count: Int) -> Int? {
             var value = 0
             for _ in 0..<count {
-                guard let byte = self.rest.popFirst(), UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+                guard let byte = self.rest.popFirst(), byte.isASCIIDigit else { return nil }
                 value = value * 10 + Int(byte - UInt8(ascii: "0"))
             }
             return value
         }
 
-        /// The fraction of a second: 0 without a dot, nil for a dot without digits.
+        /// Reads the fraction of a second: 0 without a dot, `nil` for a dot without digits.
         mutating func fraction() -> Double? {
             guard self.skip(".") else { return 0 }
             var (value, scale, count) = (0.0, 1.0, 0)
-            while let byte = self.rest.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
+            while let byte = self.rest.first, byte.isASCIIDigit {
                 self.rest.removeFirst()
                 count += 1
-                // A `Date` resolves less than a microsecond: later digits change nothing.
+                // A `Date` is no more precise than that: later digits change nothing.
                 guard count <= 9 else { continue }
                 scale *= 10
                 value = value * 10 + Double(byte - UInt8(ascii: "0"))
@@ -97,7 +106,7 @@ extension ISO8601 {
             return count > 0 ? value / scale : nil
         }
 
-        /// Seconds east of UTC.
+        /// Reads the seconds east of UTC.
         mutating func offset() -> Int? {
             if self.skip("Z") { return 0 }
             let sign: Int

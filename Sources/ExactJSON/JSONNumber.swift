@@ -2,30 +2,30 @@ public import Foundation
 
 /// A JSON number with the digits it was written with.
 ///
-/// `2199.40` stays `2199.40`: what people approve is shown as the server sent it, and no amount passes through a binary
-/// floating-point number. Equality compares the text, so `1.0` and `1` differ; compare ``decimal`` for the value.
+/// `2199.40` stays `2199.40`: people approve an amount as the server sent it, and it never passes through a binary
+/// floating-point number. Equality compares the digits, so `1.0` and `1` differ; compare ``decimal`` for the value.
 public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
-    /// The number as JSON text, such as `-12.50` or `1e3`.
+    /// The number as it stands in JSON, such as `-12.50` or `1e3`.
     public let literal: String
 
-    /// Takes a text that is exactly one JSON number; anything else is nil.
+    /// Creates a number from its digits; `nil` unless `literal` is exactly one JSON number.
     public init?(literal: String) {
         let bytes = Array(literal.utf8)
         guard Self.endOfLiteral(in: bytes, from: 0) == bytes.count else { return nil }
         self.literal = literal
     }
 
-    /// An integer.
+    /// Creates a number from an integer.
     public init(_ value: some BinaryInteger) {
         self.literal = String(value)
     }
 
-    /// A decimal, which must not be NaN.
+    /// Creates a number from a decimal; `nil` for NaN.
     public init?(_ value: Decimal) {
         self.init(literal: value.description)
     }
 
-    /// The shortest text that gives this floating-point number again; infinities and NaN are nil.
+    /// Creates the shortest number that gives this floating-point number again; `nil` for infinities and NaN.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         self.init(literal: value.description)
@@ -40,7 +40,7 @@ public struct JSONNumber: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JSONNumber {
-    /// The value with every digit, or nil when a `Decimal` cannot hold it exactly (it has 38 digits).
+    /// The exact value; `nil` when a `Decimal`, which has 38 digits, cannot hold it.
     public var decimal: Decimal? {
         let parts = self.parts()
         if let small = UInt64(parts.digits) {
@@ -50,9 +50,9 @@ extension JSONNumber {
         return Self.decimal(significand, parts)
     }
 
-    /// The value, when it is a whole number that fits. `5.0` and `5e2` are whole numbers.
+    /// The value, if it is a whole number that fits. `5.0` and `5e2` are whole numbers.
     public var int64: Int64? {
-        // A plain integer is its own text.
+        // The common case first.
         if let value = Int64(self.literal) { return value }
         let parts = self.parts()
         guard (0...18).contains(parts.exponent) else { return nil }
@@ -69,7 +69,7 @@ extension JSONNumber {
         var exponent: Int
     }
 
-    /// The number as `digits × 10^exponent`.
+    /// Returns the number as `digits × 10^exponent`.
     private func parts() -> Parts {
         var digits: [UInt8] = []
         var exponent = 0
@@ -97,11 +97,11 @@ extension JSONNumber {
         return Parts(isNegative: isNegative, digits: String(decoding: significant, as: UTF8.self), exponent: exponent)
     }
 
-    /// Reads what stands behind the `e`. No text has enough digits to bring ±10¹⁵ back into the range of any type, so what
-    /// is beyond counts as that, and sums with it stay far from the limits of `Int`.
-    private static func exponent(_ text: Substring.UTF8View) -> Int {
-        let isNegative = text.first == UInt8(ascii: "-")
-        let magnitude = text.drop { !(UInt8(ascii: "1")...UInt8(ascii: "9") ~= $0) }
+    /// Reads the exponent, bounded to ±10¹⁵. No number has enough digits to bring that back into the range of any type, and
+    /// sums with it stay far from the limits of `Int`.
+    private static func exponent(_ literal: Substring.UTF8View) -> Int {
+        let isNegative = literal.first == UInt8(ascii: "-")
+        let magnitude = literal.drop { !(UInt8(ascii: "1")...UInt8(ascii: "9") ~= $0) }
         guard !magnitude.isEmpty else { return 0 }
         let bound = 1_000_000_000_000_000
         let value = magnitude.count > 15 ? bound : Int(Substring(magnitude)) ?? bound
@@ -113,7 +113,7 @@ extension JSONNumber {
         return Decimal(sign: parts.isNegative ? .minus : .plus, exponent: parts.exponent, significand: significand)
     }
 
-    /// Where the number that begins at `start` ends, or nil when there is none.
+    /// Returns the end of the number that begins at `start`; `nil` when there is none.
     package static func endOfLiteral(in bytes: [UInt8], from start: Int) -> Int? {
         var position = start
         func digits() -> Bool {

@@ -2,7 +2,7 @@ import Basics
 
 /// The members of a JSON object, in the order given.
 ///
-/// Two objects are equal when they have the same members in whatever order.
+/// Two objects are equal when they have the same members, in any order.
 public struct JSONObject: Sendable {
     /// A name with its value.
     public struct Member: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct JSONObject: Sendable {
         /// The value.
         public var value: JSONValue
 
-        /// Returns whether names and values are the same; names are compared byte by byte.
+        /// Returns whether name and value are the same; names are compared byte by byte.
         public static func == (one: Self, other: Self) -> Bool {
             one.key.isExactly(other.key) && one.value == other.value
         }
@@ -29,17 +29,17 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// All members, repeated names included.
+    /// All members, including those with a repeated name.
     public var members: [Member]
 
-    /// An object with these members.
+    /// Creates an object with these members.
     public init(_ members: [Member] = []) {
         self.members = members
     }
 
-    /// The value of a name; of a repeated one the last, as most servers read it.
+    /// The value of the last member of a name, which is the one that most servers read.
     ///
-    /// Setting replaces the value in place or appends a member; setting nil removes every member of the name.
+    /// Setting replaces the value in place or appends a member; setting `nil` removes every member of the name.
     public subscript(_ key: String) -> JSONValue? {
         get { self.members.last { $0.key.isExactly(key) }?.value }
         set {
@@ -55,7 +55,7 @@ public struct JSONObject: Sendable {
     /// The names in the order given.
     public var keys: [String] { self.members.map(\.key) }
 
-    /// The names that are there more than once, each reported once.
+    /// The names of more than one member, each once.
     public var duplicateKeys: [String] {
         var counts: [ExactString: Int] = [:]
         return self.members.compactMap { member in
@@ -66,7 +66,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Hashable {
-    /// Whether both have the same members, in whatever order. Members of one repeated name must be in the same order.
+    /// Returns whether both have the same members, in any order. Members of one repeated name must be in the same order.
     public static func == (one: Self, other: Self) -> Bool {
         one.members == other.members
             || one.members.count == other.members.count && one.valuesByKey == other.valuesByKey
@@ -83,7 +83,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// An object with the members in the order written.
+    /// Creates an object with its members in the order written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init(elements.map { Member(key: $0.0, value: $0.1) })
     }

@@ -1,4 +1,4 @@
-/// Checks a JSON text byte by byte and writes its index. It uses no recursion, so a nesting bomb meets only the limit.
+/// Checks a JSON document byte by byte and writes its index. It uses no recursion, so deep nesting meets only the limit.
 struct JSONScanner {
     private let bytes: [UInt8]
     private let limits: JSONLimits
@@ -32,7 +32,7 @@ struct JSONScanner {
         return self.nodes
     }
 
-    /// Reads one element or member of the innermost open array or object, or closes it.
+    /// Reads the next element or member of the innermost open array or object, or closes it.
     private mutating func scanNextPart(of container: Int) throws(JSONError) {
         let isObject = self.nodes[container].kind == .object
         self.skipWhitespace()
@@ -133,8 +133,8 @@ struct JSONScanner {
         throw JSONError(.unexpectedEnd, at: self.position)
     }
 
-    /// Whether the halves of a surrogate pair belong together is left to the reader of the string: the text around an
-    /// unreadable string is still good JSON.
+    /// Skips an escape. Surrogate pairs are checked only when the string is read, since the rest of the document is still
+    /// valid JSON.
     private mutating func skipEscape() throws(JSONError) {
         let start = self.position
         self.position += 1
@@ -179,28 +179,5 @@ struct JSONScanner {
 
     private func unexpected() -> JSONError {
         JSONError(self.position < self.bytes.count ? .unexpectedCharacter : .unexpectedEnd, at: self.position)
-    }
-}
-
-/// Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
-package enum UTF8Sequence {
-    /// The length of the character that begins at `offset`, which must be inside the bytes; nil if it is none.
-    package static func length(in bytes: [UInt8], at offset: Int) -> Int? {
-        let length: Int
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        switch bytes[offset] {
-        case 0x00...0x7F: return 1
-        case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF1...0xF3: length = 4
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        default: return nil
-        }
-        guard offset + length <= bytes.count, second ~= bytes[offset + 1] else { return nil }
-        for next in bytes[(offset + 2)..<(offset + length)] where next & 0xC0 != 0x80 { return nil }
-        return length
     }
 }

@@ -1,6 +1,8 @@
-/// The escapes of JSON strings, both ways.
+import Basics
+
+/// Reading and writing the escapes of JSON strings.
 enum JSONString {
-    /// What the character after a backslash stands for; nil for `u` and for what is no escape.
+    /// Returns the character that an escape stands for, by the byte after the backslash; `nil` for `u` and invalid escapes.
     static func unescaped(_ character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): character
@@ -13,46 +15,42 @@ enum JSONString {
         }
     }
 
-    /// The four hexadecimal digits at `offset`.
+    /// Returns the value of the four hexadecimal digits at `offset`; `nil` when there are none.
     static func hexadecimal(in bytes: [UInt8], at offset: Int) -> UInt16? {
         guard offset + 4 <= bytes.count else { return nil }
         var value: UInt16 = 0
         for byte in bytes[offset..<(offset + 4)] {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt16(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt16(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt16(byte - UInt8(ascii: "A") + 10)
-            default: return nil
-            }
+            guard let digit = byte.hexadecimalValue else { return nil }
+            value = value << 4 | UInt16(digit)
         }
         return value
     }
 
-    /// The text of a scanned string that has escapes; nil when it has half a surrogate pair.
+    /// Returns the value of a scanned string that has escapes; `nil` when it has half a surrogate pair.
     static func unescaped(_ range: Range<Int>, of bytes: [UInt8]) -> String? {
-        var text: [UInt8] = []
-        text.reserveCapacity(range.count)
+        var unescaped: [UInt8] = []
+        unescaped.reserveCapacity(range.count)
         var position = range.lowerBound
         while position < range.upperBound {
             let byte = bytes[position]
             guard byte == UInt8(ascii: "\\") else {
-                text.append(byte)
+                unescaped.append(byte)
                 position += 1
                 continue
             }
             if let character = self.unescaped(bytes[position + 1]) {
-                text.append(character)
+                unescaped.append(character)
                 position += 2
             } else {
                 guard let (scalar, length) = self.escapedScalar(in: bytes, at: position) else { return nil }
-                text.append(contentsOf: String(scalar).utf8)
+                unescaped.append(contentsOf: String(scalar).utf8)
                 position += length
             }
         }
-        return String(decoding: text, as: UTF8.self)
+        return String(decoding: unescaped, as: UTF8.self)
     }
 
-    /// A character written as `\u` and four digits, or as two of these, with the length of its escape.
+    /// Returns the character that is escaped as `\u` and four digits, or as two of these, and the length of its escape.
     private static func escapedScalar(in bytes: [UInt8], at offset: Int) -> (Unicode.Scalar, length: Int)? {
         guard let first = self.hexadecimal(in: bytes, at: offset + 2) else { return nil }
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
@@ -64,7 +62,7 @@ enum JSONString {
         return Unicode.Scalar(value).map { ($0, 12) }
     }
 
-    /// Appends a string with its quotes. Only what must be escaped is.
+    /// Appends a string with its quotes, escaping only what must be.
     static func append(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in string.utf8 {

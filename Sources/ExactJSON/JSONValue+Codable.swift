@@ -1,7 +1,7 @@
 import Foundation
 
 extension JSONValue {
-    /// Makes a value of an application's own type from this one.
+    /// Decodes this value as a type of the application's own.
     ///
     /// `Decimal` members get every digit; `Date` members are read as the server writes dates, ISO 8601 with an offset.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
@@ -9,7 +9,7 @@ extension JSONValue {
         return try Self.decode(type, from: self.serialized())
     }
 
-    /// Makes JSON of an application's own type. Dates become ISO 8601 texts in UTC.
+    /// Encodes a value of the application's own type. Dates become ISO 8601 strings in UTC.
     public init(encoding value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -20,6 +20,7 @@ extension JSONValue {
         try self.init(parsing: Array(encoder.encode(value)))
     }
 
+    /// Decodes JSON as ``decode(_:)`` does.
     package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
@@ -33,9 +34,9 @@ extension JSONValue {
     }
 }
 
-/// Through other coders a value keeps its meaning; the order of members and the zeros at the end of a fraction may go.
+/// Other coders keep the meaning of a value, but may lose the order of members and trailing zeros of a fraction.
 extension JSONValue: Codable {
-    /// Reads whatever the decoder has. Numbers are taken as `Decimal`.
+    /// Decodes any value. Numbers are read as `Decimal`.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: AnyKey.self) {
             let members = try container.allKeys.map { key in
@@ -61,7 +62,9 @@ extension JSONValue: Codable {
         return .number(number)
     }
 
-    /// Writes the value through any encoder. A number that neither `Int64` nor `Decimal` holds is an error.
+    /// Encodes the value.
+    ///
+    /// - Throws: For a number that neither `Int64` nor `Decimal` can hold.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .array(let elements):
@@ -107,7 +110,9 @@ extension JSONValue: Codable {
 }
 
 extension JSONObject: Codable {
-    /// Reads an object; anything else is an error.
+    /// Decodes an object.
+    ///
+    /// - Throws: For any other value.
     public init(from decoder: any Decoder) throws {
         guard let object = try JSONValue(from: decoder).object else {
             let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not a JSON object")
@@ -116,7 +121,7 @@ extension JSONObject: Codable {
         self = object
     }
 
-    /// Writes the members through any encoder.
+    /// Encodes the members.
     public func encode(to encoder: any Encoder) throws {
         try JSONValue.object(self).encode(to: encoder)
     }

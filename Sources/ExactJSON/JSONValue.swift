@@ -3,9 +3,9 @@ public import Foundation
 
 /// Any JSON value, with nothing rounded, reordered or merged.
 ///
-/// Foundation's coders turn numbers into binary ones or cut them to a type's digits, and forget the order of members and
-/// that a name was given twice. An amount that a person approves must be shown with the digits that were sent, and what
-/// this SDK does not know must reach the application as it came, so JSON has a type and a parser of its own here.
+/// Foundation's coders round numbers, and lose the order of members and repeated names. An amount that a person approves must
+/// be shown with the digits that were sent, and members that this package does not know must reach the application unchanged,
+/// so it has its own type and parser.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -13,7 +13,7 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// A number with its digits.
     case number(JSONNumber)
-    /// A text.
+    /// A string.
     case string(String)
     /// Values in order.
     case array([JSONValue])
@@ -24,7 +24,7 @@ public enum JSONValue: Sendable, Hashable {
 // MARK: - Equality
 
 extension JSONValue {
-    /// Returns whether both say the same: strings are compared byte by byte, numbers digit by digit.
+    /// Returns whether both are the same; strings are compared byte by byte, numbers digit by digit.
     public static func == (one: Self, other: Self) -> Bool {
         switch (one, other) {
         case (.null, .null): true
@@ -53,17 +53,17 @@ extension JSONValue {
 // MARK: - Parsing and writing
 
 extension JSONValue {
-    /// Reads one JSON value from UTF-8 bytes (RFC 8259, strictly): any bytes give a value or an error.
+    /// Parses one JSON value from UTF-8 bytes, strictly by RFC 8259.
     public init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
         try self.init(JSONDocument(parsing: bytes, limits: limits).root)
     }
 
-    /// Reads one JSON value from a text.
-    public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
-        try self.init(parsing: Array(text.utf8), limits: limits)
+    /// Parses one JSON value from a string.
+    public init(parsing string: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        try self.init(parsing: Array(string.utf8), limits: limits)
     }
 
-    /// The value as compact JSON: members in their order, numbers as given.
+    /// Returns the value as compact JSON, with members in their order and numbers as given.
     public func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)
@@ -95,7 +95,7 @@ extension JSONValue {
         }
     }
 
-    /// The whole tree below a view. Fails only for a string that is no text.
+    /// Creates the whole tree below a view. Fails only for a string that is not valid Unicode.
     package init(_ view: JSONView) throws(JSONError) {
         if let string = view.string {
             self = .string(string)
@@ -143,10 +143,10 @@ extension JSONValue {
     /// The number's exact value, if this is a number that a `Decimal` can hold.
     public var decimal: Decimal? { self.number?.decimal }
 
-    /// The whole number, if this is one that fits.
+    /// The integer, if this is a whole number that fits.
     public var int64: Int64? { self.number?.int64 }
 
-    /// The text, if this is one.
+    /// The string, if this is one.
     public var string: String? {
         guard case .string(let value) = self else { return nil }
         return value
@@ -164,10 +164,10 @@ extension JSONValue {
         return value
     }
 
-    /// The value of a member; nil when there is none, or this is no object.
+    /// The value of a member; `nil` when there is none, or this is no object.
     public subscript(_ key: String) -> JSONValue? { self.object?[key] }
 
-    /// The element at an index; nil when there is none, or this is no array.
+    /// The element at an index; `nil` when there is none, or this is no array.
     public subscript(_ index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -180,19 +180,19 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// `null`.
+    /// Creates `null`.
     public init(nilLiteral: ()) { self = .null }
-    /// A Boolean.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A whole number.
+    /// Creates a whole number.
     public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
-    /// A number; write `JSONNumber(literal:)` where every digit counts.
+    /// Creates a number; use `JSONNumber(literal:)` where every digit matters.
     public init(floatLiteral value: Double) { self = JSONNumber(value).map { .number($0) } ?? .null }
-    /// A text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object with its members in the order written.
+    /// Creates an object with its members in the order written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements.map { JSONObject.Member(key: $0.0, value: $0.1) }))
     }

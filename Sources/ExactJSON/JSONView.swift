@@ -1,27 +1,27 @@
 import Basics
 
-/// A value inside a ``JSONDocument``: looked at in place, turned into Swift values one by one.
+/// A value inside a ``JSONDocument``, read in place.
 package struct JSONView: Sendable {
     package let document: JSONDocument
     let index: Int
 
     private var node: JSONNode { self.document.nodes[self.index] }
 
-    /// Where the value stands in the text, with the quotes of a string.
+    /// The position of the value in the document, including the quotes of a string.
     package var range: Range<Int> {
         let node = self.node
         let quote = node.kind == .string ? 1 : 0
         return (Int(node.start) - quote)..<(Int(node.end) + quote)
     }
 
-    /// The value exactly as it was written.
+    /// The bytes of the value as they were sent.
     package var bytes: ArraySlice<UInt8> { self.document.bytes[self.range] }
 
     package var isNull: Bool { self.node.kind == .null }
     package var isArray: Bool { self.node.kind == .array }
     package var isObject: Bool { self.node.kind == .object }
 
-    /// Which of the known objects this is; nil for all other values. Such an object shows no members.
+    /// The number of the known object that this is; `nil` for all other values. Such an object shows no members.
     package var knownObject: Int? { self.node.kind == .knownObject ? Int(self.node.known) : nil }
 
     package var bool: Bool? {
@@ -32,7 +32,7 @@ package struct JSONView: Sendable {
         }
     }
 
-    /// The text of a string. Nil for other values, and for a string with half a surrogate pair, which is no text.
+    /// The value of a string; `nil` for other values, and for a string with half a surrogate pair, which is not valid Unicode.
     package var string: String? {
         let node = self.node
         guard node.kind == .string else { return nil }
@@ -62,16 +62,16 @@ package struct JSONView: Sendable {
 
 // MARK: - Members by name
 
-/// What an object has under a name.
+/// The member that an object has under a name.
 package enum JSONMember: Sendable {
     case absent
     case one(JSONView)
-    /// The name is there more than once, so what it means depends on who reads it.
+    /// There is more than one, so the meaning depends on the reader.
     case repeated
 }
 
 extension JSONView {
-    /// What this object has under a name; other values have nothing.
+    /// Returns the member of a name; other values than objects have none.
     package func member(_ name: String) -> JSONMember {
         let nodes = self.document.nodes
         guard nodes[self.index].kind == .object else { return .absent }
@@ -81,7 +81,7 @@ extension JSONView {
         let length = name.utf8.count
         while key < end {
             let node = nodes[key]
-            // Most names differ in length already.
+            // Most names already differ in length.
             if node.isEscaped || Int(node.end - node.start) == length, self.isName(name, at: node) {
                 guard case .absent = found else { return .repeated }
                 found = .one(JSONView(document: self.document, index: key + 1))
@@ -91,7 +91,7 @@ extension JSONView {
         return found
     }
 
-    /// The member of a name that is there exactly once.
+    /// The member of a name, if there is exactly one.
     package subscript(_ name: String) -> JSONView? {
         guard case .one(let value) = self.member(name) else { return nil }
         return value

@@ -1,12 +1,12 @@
 import Foundation
 
 extension [UInt8] {
-    /// Whether both are the same bytes. `==` compares one element at a time, which shows on lists of a megabyte.
+    /// Returns whether both are the same bytes. `==` compares one element at a time, which is slow for lists of a megabyte.
     package func hasSameBytes(as other: [UInt8]) -> Bool {
         self.count == other.count && self.hasSameBytes(in: 0..<self.count, as: other, from: 0)
     }
 
-    /// Whether the bytes of a range are the bytes of `other` from `start`. What does not exist is not the same.
+    /// Returns whether the bytes of a range are the bytes of `other` from `start`; `false` when either is out of bounds.
     package func hasSameBytes(in range: Range<Int>, as other: [UInt8], from start: Int) -> Bool {
         guard 0 <= range.lowerBound, range.upperBound <= self.count, 0 <= start, start + range.count <= other.count
         else {

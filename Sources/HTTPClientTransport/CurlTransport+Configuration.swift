@@ -1,52 +1,53 @@
 extension CurlTransport {
-    /// The options of a transport. Every one has a default that suits a server process.
+    /// The options of a transport, with defaults that suit a server process.
     public struct Configuration: Sendable {
-        /// The longest a request may take from the call to the whole answer, waiting for a free connection included:
-        /// 20 seconds. `HTTPRequest.timeout` overrides it.
+        /// The longest time from the call to the complete response, including the wait for a free connection: 20 seconds by
+        /// default. `HTTPRequest.timeout` overrides it.
         public var timeout: Duration = .seconds(20)
-        /// The longest that resolving, connecting and the TLS handshake may take together: 10 seconds.
+        /// The longest time for name resolution, connection and TLS handshake together: 10 seconds by default.
         public var connectTimeout: Duration = .seconds(10)
-        /// The largest body accepted, in bytes after decompression: 8 MiB.
+        /// The largest body accepted, in bytes after decompression: 8 MiB by default.
         public var maximumResponseSize = 8 * 1024 * 1024
-        /// The largest header section accepted, in bytes, interim answers and trailers included: 64 KiB.
+        /// The largest header section accepted, in bytes, including interim responses and trailers: 64 KiB by default.
         public var maximumHeaderSize = 64 * 1024
-        /// How many requests to one host may be on the wire at once: 64. Others wait for their turn, in order.
+        /// The largest number of requests to one host at a time: 64 by default. Others wait for their turn, in order.
         ///
-        /// Without HTTP/2 this is also the most connections to one host.
+        /// Without HTTP/2 this is also the largest number of connections to one host.
         public var maximumRequestsPerHost = 64
-        /// How many requests may be on the wire at once, and how many connections may be open: 256.
+        /// The largest number of requests at a time, and of open connections: 256 by default.
         public var maximumConnections = 256
-        /// How long an idle connection is kept for another request: 15 seconds, which is less than common servers wait
-        /// before they close it.
+        /// The time for which an idle connection is kept: 15 seconds by default, which is less than common servers wait before
+        /// they close it.
         public var idleConnectionLifetime: Duration = .seconds(15)
-        /// After what age a connection is no longer given new requests, so that changes in DNS are noticed: 10 minutes.
+        /// The age at which a connection no longer gets new requests, so that changes in DNS are noticed: 10 minutes by
+        /// default.
         public var maximumConnectionAge: Duration = .seconds(600)
-        /// Whether compressed answers are asked for, and decompressed: yes.
+        /// Whether compressed responses are requested, and decompressed: `true` by default.
         public var acceptsCompression = true
-        /// What the `User-Agent` header says. A header of the request takes precedence.
+        /// The value of the `User-Agent` header, unless the request has its own.
         public var userAgent: UserAgent = .libraryDefault
-        /// Through which proxy requests go: none.
+        /// The proxy of all requests: none by default.
         public var proxy: Proxy = .none
-        /// How the server is authenticated, and this client to it.
+        /// The authentication of the server and of this client.
         public var tls = TLS()
 
         /// Creates the default configuration.
         public init() {}
     }
 
-    /// What the `User-Agent` header says.
+    /// A value of the `User-Agent` header.
     public struct UserAgent: Sendable, Hashable {
         let value: String
 
         /// The name and version of this library.
         public static let libraryDefault = Self(value: "swift-mobile-token/1.0")
-        /// The library underneath and its version, such as `libcurl/7.88.1`.
+        /// The name and version of libcurl, such as `libcurl/7.88.1`.
         public static let systemDefault = Self(value: EasyHandle.libraryVersion)
-        /// A text of your own, such as `approval-bot/2.1`.
+        /// Returns a value of your own, such as `approval-bot/2.1`.
         public static func custom(_ value: String) -> Self { Self(value: value) }
     }
 
-    /// Through which proxy requests go.
+    /// A proxy that requests go through.
     public struct Proxy: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         enum Kind: Hashable { case none, environment, url(String) }
 
@@ -56,7 +57,7 @@ extension CurlTransport {
         public static let none = Self(kind: .none)
         /// The proxy named by `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment.
         public static let environment = Self(kind: .environment)
-        /// The proxy at `url`, such as `http://user:password@proxy.example.com:3128` or `socks5h://127.0.0.1:1080`.
+        /// Returns the proxy at `url`, such as `http://user:password@proxy.example.com:3128` or `socks5h://127.0.0.1:1080`.
         public static func url(_ url: String) -> Self { Self(kind: .url(url)) }
 
         /// The kind alone: the URL may hold a password.
@@ -67,13 +68,13 @@ extension CurlTransport {
             case .url: "url"
             }
         }
-        /// Nothing to look into.
+        /// Empty, so that `dump` reveals nothing.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 
 extension CurlTransport.Configuration {
-    /// Refuses what could only fail later, at every request.
+    /// Throws for an option that would otherwise fail later, at every request.
     func validate() throws(HTTPTransportError) {
         func require(_ condition: Bool, _ detail: StaticString) throws(HTTPTransportError) {
             if !condition { throw HTTPTransportError(.invalidConfiguration, detail: "\(detail)") }

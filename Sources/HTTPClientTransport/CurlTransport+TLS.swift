@@ -5,33 +5,33 @@
 #endif
 
 extension CurlTransport {
-    /// How the server is authenticated, and this client to it. TLS 1.2 is the least that is spoken.
+    /// The authentication of the server and of this client. Versions before TLS 1.2 are not supported.
     public struct TLS: Sendable {
-        /// Which server certificates are accepted.
+        /// The server certificates that are accepted.
         public var validation: Validation = .system
         /// The only public keys accepted, as `sha256//` and the Base64 of the SHA-256 of the key's
-        /// SubjectPublicKeyInfo. One match is enough. Empty means that any key will do.
+        /// SubjectPublicKeyInfo. One match is enough. When empty, any key is accepted.
         ///
         /// Pins are checked in addition to ``validation``, also when that is ``Validation/noValidation``.
         public var pinnedPublicKeys: [String] = []
-        /// The certificate that this client shows when the server asks for one.
+        /// The certificate that this client presents when the server requests one.
         public var clientCertificate: ClientCertificate?
 
-        /// Creates the defaults: the system's authorities, no pins, no client certificate.
+        /// Creates the default options: the system's authorities, no pins, no client certificate.
         public init() {}
     }
 
-    /// Which server certificates are accepted.
+    /// A rule for server certificates.
     public struct Validation: Sendable, Hashable {
         enum Kind: Hashable { case system, certificateAuthority(file: String), noValidation }
 
         let kind: Kind
 
-        /// Those issued by an authority of the operating system, for the host of the request.
+        /// Accepts certificates for the host of the request that were issued by an authority of the operating system.
         public static let system = Self(kind: .system)
-        /// Those issued by an authority in a PEM file, for the host of the request.
+        /// Accepts certificates for the host of the request that were issued by an authority in a PEM file.
         public static func certificateAuthority(file: String) -> Self { Self(kind: .certificateAuthority(file: file)) }
-        /// Any. For development only: whoever sits between can read and change everything.
+        /// Accepts any certificate. For development only: an attacker in between can read and change everything.
         public static let noValidation = Self(kind: .noValidation)
     }
 
@@ -41,7 +41,7 @@ extension CurlTransport {
         public var certificateFile: String
         /// The path of the private key.
         public var privateKeyFile: String
-        /// What the private key is encrypted with, if it is.
+        /// The password of the private key; `nil` when it is not encrypted.
         public var password: String?
 
         /// Creates a client certificate.
@@ -53,13 +53,13 @@ extension CurlTransport {
 
         /// The path of the certificate, never the password.
         public var description: String { "ClientCertificate(\(self.certificateFile))" }
-        /// Nothing to look into: the password must not reach a dump.
+        /// Empty, so that `dump` does not reveal the password.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 }
 
 extension CurlTransport.TLS {
-    /// Whether something is asked for that only TLS can do.
+    /// Whether there is an option that only TLS can meet.
     var isExplicit: Bool {
         if case .certificateAuthority = self.validation.kind { return true }
         return !self.pinnedPublicKeys.isEmpty || self.clientCertificate != nil
@@ -74,16 +74,16 @@ extension CurlTransport.TLS {
                 throw HTTPTransportError(.invalidConfiguration, detail: "the client certificate cannot be read")
             }
         }
-        // libcurl compares texts: a malformed pin would match nothing, and the mistake would look like an attack.
+        // libcurl compares strings: a malformed pin would match nothing, and the mistake would look like an attack.
         guard self.pinnedPublicKeys.allSatisfy(Self.isPin) else {
             throw HTTPTransportError(.invalidConfiguration, detail: "a pin is sha256// and 44 characters of Base64")
         }
     }
 
-    private static func isPin(_ text: String) -> Bool {
-        let prefix = "sha256//"
-        guard text.hasPrefix(prefix) else { return false }
-        let digest = text.utf8.dropFirst(prefix.utf8.count)
+    private static func isPin(_ string: String) -> Bool {
+        let prefix = "sha256//".utf8
+        guard string.utf8.starts(with: prefix) else { return false }
+        let digest = string.utf8.dropFirst(prefix.count)
         return digest.count == 44 && digest.last == UInt8(ascii: "=")
             && digest.dropLast().allSatisfy { byte in
                 switch byte {

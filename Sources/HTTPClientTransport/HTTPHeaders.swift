@@ -1,10 +1,10 @@
-/// Header fields in order; names are matched without regard to case.
+/// Header fields in order. Names are case-insensitive.
 public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
-    /// One field.
+    /// A header field.
     public struct Field: Sendable, Hashable {
         /// The name as written.
         public var name: String
-        /// The value, without surrounding blanks.
+        /// The value, without surrounding whitespace.
         public var value: String
 
         /// Creates a field.
@@ -22,7 +22,7 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         self.fields = fields
     }
 
-    /// Creates headers from name and value pairs; a name may stand more than once.
+    /// Creates headers from pairs of name and value. A name may occur more than once.
     public init(dictionaryLiteral elements: (String, String)...) {
         self.fields = elements.map { Field(name: $0.0, value: $0.1) }
     }

@@ -1,6 +1,6 @@
-/// One HTTP request, as a value.
+/// An HTTP request.
 public struct HTTPRequest: Sendable, Hashable {
-    /// The methods this ecosystem uses.
+    /// The HTTP methods that PowerAuth servers use.
     public enum Method: String, Sendable, Hashable {
         case get = "GET"
         case post = "POST"
@@ -8,20 +8,19 @@ public struct HTTPRequest: Sendable, Hashable {
         case delete = "DELETE"
     }
 
-    /// What is asked of the resource.
+    /// The HTTP method.
     public var method: Method
     /// An absolute `http` or `https` URL.
     public var url: String
-    /// Sent in the order given.
+    /// The headers, sent in the order given.
     public var headers: HTTPHeaders
     /// The body; `nil` sends none.
     public var body: [UInt8]?
-    /// The longest the whole exchange may take; `nil` leaves it to the transport.
+    /// The longest time from the call to the whole response; `nil` leaves it to the transport.
     public var timeout: Duration?
-    /// Whether the server may see this request twice without harm; `false` unless said otherwise.
+    /// Whether the server may receive this request twice without harm; `false` by default.
     ///
-    /// A kept connection may break just as the request goes out, and then nobody can tell whether the server received
-    /// it. A repeatable request is sent again on a fresh connection; any other one fails with
+    /// A reused connection may break just as the request is sent, and then it is unknown whether the server received it. A repeatable request is sent again on a fresh connection; any other one fails with
     /// ``HTTPTransportError/Code/connectionLost``. A request that carries a signature or a one-time value is never
     /// repeatable, whatever its method: a copy of it is a replay.
     public var isRepeatable: Bool

@@ -1,4 +1,4 @@
-/// One whole HTTP answer, as a value.
+/// A complete HTTP response.
 public struct HTTPResponse: Sendable, Hashable {
     /// The status code, such as 200.
     public var status: Int
@@ -7,7 +7,7 @@ public struct HTTPResponse: Sendable, Hashable {
     /// The whole body.
     public var body: [UInt8]
 
-    /// Creates an answer.
+    /// Creates a response.
     public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

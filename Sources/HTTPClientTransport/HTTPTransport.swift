@@ -1,18 +1,18 @@
-/// Sends one HTTP request and waits for the whole answer.
+/// A way to send HTTP requests.
 ///
-/// An answer of any status is a result; only when there is no whole answer does `send` throw.
+/// Implement it to use an HTTP client of your own instead of ``CurlTransport``, or to script responses in tests.
 public protocol HTTPTransport: Sendable {
-    /// Sends `request`. Cancelling the calling task takes the transfer off the wire.
+    /// Sends `request` and returns the complete response, whatever its status. Canceling the task ends the transfer.
     ///
-    /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task was cancelled.
+    /// - Throws: ``HTTPTransportError`` without a complete response, or `CancellationError` when the task is canceled.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 
-    /// Whether this transport was told to check the server, or to show who it is itself, in ways that only TLS has: such as a
-    /// pin, an authority or a client certificate. An `http` URL would silently do without.
+    /// Whether the transport is configured with pins, a certificate authority or a client certificate, which an `http` URL
+    /// would silently ignore. `false` by default.
     var requiresTLS: Bool { get }
 }
 
 extension HTTPTransport {
-    /// No.
+    /// `false`.
     public var requiresTLS: Bool { false }
 }

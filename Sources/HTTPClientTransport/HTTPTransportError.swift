@@ -1,6 +1,6 @@
-/// Why a request got no whole answer. It holds no header, body or URL, so it may be printed anywhere.
+/// The reason why there is no complete response. It holds no header, body or URL, so it may be logged.
 public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
-    /// The kind of failure. A struct, so that a new kind breaks nobody's `switch`.
+    /// A kind of failure. A struct, so that a new kind does not break a `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
@@ -11,15 +11,15 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Self("invalidConfiguration")
         /// The URL or a header cannot be used. Nothing was sent.
         public static let invalidRequest = Self("invalidRequest")
-        /// The host's name could not be resolved, or nobody accepted the connection.
+        /// The host name could not be resolved, or the connection was not accepted.
         public static let connectionFailed = Self("connectionFailed")
-        /// The connection ended before the whole answer was there.
+        /// The connection ended before the response was complete.
         public static let connectionLost = Self("connectionLost")
         /// Connecting, or the whole exchange, took longer than allowed.
         public static let timeout = Self("timeout")
         /// The server's certificate or key was not accepted, or TLS failed in another way.
         public static let tlsFailed = Self("tlsFailed")
-        /// The answer is not HTTP.
+        /// The response is not valid HTTP.
         public static let invalidResponse = Self("invalidResponse")
         /// The body is larger than the transport accepts.
         public static let responseTooLarge = Self("responseTooLarge")
@@ -29,10 +29,10 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// More for people, from the library underneath; never anything that was sent or received.
+    /// An explanation from the library underneath; never anything that was sent or received. May be empty.
     public let detail: String
 
-    /// The HTTP status, when the head of the answer was there already.
+    /// The HTTP status, if the head of the response was received.
     public let httpStatus: Int?
 
     /// Creates an error.

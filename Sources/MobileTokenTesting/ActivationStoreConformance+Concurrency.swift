@@ -1,7 +1,7 @@
-internal import PowerAuth
-internal import Synchronization
+import PowerAuth
+import Synchronization
 
-// What happens at the same time.
+// Concurrent changes, and signing turns.
 extension ActivationStoreConformance {
     func checkConcurrentChanges(through handles: [any ActivationStore]) async throws {
         try await handles.first?.insert(Self.sparseRecord("a"))

@@ -1,9 +1,9 @@
-internal import Basics
-internal import PowerAuth
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import PowerAuth
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-// What a store holds, and how it changes.
+// The contents of a store, and changes to it.
 extension ActivationStoreConformance {
     func checkEmptiness(of store: any ActivationStore) async throws {
         try self.require(try await store.activationIDs().isEmpty, "a new store lists activations")
@@ -88,7 +88,7 @@ extension ActivationStoreConformance {
 
     func checkChangeOfUnknown(in store: any ActivationStore) async throws {
         try await self.requireError(.activationNotStored) { try await store.update("a") { _ = $0.takeMove() } }
-        try self.require(try await store.record(of: "a") == nil, "a change made an activation")
+        try self.require(try await store.record(of: "a") == nil, "a change created an activation")
     }
 
     func checkRemoval(from store: any ActivationStore) async throws {

@@ -1,11 +1,11 @@
-internal import Basics
-internal import Foundation
+import Basics
+import Foundation
 package import PowerAuth
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension ActivationStoreConformance {
-    /// A record with a value everywhere. Records of other `secrets` differ in every secret.
+    /// Returns a record with all values. Records of other `secrets` differ in every secret.
     package static func record(_ activationID: String, secrets: UInt8 = 1) -> ActivationRecord {
         func secret(_ offset: UInt8, count: Int = 16) -> SecretBytes {
             SecretBytes(copying: [UInt8](repeating: secrets &+ offset, count: count))
@@ -31,7 +31,7 @@ extension ActivationStoreConformance {
         )
     }
 
-    /// A record with everything left out that may be missing.
+    /// Returns a record without the values that may be missing.
     package static func sparseRecord(_ activationID: String) -> ActivationRecord {
         let record = self.record(activationID)
         return ActivationRecord(
@@ -53,7 +53,7 @@ extension ActivationStoreConformance {
 }
 
 extension ActivationRecord {
-    /// Moves the counter and returns the count of moves before: the value that a signature would use up.
+    /// Moves the counter, and returns the count of moves before: the value that a signature would use.
     @discardableResult
     package mutating func takeMove() -> UInt64 {
         defer { self.counter = HashCounter(data: self.counter.data, byte: self.counter.byte &+ 1) }

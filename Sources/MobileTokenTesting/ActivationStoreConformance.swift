@@ -1,10 +1,10 @@
 public import PowerAuth
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-/// What every `ActivationStore` must do, as checks to run against a store of your own.
+/// The requirements of `ActivationStore`, as checks to run against a store of your own.
 ///
-/// One test a requirement, in Swift Testing:
+/// In Swift Testing, each requirement becomes a test:
 ///
 /// ```swift
 /// @Test(arguments: ActivationStoreConformance.allCases)
@@ -13,73 +13,94 @@ internal import PowerAuthProtocol
 /// }
 /// ```
 public enum ActivationStoreConformance: String, CaseIterable, Sendable {
-    /// A new store lists nothing, and knows no activation.
+    /// A new store has no activations.
     case holdsNothingAtFirst
-    /// A record comes back equal, every value of it, also those that may be missing.
+    /// A record is returned with all values that were inserted, including those that may be missing.
     case returnsWhatWasInserted
-    /// Inserting twice fails with `activationAlreadyStored`, and the first record stands.
+    /// Inserting twice fails with `activationAlreadyStored`, and the first record stays.
     case refusesToOverwrite
     /// Identifiers are listed in the order of insertion.
     case listsOldestFirst
-    /// A change is there when `update` returns, which passes on the closure's result.
+    /// A change is stored when `update` returns, with the closure's result.
     case keepsChanges
-    /// Tokens and factors come and go with changes.
+    /// Changes add and remove tokens and factors.
     case keepsTokensAndFactors
     /// A change that throws leaves the record as it was, and its error reaches the caller.
     case dropsChangesThatThrow
-    /// Changing what is not there fails with `activationNotStored`.
+    /// Changing an unknown activation fails with `activationNotStored`.
     case refusesToChangeTheUnknown
-    /// A removed activation is gone, may be removed again, and leaves others alone.
+    /// A removed activation is gone, may be removed again, and others stay.
     case forgetsTheRemoved
-    /// An activation may be inserted again after its removal; nothing of the former one shows.
+    /// An activation may be inserted again after its removal, without anything of the former one.
     case startsAnewAfterRemoval
-    /// Changes made at the same time follow each other: none is lost.
+    /// Concurrent changes follow each other: none is lost.
     case losesNoConcurrentChange
-    /// Changes made at the same time fail one by one: those that throw take no other with them.
+    /// Of concurrent changes, only those that throw are undone.
     case dropsOnlyChangesThatThrow
-    /// One holder at a time has the signing turn of an activation.
+    /// The signing turn of an activation has one holder at a time.
     case givesOneTurnAtATime
     /// A turn reads and changes its activation.
     case changesWithinTurns
-    /// A task that waits for a turn gets it, however eagerly another one takes it again and again.
+    /// A task that waits for a turn gets it, even if another one takes it again and again.
     case givesTurnsToEveryWaiter
-    /// A waiter that is canceled gets `CancellationError`, and holds up no other.
+    /// A waiter that is canceled gets `CancellationError`, and does not delay others.
     case forgetsCanceledWaiters
     /// Turns of different activations do not wait for each other.
     case keepsTurnsOfActivationsApart
     /// A turn ends when its body throws, and passes the error on.
     case endsTurnsThatThrow
-    /// There is no turn of an activation that is not there.
+    /// An unknown activation has no turn.
     case refusesTurnsOfTheUnknown
-    /// What one handle wrote, another one on the same store reads. Checked for stores that can be opened twice.
+    /// A handle reads what another one on the same store wrote. Checked for stores that can be opened twice.
     case sharesBetweenHandles
-    /// Two handles on one store move one counter: no value twice, none skipped. Checked as the one before.
+    /// Two handles on one store move one counter, without a value taken twice or skipped. Checked as the one before.
     case losesNoChangeBetweenHandles
-    /// A turn taken through one handle keeps out the other. Checked as the one before.
+    /// A turn through one handle excludes turns through the other. Checked as the one before.
     case givesTurnsAcrossHandles
+    /// An intent is there with the move of the counter that goes with it. This and the following are checked for stores that are
+    /// a `DecisionJournal`.
+    case writesIntentsWithTheirMove
+    /// A change that throws leaves neither a move nor an intent, also when others are made at the same time.
+    case dropsIntentsOfChangesThatThrow
+    /// A change that does not move the counter leaves no intent.
+    case writesNoIntentWithoutMove
+    /// An open outcome is followed by another one; the first known one stands.
+    case keepsTheFirstKnownOutcome
+    /// Receipts and entries come in pages, oldest first.
+    case listsReceiptsOldestFirst
+    /// The receipts of a removed activation stay, and can still get their outcome.
+    case keepsReceiptsOfTheRemoved
+    /// Receipts written at the same time have a number each, and none is lost.
+    case losesNoConcurrentReceipt
+    /// Personal data can be erased by activation and by age; nothing else changes.
+    case erasesPersonalData
+    /// What one handle wrote in receipts, another one reads. Checked for stores that can be opened twice.
+    case sharesReceiptsBetweenHandles
+    /// Two handles number their entries together. Checked as the one before.
+    case losesNoReceiptBetweenHandles
 
-    /// Makes an empty store.
+    /// Creates an empty store.
     public typealias MakeStore = @Sendable () async throws -> any ActivationStore
-    /// Opens the store that another handle holds once more, as a second process would.
+    /// Opens the store of another handle once more, as a second process would.
     public typealias OpenAgain = @Sendable (any ActivationStore) async throws -> any ActivationStore
 
     /// A requirement that a store does not meet.
     public struct Failure: Error, CustomStringConvertible {
         /// The requirement.
         public let requirement: ActivationStoreConformance
-        /// What happened instead.
+        /// The behavior of the store.
         public let explanation: String
-        /// The requirement, and what happened instead.
+        /// The requirement and the behavior of the store.
         public var description: String { "\(self.requirement.rawValue): \(self.explanation)" }
     }
 
     /// Checks every requirement, one after the other.
     ///
     /// - Parameters:
-    ///   - makeStore: Makes an empty store, a new one each time.
+    ///   - makeStore: Creates an empty store, a new one each time.
     ///   - openAgain: Opens a store a second time; `nil` for a store that lives in one object, which skips the
     ///     requirements that need two.
-    /// - Throws: the first ``Failure``, or whatever else the store threw.
+    /// - Throws: The first ``Failure``, or any other error of the store.
     public static func run(makeStore: MakeStore, openAgain: OpenAgain? = nil) async throws {
         for requirement in self.allCases { try await requirement.check(makeStore: makeStore, openAgain: openAgain) }
     }
@@ -87,9 +108,9 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     /// Checks this requirement.
     ///
     /// - Parameters:
-    ///   - makeStore: Makes an empty store.
+    ///   - makeStore: Creates an empty store.
     ///   - openAgain: Opens a store a second time; `nil` skips the requirements that need two handles.
-    /// - Throws: a ``Failure``, or whatever else the store threw.
+    /// - Throws: A ``Failure``, or any other error of the store.
     public func check(makeStore: MakeStore, openAgain: OpenAgain? = nil) async throws {
         let store = try await makeStore()
         switch self {
@@ -121,6 +142,29 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .givesTurnsAcrossHandles:
             guard let openAgain else { return }
             try await self.checkExclusion(through: [store, openAgain(store)])
+        default:
+            guard let journal = store as? any DecisionJournal else { return }
+            try await self.check(journal, openAgain: openAgain)
+        }
+    }
+
+    private func check(_ journal: any DecisionJournal, openAgain: OpenAgain?) async throws {
+        switch self {
+        case .writesIntentsWithTheirMove: try await self.checkIntents(in: journal)
+        case .dropsIntentsOfChangesThatThrow: try await self.checkIntentsOfThrowingChanges(in: journal)
+        case .writesNoIntentWithoutMove: try await self.checkIntentsWithoutMove(in: journal)
+        case .keepsTheFirstKnownOutcome: try await self.checkOutcomes(in: journal)
+        case .listsReceiptsOldestFirst: try await self.checkReceiptOrder(of: journal)
+        case .keepsReceiptsOfTheRemoved: try await self.checkReceiptsOfTheRemoved(in: journal)
+        case .losesNoConcurrentReceipt: try await self.checkConcurrentReceipts(through: [journal])
+        case .erasesPersonalData: try await self.checkErasure(in: journal)
+        case .sharesReceiptsBetweenHandles:
+            guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
+            try await self.checkSharingOfReceipts(between: journal, and: other)
+        case .losesNoReceiptBetweenHandles:
+            guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
+            try await self.checkConcurrentReceipts(through: [journal, other])
+        default: try self.require(false, "this requirement is checked nowhere")
         }
     }
 }

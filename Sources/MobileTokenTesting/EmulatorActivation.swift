@@ -2,22 +2,22 @@ public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// A client of this server, which keeps its activations in memory unless told otherwise, and trusts the server's
-    /// certificate when it has one.
+    /// Returns a client of this server, which keeps its activations in memory by default, and trusts the server's certificate
+    /// when it has one.
     ///
     /// ```swift
     /// let client = try emulator.makeClient { $0.version = .v3_1 }
     /// ```
     ///
-    /// - Parameter configure: Changes what the client is made with.
-    /// - Throws: What `configure` throws, or `MobileTokenError` when an option cannot be used,
-    ///   or `HTTPTransportError` when the certificate cannot be read.
+    /// - Parameter configure: Changes the client's configuration.
+    /// - Throws: An error of `configure`, `MobileTokenError` when an option cannot be used, or `HTTPTransportError` when
+    ///   the certificate cannot be read.
     public func makeClient(
         _ configure: (inout MobileTokenClient.Configuration) throws -> Void = { _ in }
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = InMemoryActivationStore()
-        configuration.allowsInsecureHTTP = true  // wherever it listens, it is a development server
+        configuration.allowsInsecureHTTP = true  // it is a development server, at any address
         if let certificate = self.certificate {
             var transport = CurlTransport.Configuration()
             transport.tls.validation = .certificateAuthority(file: certificate.file)
@@ -31,11 +31,11 @@ extension Emulator {
         )
     }
 
-    /// An activation that is ready to sign: registered, activated and committed.
+    /// Returns an activation that is ready to sign: registered, activated and committed.
     ///
     /// - Parameters:
-    ///   - flags: What the server marks the activation with.
-    ///   - client: Who activates; a client of its own when there is none.
+    ///   - flags: The server's flags of the activation.
+    ///   - client: The client that activates; a new one by default.
     /// - Throws: `EmulatorError` or `MobileTokenError`.
     public func makeActivation(
         user: String,
@@ -55,7 +55,7 @@ extension Emulator {
         return activation
     }
 
-    /// What the server knows of an activation.
+    /// Returns the server's view of an activation.
     public func summary(of activation: Activation) async -> ActivationSummary? {
         await self.activations().first { $0.id == activation.activationID }
     }

@@ -1,7 +1,7 @@
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// Lets requests to a path fail while `body` runs. Other rules stay, and go first.
+    /// Makes requests to a path fail while `body` runs. Other rules stay, and come first.
     ///
     /// ```swift
     /// try await emulator.withFault(.unavailable(retryAfter: 5), on: "/api/**") { … }
@@ -27,10 +27,10 @@ extension Emulator {
 }
 
 extension FaultRule.Effect {
-    /// 503, perhaps with the seconds after which to come back.
+    /// Returns the effect of a response with status 503, optionally with `Retry-After` in seconds.
     public static func unavailable(retryAfter: Int? = nil) -> Self { Self(status: 503, retryAfter: retryAfter) }
-    /// The request is lost on its way: nothing changes, and the connection is reset.
+    /// The effect of a lost request: nothing changes, and the connection is reset.
     public static var lostRequest: Self { Self(reset: .before) }
-    /// The answer is lost on its way: the request did what it asked for, and the connection is reset.
+    /// The effect of a lost response: the request is carried out, and the connection is reset.
     public static var lostAnswer: Self { Self(reset: .after) }
 }

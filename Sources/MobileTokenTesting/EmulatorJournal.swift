@@ -2,17 +2,17 @@ public import MobileToken
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// The requests to a path, oldest first.
+    /// Returns the requests to a path, oldest first.
     ///
     /// - Parameters:
-    ///   - path: Bare of `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
-    ///   - id: Only those after this journal entry.
+    ///   - path: Without `/enrollment-server`; `*` stands for anything but a slash, `**` for anything.
+    ///   - id: The journal entry after which the requests begin.
     public func requests(to path: String, since id: UInt64 = 0) async -> [JournalEntry] {
         let pattern = PathPattern(path)
         return await self.journal(since: id).filter { pattern.matches($0.path) }
     }
 
-    /// Why requests to a path were refused, oldest first; empty when none was.
+    /// Returns the reasons why requests to a path were refused, oldest first.
     ///
     /// ```swift
     /// #expect(await emulator.refusals(of: "/api/**") == [])
@@ -21,9 +21,9 @@ extension Emulator {
         await self.requests(to: path).compactMap(\.refusal)
     }
 
-    /// The first request to a path that is answered after a journal entry; waits for it.
+    /// Waits until the server responds to a request to a path after a journal entry, and returns the first one.
     ///
-    /// - Returns: `nil` when the server stops, or the task is cancelled, before there is one.
+    /// - Returns: `nil` when the server stops, or the task is canceled, before there is one.
     public func nextRequest(to path: String, since id: UInt64 = 0) async -> JournalEntry? {
         let events = self.events()  // before looking, so that none is missed in between
         if let entry = await self.requests(to: path, since: id).first { return entry }
@@ -35,14 +35,14 @@ extension Emulator {
 }
 
 extension Emulator {
-    /// The number of the journal's last entry, to ask for what comes after it.
+    /// The number of the journal's last entry, after which later requests can be selected.
     public var journalPosition: UInt64 {
         get async { await self.journal().last?.id ?? 0 }
     }
 
-    /// The requests that an activation signed, oldest first.
+    /// Returns the requests that an activation signed, oldest first.
     ///
-    /// - Parameter id: Only those after this journal entry.
+    /// - Parameter id: The journal entry after which the requests begin.
     public func signedRequests(of activation: Activation, since id: UInt64 = 0) async -> [JournalEntry] {
         await self.journal(since: id).filter { $0.activationID == activation.activationID && $0.isSigned }
     }
@@ -57,7 +57,7 @@ extension [Emulator.JournalEntry] {
     /// Those that did what they asked for.
     public var accepted: Self { self.filter(\.isAccepted) }
 
-    /// Why the others did not.
+    /// The reasons why the others were refused.
     public var refusals: [String] { self.compactMap(\.refusal) }
 
     /// Whether each moved the server's counter by one, from where the one before it left the counter.

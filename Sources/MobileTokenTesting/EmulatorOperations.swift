@@ -1,13 +1,13 @@
 public import MobileTokenEmulator
 
 extension Emulator {
-    /// What has become of an operation; waits while it is `PENDING`.
+    /// Waits until an operation is no longer `PENDING`, and returns it.
     ///
     /// ```swift
     /// #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
     /// ```
     ///
-    /// - Returns: `nil` when there is no such operation, or when the server stops or the task is cancelled before it is
+    /// - Returns: `nil` when there is no such operation, or when the server stops or the task is canceled before it is
     ///   decided.
     public func decision(on operationID: OperationSummary.ID) async -> OperationSummary? {
         let events = self.events()  // before looking, so that none is missed in between

@@ -1,6 +1,6 @@
 public import MobileTokenEmulator
 
-/// Runs `body` with a development server of its own, on a free port, which is gone when this returns.
+/// Runs `body` with a development server of its own on a free port, and stops the server at the end.
 ///
 /// ```swift
 /// @Test func theBotApprovesSmallPayments() async throws {

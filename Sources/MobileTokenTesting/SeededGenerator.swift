@@ -1,11 +1,11 @@
-internal import Foundation
+import Foundation
 
-/// Random input that can be had again: the seed is printed, and `POWERAUTH_TEST_SEED` sets it.
+/// Reproducible random input: the seed is printed, and `POWERAUTH_TEST_SEED` sets it.
 package struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
     package let seed: UInt64
     private var state: UInt64
 
-    /// Prints the seed beside the name of the test.
+    /// Creates a generator, and prints its seed beside the name of the test.
     package init(test: String = #function) {
         let given = ProcessInfo.processInfo.environment["POWERAUTH_TEST_SEED"].flatMap { UInt64($0) }
         self.seed = given ?? UInt64.random(in: 0 ... .max)
@@ -13,10 +13,10 @@ package struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
         print("\(test): \(self)")
     }
 
-    /// What has the same input again.
+    /// The setting that reproduces the input.
     package var description: String { "POWERAUTH_TEST_SEED=\(self.seed)" }
 
-    /// SplitMix64.
+    /// Returns the next number of SplitMix64.
     package mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = self.state

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+/// Returns whether two byte strings are equal, in a time that depends on their lengths alone.
 package func constantTimeEquals(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.withUnsafeBytes { one in other.withUnsafeBytes { other in constantTimeEquals(one, other) } }
 }
 
-/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+/// Returns whether two byte strings are equal, in a time that depends on their lengths alone.
 package func constantTimeEquals(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
     guard one.count == other.count else { return false }
     guard let oneAddress = one.baseAddress, let otherAddress = other.baseAddress else { return true }  // both empty

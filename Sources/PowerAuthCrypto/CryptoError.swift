@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Why a cryptographic operation was refused. Holds no key material and no input.
+/// The reason why a cryptographic operation failed. Holds no key material and no input.
 package struct CryptoError: Error, Equatable, CustomStringConvertible {
-    /// The kind of refusal.
+    /// A kind of failure.
     package enum Code: Sendable, Equatable {
         /// libcrypto itself failed; names the operation.
         case libcrypto(operation: String)
@@ -14,7 +14,7 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
         case invalidSignatureEncoding
         /// The padding after decryption is not PKCS#7: wrong key, or changed data.
         case invalidPadding
-        /// A key, nonce or text whose length the algorithm does not take.
+        /// A key, nonce or message of a length that the algorithm does not take.
         case invalidLength
         /// Not a host name or an IP address that a certificate can be for.
         case invalidHost
@@ -24,14 +24,14 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
         case authenticationFailed
     }
 
-    /// The kind of refusal.
+    /// The kind of failure.
     package let code: Code
 
     package init(_ code: Code) { self.code = code }
 
     package var description: String { "\(self.code)" }
 
-    /// An error for a call that failed on this thread. Drains libcrypto's queue, which others on the thread would read.
+    /// Returns an error for a call that failed on this thread. Drains libcrypto's queue, which later calls would read.
     static func last(_ code: Code) -> Self {
         ERR_clear_error()
         return Self(code)

@@ -2,14 +2,14 @@
 /// HKDF-SHA384), KDF `0x0002` (HKDF-SHA384) and AEAD `0xFFFF` (export only). Info and exporter context are both
 /// `DHKEM-P384`, and 48 bytes are exported.
 ///
-/// libcrypto has HPKE from 3.2 on; 3.0 has the Diffie-Hellman exchange and HKDF of which this consists.
+/// libcrypto has HPKE from 3.2 on; 3.0 has its parts, the Diffie-Hellman exchange and HKDF.
 package enum DHKEM384 {
     /// The length of an encapsulated secret, which is the ephemeral point: 97 bytes.
     package static let encapsulatedByteCount = 97
     /// The length of a secret: 48 bytes.
     package static let secretByteCount = 48
 
-    /// What one exchange passes through, for comparing it with another implementation.
+    /// The intermediate values of one exchange, for comparing them with another implementation's.
     package struct Steps: Sendable, Equatable {
         package let sharedPoint: SecretBytes
         package let kemSharedSecret: SecretBytes
@@ -18,9 +18,9 @@ package enum DHKEM384 {
         package let secret: SecretBytes
     }
 
-    /// Makes a secret for the holder of a public key.
+    /// Returns a secret for the holder of a public key, and the bytes that carry it.
     ///
-    /// - Parameter ephemeralKey: A key made for this exchange and never used again.
+    /// - Parameter ephemeralKey: A key that is used for nothing else.
     package static func encapsulate(
         to publicKey: P384PublicKey,
         ephemeralKey: P384PrivateKey
@@ -34,9 +34,9 @@ package enum DHKEM384 {
         return (encapsulated, steps.secret)
     }
 
-    /// Recovers the secret that was made for a key.
+    /// Returns the secret that was encapsulated for a key.
     ///
-    /// - Throws: `invalidPublicKey` unless there are the 97 bytes of a point of the curve.
+    /// - Throws: `invalidPublicKey` unless `encapsulated` is the 97 bytes of a point of the curve.
     package static func decapsulate(
         _ encapsulated: [UInt8],
         with privateKey: P384PrivateKey
@@ -44,7 +44,7 @@ package enum DHKEM384 {
         try Self.decapsulationSteps(encapsulated, with: privateKey).secret
     }
 
-    /// Recovers the secret that was made for a key, with all that leads to it.
+    /// Returns the secret that was encapsulated for a key, with all intermediate values.
     package static func decapsulationSteps(
         _ encapsulated: [UInt8],
         with privateKey: P384PrivateKey
@@ -92,7 +92,7 @@ package enum DHKEM384 {
         )
     }
 
-    /// `LabeledExtract` of RFC 9180.
+    /// Returns `LabeledExtract` of RFC 9180.
     private static func extract(
         _ suite: [UInt8],
         salt: SecretBytes,
@@ -108,7 +108,7 @@ package enum DHKEM384 {
         return try HKDFSHA384.extract(labeled, salt: salt)
     }
 
-    /// `LabeledExpand` of RFC 9180, to 48 bytes.
+    /// Returns `LabeledExpand` of RFC 9180, 48 bytes.
     private static func expand(
         _ suite: [UInt8],
         _ key: SecretBytes,

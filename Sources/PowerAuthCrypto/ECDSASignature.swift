@@ -1,6 +1,6 @@
-/// The two spellings of an ECDSA signature: DER, and the bytes r‖s of JSON web tokens, 64 over P-256 and 96 over P-384.
+/// The two encodings of an ECDSA signature: DER, and the bytes r‖s of JSON web tokens, 64 over P-256 and 96 over P-384.
 package enum ECDSASignature {
-    /// DER from r‖s.
+    /// Returns the DER encoding of r‖s.
     ///
     /// - Throws: `invalidSignatureEncoding` when there are not twice as many bytes as in a coordinate of the curve.
     package static func der(fromRaw raw: [UInt8], curve: NISTCurve = .p256) throws(CryptoError) -> [UInt8] {
@@ -10,7 +10,7 @@ package enum ECDSASignature {
         return [0x30, UInt8(content.count)] + content  // at most 102 bytes, so the length takes one
     }
 
-    /// r‖s from DER.
+    /// Returns r‖s of a DER encoding.
     ///
     /// - Throws: `invalidSignatureEncoding` when the bytes are not a sequence of two positive integers, each no longer than a
     ///   coordinate of the curve and in its shortest form, with nothing after them.
@@ -25,7 +25,7 @@ package enum ECDSASignature {
         return r + s
     }
 
-    /// An INTEGER: no leading zero bytes but the one that keeps it positive.
+    /// Returns an INTEGER, without leading zero bytes but the one that keeps it positive.
     private static func integer(_ number: ArraySlice<UInt8>) -> [UInt8] {
         var digits = [UInt8](number.drop { $0 == 0 })
         if digits.first ?? 0xFF >= 0x80 { digits.insert(0, at: 0) }  // zero is one zero byte

@@ -19,7 +19,7 @@ package struct ECPrivateKey<Curve: EllipticCurve>: Sendable, CustomStringConvert
     /// The length of a scalar.
     private static var scalarByteCount: Int { Curve.curve.coordinateByteCount }
 
-    /// A fresh key pair from libcrypto's private generator.
+    /// Returns a random key pair from libcrypto's generator for private keys.
     package static func generate() -> Self {
         var key: OpaquePointer?
         let status = EVP_PKEY_generate(Curve.curve.keyGenerator, &key)
@@ -27,15 +27,13 @@ package struct ECPrivateKey<Curve: EllipticCurve>: Sendable, CustomStringConvert
         return Self(handle: KeyHandle(owning: require(key, "EVP_PKEY_generate")))
     }
 
-    /// The key pair of a scalar, big-endian, as long as a coordinate: 32 bytes for P-256, 48 for P-384.
+    /// Creates the key pair of a scalar, big-endian, as long as a coordinate: 32 bytes for P-256, 48 for P-384.
     ///
     /// - Throws: `invalidPrivateKey` for another length, for zero, and for the order of the curve and above.
     package init(scalar: SecretBytes) throws(CryptoError) {
         let count = Int32(Self.scalarByteCount)
         guard scalar.count == count else { throw CryptoError(.invalidPrivateKey) }
-        let number = scalar.withUnsafeBytes {
-            BN_bin2bn($0.baseAddress?.assumingMemoryBound(to: UInt8.self), count, nil)
-        }
+        let number = scalar.withUnsafeBytes { BN_bin2bn($0.octets, count, nil) }
         let group = Curve.curve.group
         let point = EC_POINT_new(group)
         defer {
@@ -58,7 +56,7 @@ package struct ECPrivateKey<Curve: EllipticCurve>: Sendable, CustomStringConvert
             nil
         )
         let native = SecretBytes(count: scalar.count) { native in
-            BN_bn2nativepad(number, native.baseAddress?.assumingMemoryBound(to: UInt8.self), count)
+            BN_bn2nativepad(number, native.octets, count)
         }
         let key = native.withUnsafeBytes { native in
             COpenSSL_EC_key(
@@ -80,58 +78,49 @@ package struct ECPrivateKey<Curve: EllipticCurve>: Sendable, CustomStringConvert
             var number: OpaquePointer?
             require(EVP_PKEY_get_bn_param(self.handle.key, OSSL_PKEY_PARAM_PRIV_KEY, &number), "EVP_PKEY_get_bn_param")
             defer { BN_clear_free(number) }
-            let count = BN_bn2binpad(
-                number,
-                scalar.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                Int32(scalar.count)
-            )
+            let count = BN_bn2binpad(number, scalar.octets, Int32(scalar.count))
             precondition(count == scalar.count, "libcrypto: BN_bn2binpad failed")
         }
     }
 
-    /// The Diffie-Hellman secret with another key: the X coordinate with its leading zeros.
+    /// Returns the Diffie-Hellman secret with another key: the X coordinate with its leading zeros.
     ///
-    /// - Throws: `libcrypto` when the library refuses.
+    /// - Throws: `libcrypto` when the library fails.
     package func sharedSecret(with other: ECPublicKey<Curve>) throws(CryptoError) -> SecretBytes {
-        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, self.handle.key, nil) else {
-            throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_CTX_new_from_pkey"))
-        }
-        defer { EVP_PKEY_CTX_free(context) }
-        // Without validation: the point was found to be on the curve when it was parsed, which is all there is to check
-        // on a curve of cofactor 1, and checking again doubles the cost.
-        guard EVP_PKEY_derive_init(context) == 1,
-            EVP_PKEY_derive_set_peer_ex(context, other.handle.key, 0) == 1
-        else { throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_derive_set_peer")) }
-        return try SecretBytes(count: Curve.curve.coordinateByteCount) { (secret) throws(CryptoError) in
-            var count = secret.count
-            let address = secret.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            guard EVP_PKEY_derive(context, address, &count) == 1, count == secret.count else {
-                throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_derive"))
+        try self.handle.withContext { (context) throws(CryptoError) in
+            // Without validation: the point was found to be on the curve when it was parsed, which is all there is to check
+            // on a curve of cofactor 1, and checking again doubles the cost.
+            guard EVP_PKEY_derive_init(context) == 1,
+                EVP_PKEY_derive_set_peer_ex(context, other.handle.key, 0) == 1
+            else { throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_derive_set_peer")) }
+            return try SecretBytes(count: Curve.curve.coordinateByteCount) { (secret) throws(CryptoError) in
+                var count = secret.count
+                guard EVP_PKEY_derive(context, secret.octets, &count) == 1, count == secret.count else {
+                    throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_derive"))
+                }
             }
         }
     }
 
-    /// Signs a message: ECDSA with the hash of the curve, in DER.
+    /// Returns the ECDSA signature of `message` with the hash of the curve, in DER.
     ///
-    /// - Throws: `libcrypto` when the library refuses.
+    /// - Throws: `libcrypto` when the library fails.
     package func derSignature(for message: [UInt8]) throws(CryptoError) -> [UInt8] {
-        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, self.handle.key, nil) else {
-            throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_CTX_new_from_pkey"))
-        }
-        defer { EVP_PKEY_CTX_free(context) }
         let digest = Curve.curve.hash(message)
         // Two integers, each perhaps a byte longer than a coordinate, and three headers of two bytes.
         var signature = [UInt8](repeating: 0, count: 2 * (Curve.curve.coordinateByteCount + 1) + 6)
         var count = signature.count
-        guard EVP_PKEY_sign_init(context) == 1,
-            EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1
-        else { throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_sign")) }
+        try self.handle.withContext { (context) throws(CryptoError) in
+            guard EVP_PKEY_sign_init(context) == 1,
+                EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1
+            else { throw CryptoError.last(.libcrypto(operation: "EVP_PKEY_sign")) }
+        }
         return [UInt8](signature.prefix(count))
     }
 
-    /// Signs a message: ECDSA with the hash of the curve, as the bytes r‖s.
+    /// Returns the ECDSA signature of `message` with the hash of the curve, as the bytes r‖s.
     ///
-    /// - Throws: `libcrypto` when the library refuses.
+    /// - Throws: `libcrypto` when the library fails.
     package func rawSignature(for message: [UInt8]) throws(CryptoError) -> [UInt8] {
         try ECDSASignature.raw(fromDER: self.derSignature(for: message), curve: Curve.curve)
     }

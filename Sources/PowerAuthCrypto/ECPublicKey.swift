@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A point of the curve P-256, 33 or 65 bytes on the wire.
+/// A point of the curve P-256, 33 or 65 bytes when encoded.
 package typealias P256PublicKey = ECPublicKey<P256>
-/// A point of the curve P-384, 49 or 97 bytes on the wire.
+/// A point of the curve P-384, 49 or 97 bytes when encoded.
 package typealias P384PublicKey = ECPublicKey<P384>
 
 /// A point of a curve, parsed and checked once, then used many times.
 ///
-/// On the wire a point is compressed (`02`/`03` and X) or uncompressed (`04`, X and Y). Everything else is refused: points
+/// The encoding is compressed (`02`/`03` and X) or uncompressed (`04`, X and Y). Everything else is refused: points
 /// off the curve, infinity, the hybrid form (`06`/`07`), bytes before or after.
 package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStringConvertible {
     let handle: KeyHandle
@@ -16,7 +16,7 @@ package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStri
 
     /// Parses a point in compressed or uncompressed form.
     ///
-    /// - Throws: `invalidPublicKey`.
+    /// - Throws: `invalidPublicKey` for anything else.
     package init(x963 bytes: [UInt8]) throws(CryptoError) {
         let count: Int
         switch bytes.first {
@@ -33,19 +33,14 @@ package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStri
 
     init(handle: KeyHandle) {
         self.handle = handle
-        let pointByteCount = Curve.curve.uncompressedPointByteCount
-        self.uncompressed = [UInt8](unsafeUninitializedCapacity: pointByteCount) { point, count in
-            let name = OSSL_PKEY_PARAM_PUB_KEY
-            let status = EVP_PKEY_get_octet_string_param(handle.key, name, point.baseAddress, pointByteCount, &count)
-            require(status, "EVP_PKEY_get_octet_string_param")
-            precondition(count == pointByteCount && point[0] == 0x04)
-        }
+        self.uncompressed = handle.publicKeyBytes(count: Curve.curve.uncompressedPointByteCount)
+        precondition(self.uncompressed[0] == 0x04)
     }
 
     /// `02` or `03`, and X: 33 bytes for P-256, 49 for P-384.
     package var compressed: [UInt8] { [0x02 | (self.uncompressed[self.uncompressed.count - 1] & 1)] + self.x }
 
-    /// How a point is written.
+    /// The encoding of a point.
     package enum Form: Sendable, CaseIterable {
         /// The sign of Y, and X.
         case compressed
@@ -53,7 +48,7 @@ package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStri
         case uncompressed
     }
 
-    /// The point in either form.
+    /// Returns the point in either form.
     package func bytes(in form: Form) -> [UInt8] {
         switch form {
         case .compressed: self.compressed
@@ -61,49 +56,33 @@ package struct ECPublicKey<Curve: EllipticCurve>: Sendable, Hashable, CustomStri
         }
     }
 
-    /// The X coordinate, leading zeros kept.
+    /// The X coordinate, with leading zeros.
     package var x: [UInt8] { [UInt8](self.uncompressed[1..<Curve.curve.compressedPointByteCount]) }
 
-    /// Whether an ECDSA signature with the hash of the curve, in DER, is of this message by this key.
+    /// Returns whether `derSignature` is a valid ECDSA signature of `message` by this key, with the hash of the curve.
     ///
-    /// The encoding must be DER to the letter. A high S is valid, as it is for the servers.
+    /// The encoding must be strict DER. A high S is valid, as it is for the servers.
     package func isValid(derSignature: [UInt8], for message: [UInt8]) -> Bool {
-        guard !derSignature.isEmpty, let context = EVP_PKEY_CTX_new_from_pkey(nil, self.handle.key, nil) else {
-            return false
-        }
-        defer { EVP_PKEY_CTX_free(context) }
+        guard !derSignature.isEmpty else { return false }
         let digest = Curve.curve.hash(message)
-        guard EVP_PKEY_verify_init(context) == 1,
-            EVP_PKEY_verify(context, derSignature, derSignature.count, digest, digest.count) == 1
-        else {
-            ERR_clear_error()
-            return false
+        let isValid = try? self.handle.withContext { context in
+            EVP_PKEY_verify_init(context) == 1
+                && EVP_PKEY_verify(context, derSignature, derSignature.count, digest, digest.count) == 1
         }
-        return true
+        if isValid != true { ERR_clear_error() }
+        return isValid ?? false
     }
 
-    /// Whether an ECDSA signature with the hash of the curve, as the bytes r‖s, is of this message by this key.
+    /// Returns whether `rawSignature`, the bytes r‖s, is a valid ECDSA signature of `message` by this key.
     package func isValid(rawSignature: [UInt8], for message: [UInt8]) -> Bool {
         guard let signature = try? ECDSASignature.der(fromRaw: rawSignature, curve: Curve.curve) else { return false }
         return self.isValid(derSignature: signature, for: message)
     }
 
-    /// Whether both are the same point.
+    /// Returns whether both are the same point.
     package static func == (one: Self, other: Self) -> Bool { one.uncompressed == other.uncompressed }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.uncompressed) }
 
     package var description: String { "\(Curve.curve.name) public key" }
-}
-
-/// One reference to a key of libcrypto.
-///
-/// Unchecked, because a pointer says nothing about threads: the key is complete when the handle is made, all later uses are
-/// the reading kind, which libcrypto allows from many threads at once, and its reference count is atomic.
-final class KeyHandle: @unchecked Sendable {
-    let key: OpaquePointer
-
-    init(owning key: OpaquePointer) { self.key = key }
-
-    deinit { EVP_PKEY_free(self.key) }  // wipes a private scalar
 }

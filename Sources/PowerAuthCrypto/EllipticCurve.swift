@@ -1,4 +1,4 @@
-/// The curve of a key, in the key's type: a point of one curve cannot stand where one of the other belongs.
+/// A curve as part of a key's type, so that a point of one curve cannot be used where one of the other belongs.
 package protocol EllipticCurve: Sendable {
     /// The curve itself.
     static var curve: NISTCurve { get }
@@ -43,7 +43,7 @@ package enum NISTCurve: Sendable {
     /// The length of a point with both coordinates.
     var uncompressedPointByteCount: Int { 1 + 2 * self.coordinateByteCount }
 
-    /// The hash that a signature covers.
+    /// Returns the hash that a signature covers.
     func hash(_ message: [UInt8]) -> [UInt8] {
         switch self {
         case .p256: SHA256.hash(message)
@@ -59,7 +59,7 @@ package enum NISTCurve: Sendable {
         }
     }
 
-    /// Makes key pairs on the calling thread.
+    /// The context that creates key pairs on the calling thread.
     var keyGenerator: OpaquePointer {
         switch self {
         case .p256: ThreadContexts.current.p256KeyGenerator.pointer

@@ -5,7 +5,7 @@ package enum HKDFSHA384 {
     /// The length of an extracted key: 48 bytes.
     package static let byteCount = 48
 
-    /// Concentrates a secret into a key.
+    /// Returns a key that is extracted from `secret`.
     ///
     /// - Throws: `libcrypto` when the library refuses.
     package static func extract(_ secret: SecretBytes, salt: SecretBytes) throws(CryptoError) -> SecretBytes {
@@ -14,9 +14,10 @@ package enum HKDFSHA384 {
         }
     }
 
-    /// Makes a key of `count` bytes for a purpose.
+    /// Returns a key of `count` bytes that is expanded from `key`.
     ///
-    /// - Throws: `invalidLength` for no output or more than HKDF can give.
+    /// - Parameter info: The purpose of the key.
+    /// - Throws: `invalidLength` unless there are 1 to 12 240 bytes.
     package static func expand(_ key: SecretBytes, info: [UInt8], count: Int) throws(CryptoError) -> SecretBytes {
         guard (1...(255 * Self.byteCount)).contains(count) else { throw CryptoError(.invalidLength) }
         return try info.withBytes { (info) throws(CryptoError) in
@@ -37,9 +38,9 @@ package enum HKDFSHA384 {
                 COpenSSL_HKDF_SHA384(
                     context,
                     expands ? 1 : 0,
-                    key.address,
+                    key.octets,
                     key.count,
-                    input.address,
+                    input.octets,
                     input.count,
                     output.baseAddress,
                     output.count

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// The post-quantum algorithms of the protocol, by the names under which libcrypto has them from 3.5 on.
+/// The post-quantum algorithms of the protocol, by their names in libcrypto, which has them from 3.5 on.
 ///
-/// They are compiled against the headers of 3.0 and looked up when the program runs, so that one program runs with either.
+/// This package is compiled against the headers of 3.0 and looks the algorithms up at run time, so that it works with both.
 package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
     /// Key encapsulation of FIPS 203.
     case mlKEM768 = "ML-KEM-768"
@@ -26,7 +26,7 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         return Set(found)
     }()
 
-    /// The length of the seed that a key pair is made of.
+    /// The length of the seed from which a key pair is derived.
     package var seedByteCount: Int {
         switch self {
         case .mlKEM768, .mlKEM1024: 64
@@ -44,7 +44,7 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// The length of what the algorithm makes: a ciphertext or a signature.
+    /// The length of the algorithm's output: a ciphertext or a signature.
     package var outputByteCount: Int {
         switch self {
         case .mlKEM768: 1088
@@ -72,10 +72,10 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
     /// The length of a `SubjectPublicKeyInfo`.
     package var publicKeyInfoByteCount: Int { self.publicKeyByteCount + 22 }
 
-    /// Wraps a raw key as `SubjectPublicKeyInfo`.
+    /// Returns a raw key wrapped as `SubjectPublicKeyInfo`.
     func publicKeyInfo(of rawKey: [UInt8]) -> [UInt8] { self.publicKeyPrefix + rawKey }
 
-    /// Unwraps a `SubjectPublicKeyInfo`. Says nothing about the key inside.
+    /// Returns the raw key inside a `SubjectPublicKeyInfo`, which is not checked.
     ///
     /// - Returns: `nil` when it is of another algorithm or has another length.
     package func rawPublicKey(inPublicKeyInfo bytes: [UInt8]) -> [UInt8]? {
@@ -83,7 +83,7 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         return [UInt8](bytes.dropFirst(self.publicKeyPrefix.count))
     }
 
-    /// Makes a key pair of its seed.
+    /// Creates the key pair of a seed.
     func key(seed: SecretBytes) throws(CryptoError) -> KeyHandle {
         guard seed.count == self.seedByteCount else { throw CryptoError(.invalidPrivateKey) }
         return try seed.withUnsafeBytes { (seed) throws(CryptoError) in
@@ -91,7 +91,7 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// Makes a public key of its bytes, with or without wrapping checked before.
+    /// Creates a public key from its raw bytes.
     func key(rawPublicKey bytes: [UInt8]) throws(CryptoError) -> KeyHandle {
         try bytes.withBytes { (bytes) throws(CryptoError) in
             try self.key(bytes, isSeed: false, failure: .invalidPublicKey)
@@ -113,14 +113,8 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
         return KeyHandle(owning: key)
     }
 
-    /// Reads the raw public key of a key.
+    /// Returns the raw public key of a key.
     func rawPublicKey(of handle: KeyHandle) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: self.publicKeyByteCount) { bytes, count in
-            let name = OSSL_PKEY_PARAM_PUB_KEY
-            let capacity = self.publicKeyByteCount
-            let status = EVP_PKEY_get_octet_string_param(handle.key, name, bytes.baseAddress, capacity, &count)
-            require(status, "EVP_PKEY_get_octet_string_param")
-            precondition(count == capacity)
-        }
+        handle.publicKeyBytes(count: self.publicKeyByteCount)
     }
 }

@@ -5,12 +5,9 @@ package enum SHA3 {
     /// The length of a hash: 32 bytes.
     package static let byteCount = 32
 
-    /// Returns the hash of a message.
+    /// Returns the hash of `message`.
     package static func hash(_ message: [UInt8]) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { hash, count in
-            message.withUnsafeBytes { Self.hash($0, into: UnsafeMutableRawBufferPointer(hash)) }
-            count = Self.byteCount
-        }
+        [UInt8](count: Self.byteCount) { hash in message.withUnsafeBytes { Self.hash($0, into: hash) } }
     }
 
     /// Returns the hash of a secret, which is a secret as well.
@@ -18,10 +15,7 @@ package enum SHA3 {
         SecretBytes(count: Self.byteCount) { hash in secret.withUnsafeBytes { Self.hash($0, into: hash) } }
     }
 
-    /// Hashes a message into 32 bytes of memory.
-    package static func hash(_ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer) {
-        precondition(hash.count >= Self.byteCount)
-        let address = hash.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        require(EVP_Digest(message.address, message.count, address, nil, Algorithm.sha3, nil), "EVP_Digest")
+    private static func hash(_ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer) {
+        require(EVP_Digest(message.octets, message.count, hash.octets, nil, Algorithm.sha3, nil), "EVP_Digest")
     }
 }

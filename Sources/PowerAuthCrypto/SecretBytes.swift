@@ -1,20 +1,20 @@
 import COpenSSL
 
-/// Key bytes that are wiped when their last owner goes.
+/// Key bytes that are overwritten with zeros when the last copy of the value goes.
 ///
 /// Copies of the value share one buffer, so copying a `SecretBytes` never copies the secret. It prints as
 /// `<16 secret bytes>`, compares in constant time, and is deliberately not `Codable`.
 public struct SecretBytes: Sendable, Equatable {
-    // Unsafe to the compiler, because a managed buffer cannot be `Sendable`: it is written only inside the initialisers,
+    // Unsafe to the compiler, because a managed buffer cannot be `Sendable`: it is written only inside the initializers,
     // before any other owner exists, and wiped in `deinit`, when none is left. All accesses in between are reads.
     private nonisolated(unsafe) let buffer: Buffer
 
     /// The number of bytes.
     public var count: Int { self.buffer.header.count }
 
-    /// Creates a secret that `fill` writes straight into its final home, leaving no copy behind.
+    /// Creates a secret that `fill` writes straight into its final place, leaving no copy behind.
     ///
-    /// The buffer is zeroed before `fill` sees it; when `fill` throws, nothing is left.
+    /// The buffer is zeroed before `fill` sees it, and wiped when `fill` throws.
     public init<Failure: Error>(
         count: Int,
         initializingWith fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -24,23 +24,23 @@ public struct SecretBytes: Sendable, Equatable {
         self.buffer = buffer
     }
 
-    /// Copies bytes; the caller's own copy stays the caller's to wipe.
+    /// Creates a secret from a copy of `bytes`. The caller wipes the original.
     public init(copying bytes: some Collection<UInt8>) {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
-    /// The UTF-8 bytes of a text, such as a password as it was typed.
-    public init(utf8 text: String) {
-        self.init(copying: text.utf8)
+    /// Creates a secret from the UTF-8 bytes of a string, such as a password.
+    public init(utf8 string: String) {
+        self.init(copying: string.utf8)
     }
 
-    /// Copies bytes, and lends them to `observer` once more when they have been wiped: for tests of the wiping.
+    /// Creates a secret from a copy of `bytes`, and lends the memory to `observer` when it has been wiped, for tests of that.
     package init(copying bytes: [UInt8], whenWiped observer: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
         self.init(copying: bytes)
         self.buffer.header.observer = observer
     }
 
-    /// Lends the bytes to `body`. Do not let the pointer, or a copy of the bytes, outlive the call.
+    /// Lends the bytes to `body`. Neither the pointer nor a copy of the bytes may outlive the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -48,7 +48,7 @@ public struct SecretBytes: Sendable, Equatable {
         return try body(UnsafeRawBufferPointer(self.buffer.bytes))
     }
 
-    /// Whether both hold the same bytes. Takes the same time wherever they differ.
+    /// Returns whether both hold the same bytes, in a time that does not depend on where they differ.
     public static func == (one: Self, other: Self) -> Bool {
         one.withUnsafeBytes { one in other.withUnsafeBytes { other in constantTimeEquals(one, other) } }
     }
@@ -84,6 +84,6 @@ extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var description: String { "<\(self.count) secret bytes>" }
     /// The length alone.
     public var debugDescription: String { self.description }
-    /// Nothing to look into.
+    /// Empty, so that `dump` reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

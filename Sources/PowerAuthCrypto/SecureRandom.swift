@@ -1,31 +1,26 @@
 import COpenSSL
 
-/// libcrypto's random generator.
+/// The random generators of libcrypto.
 package enum SecureRandom {
-    /// Bytes that are public once used, such as nonces, challenges and salts. Keys come from ``secret(_:)``.
+    /// Returns random bytes that are public once used, such as nonces, challenges and salts. Keys come from ``secret(_:)``.
     package static func bytes(_ count: Int) -> [UInt8] {
         precondition(count >= 0)
-        return [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
-            let bytes = UnsafeMutableRawBufferPointer(bytes)
-            ThreadContexts.current.noncePool.take(into: UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(count)))
-            initialized = count
-        }
+        return [UInt8](count: count) { ThreadContexts.current.noncePool.take(into: $0) }
     }
 
-    /// Bytes that stay secret. They come from libcrypto's generator for private keys.
+    /// Returns random bytes that stay secret, from libcrypto's generator for private keys.
     package static func secret(_ count: Int) -> SecretBytes {
         precondition(count >= 0 && count <= Int(Int32.max))
         return SecretBytes(count: count) { bytes in
-            let status = RAND_priv_bytes(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(count))
-            require(status, "RAND_priv_bytes")
+            require(RAND_priv_bytes(bytes.octets, Int32(count)), "RAND_priv_bytes")
         }
     }
 }
 
-/// Random bytes drawn ahead, a few dozen nonces at a time: one draw costs as much as a whole signature.
+/// Random bytes drawn ahead, a few dozen nonces at a time, since one draw costs as much as a whole signature.
 ///
 /// Each byte is handed out once and cleared. They are public after use and none is ever a key, so keeping some in memory
-/// tells nobody anything worth knowing. A process that forks without `exec`, which Swift does not allow, would repeat
+/// reveals nothing. A process that forks without `exec`, which Swift does not allow, would repeat
 /// nonces.
 struct NoncePool {
     private static let capacity = 512
@@ -36,8 +31,7 @@ struct NoncePool {
     mutating func take(into target: UnsafeMutableRawBufferPointer) {
         guard target.count <= Self.capacity else {
             precondition(target.count <= Int(Int32.max))
-            let address = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            return require(RAND_bytes(address, Int32(target.count)), "RAND_bytes")
+            return require(RAND_bytes(target.octets, Int32(target.count)), "RAND_bytes")
         }
         if self.used + target.count > Self.capacity {
             require(RAND_bytes(&self.bytes, Int32(Self.capacity)), "RAND_bytes")

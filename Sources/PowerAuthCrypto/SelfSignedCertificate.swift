@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// A certificate that a key pair issues to itself: what a development server shows its clients.
+/// A certificate that a key pair issues to itself, for a development server.
 ///
-/// It is no authority. Whoever comes to trust it trusts this one server, and nothing else that its key might sign.
+/// It is no authority: a client that trusts it trusts this one server, and nothing else that its key might sign.
 package struct SelfSignedCertificate: Sendable {
     /// The certificate in PEM.
     package let pem: String
@@ -14,12 +14,12 @@ package struct SelfSignedCertificate: Sendable {
     /// Issues a certificate for TLS servers.
     ///
     /// - Parameters:
-    ///   - key: The key pair that it is for, and that signs it.
-    ///   - name: Whose it is, for people: at most 64 characters.
+    ///   - key: The key pair of the server, which signs the certificate.
+    ///   - name: The common name, at most 64 characters.
     ///   - hostNames: The names that it is valid for.
     ///   - addresses: The IPv4 and IPv6 addresses that it is valid for.
-    ///   - validity: When it is valid, in seconds since 1970.
-    /// - Throws: `invalidHost` for a name or an address that is none, `libcrypto` when the library refuses something else.
+    ///   - validity: The time during which it is valid, in seconds since 1970.
+    /// - Throws: `invalidHost` for an invalid host name or address, `libcrypto` when the library refuses something else.
     package init(
         for key: P256PrivateKey,
         name: String,
@@ -27,7 +27,7 @@ package struct SelfSignedCertificate: Sendable {
         addresses: [String],
         validity: ClosedRange<Int>
     ) throws(CryptoError) {
-        // The library takes them as one text, in which a comma begins the next and a colon ends its kind.
+        // The library takes them as one string, in which a comma begins the next and a colon ends its kind.
         guard hostNames.allSatisfy({ Self.isMade(of: "-.", $0) }), addresses.allSatisfy({ Self.isMade(of: ".:", $0) })
         else { throw CryptoError(.invalidHost) }
         guard let x509 = X509_new() else { throw CryptoError.last(.libcrypto(operation: "X509_new")) }
@@ -50,16 +50,16 @@ package struct SelfSignedCertificate: Sendable {
         guard X509_sign(x509, key.handle.key, Algorithm.sha256) > 0 else {
             throw CryptoError.last(.libcrypto(operation: "X509_sign"))
         }
-        let pem = try Self.text { PEM_write_bio_X509($0, x509) }
+        let pem = try Self.pem { PEM_write_bio_X509($0, x509) }
         self.pem = pem.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        self.privateKeyPEM = try Self.text { PEM_write_bio_PKCS8PrivateKey($0, key.handle.key, nil, nil, 0, nil, nil) }
+        self.privateKeyPEM = try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key.handle.key, nil, nil, 0, nil, nil) }
         self.publicKeyPin = try "sha256//" + Base64.encode(SHA256.hash(Self.subjectPublicKeyInfo(of: key)))
     }
 
-    /// Whether a text that is not empty has letters, digits and the given marks only.
-    private static func isMade(of marks: String, _ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
+    /// Returns whether `string` has letters, digits and the given marks, nothing else, and at least one of them.
+    private static func isMade(of marks: String, _ string: String) -> Bool {
+        !string.isEmpty
+            && string.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "a")...UInt8(ascii: "z"):
@@ -98,15 +98,15 @@ package struct SelfSignedCertificate: Sendable {
         return encoded
     }
 
-    /// What `write` writes. Memory that a key has been in is wiped.
-    private static func text(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> SecretBytes {
+    /// Returns the PEM that `write` writes, and wipes the memory that a key may have been in.
+    private static func pem(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> SecretBytes {
         // A secure buffer falls back to ordinary memory, and is wiped all the same when it is freed.
         guard let buffer = BIO_new(BIO_s_secmem()) else { throw CryptoError.last(.libcrypto(operation: "BIO_new")) }
         defer { BIO_free(buffer) }
         try Self.check(write(buffer), "PEM_write_bio")
-        return SecretBytes(count: BIO_ctrl_pending(buffer)) { text in
-            let count = BIO_read(buffer, text.baseAddress, Int32(text.count))
-            precondition(Int(count) == text.count, "libcrypto: BIO_read failed")
+        return SecretBytes(count: BIO_ctrl_pending(buffer)) { pem in
+            let count = BIO_read(buffer, pem.baseAddress, Int32(pem.count))
+            precondition(Int(count) == pem.count, "libcrypto: BIO_read failed")
         }
     }
 

@@ -80,6 +80,13 @@ package final class SQLiteConnection {
         while try self.step(statement) {}
     }
 
+    /// Changes a setting of the connection. SQLite carries out such a statement while it prepares it, so it must not be kept.
+    ///
+    /// - Parameter pragma: Such as `synchronous = FULL`.
+    package func set(_ pragma: String) throws(SQLiteError) {
+        try Self.check(sqlite3_exec(self.handle, "PRAGMA " + pragma, nil, nil, nil))
+    }
+
     /// Returns the first row of a query, or `nil` if there is none.
     package func firstRow<Element>(
         _ sql: String,

@@ -1,11 +1,11 @@
-internal import CommandLineSupport
-internal import Foundation
+import CommandLineSupport
+import Foundation
 
 /// A command that runs beside the development server, on the same terminal.
 enum ChildProcess {
     /// Runs a command to its end, and returns its exit status: 128 and the signal when one killed it, as shells do.
     ///
-    /// When the calling task is canceled the command is asked to end, and is waited for.
+    /// When the task is canceled, the command gets SIGTERM, and the call waits for its end.
     static func run(_ words: [String], environment: [String: String]) async throws -> ExitCode {
         let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" })
@@ -19,10 +19,10 @@ enum ChildProcess {
         }
     }
 
-    /// Starts the command with every signal as a shell would leave it.
+    /// Starts the command with the default handling of all signals, as a shell does.
     ///
-    /// Foundation's `Process` passes on the mask of the thread that starts it and the signals this program ignores, and the
-    /// command could be neither interrupted nor terminated.
+    /// With Foundation's `Process` it would inherit the signal mask of the calling thread and the signals that this program
+    /// ignores, and could be neither interrupted nor terminated.
     private static func spawn(_ words: [String], environment: [String]) throws -> pid_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -54,12 +54,12 @@ enum ChildProcess {
         return ExitCode(rawValue: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
     }
 
-    /// Lends texts as the null-terminated array that C calls take.
+    /// Lends strings to `body` as the null-terminated array that C functions take.
     private static func withPointers<Result>(
-        _ texts: [String],
+        _ strings: [String],
         _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
     ) -> Result {
-        let pointers = texts.map { strdup($0) }
+        let pointers = strings.map { strdup($0) }
         defer { for pointer in pointers { free(pointer) } }
         return body(pointers + [nil])
     }

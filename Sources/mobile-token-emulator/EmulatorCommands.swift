@@ -1,9 +1,9 @@
-internal import CommandLineSupport
-internal import EmulatorHTTP
-internal import Foundation
-internal import MobileToken
-internal import MobileTokenEmulator
-internal import ExactJSON
+import CommandLineSupport
+import EmulatorHTTP
+import ExactJSON
+import Foundation
+import MobileToken
+import MobileTokenEmulator
 
 /// The development server as a command.
 enum EmulatorCommands {
@@ -40,7 +40,7 @@ enum EmulatorCommands {
             )
             if !output.isJSON, Output.isTerminal, let code = registration.terminalQRCode { Output.line(code) }
         }
-        await untilCancelled()
+        await waitForCancellation()
         try await stop(emulator, invocation)
         return .done
     }
@@ -62,12 +62,12 @@ enum EmulatorCommands {
         return status
     }
 
-    private static func untilCancelled() async {
-        let (stream, sink) = AsyncStream.makeStream(of: Void.self)
+    private static func waitForCancellation() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         await withTaskCancellationHandler {
             for await _ in stream {}
         } onCancel: {
-            sink.finish()
+            continuation.finish()
         }
     }
 

@@ -1,4 +1,4 @@
-internal import CommandLineSupport
+import CommandLineSupport
 
 @main
 enum Program {

@@ -1,17 +1,18 @@
-internal import CommandLineSupport
+import CommandLineSupport
 
 @main
 enum Program {
     static func main() async {
         await CommandLineProgram(
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
-            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + self.developmentServer,
+            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + ReceiptCommands.all
+                + self.developmentServer,
             commonOptions: Session.options,
             cleanUp: PasswordSource.showAgain
         ).main()
     }
 
-    /// The commands that `mobile-token-emulator` carries out: what approves links no server.
+    /// The commands that `mobile-token-emulator` runs, so that this program links no server.
     private static let developmentServer = [
         Command(
             "emulator",

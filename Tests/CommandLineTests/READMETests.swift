@@ -7,8 +7,8 @@ import Testing
         .deletingLastPathComponent()
 
     @Test(arguments: [
-        ("README.md", "Snippets", 4),
-        ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 2),
+        ("README.md", "Snippets", 5),
+        ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
@@ -32,6 +32,14 @@ import Testing
             let file = Self.lines(try Self.text("Tests/MobileTokenTests/\(name).swift"))
             #expect(examples.contains(file), "\(name).swift is another one than in the document")
         }
+    }
+
+    /// The README's bot is the one that is run against a server.
+    @Test func theREADMEsBotIsTested() throws {
+        let example = try #require(try Self.examples(in: "README.md").first)
+        let bot = try #require(example.firstIndex { $0.hasPrefix("let agent") })
+        let tested = Self.lines(try Self.text("Tests/MobileTokenTests/SmallPaymentBot.swift"))
+        #expect(Self.file(tested, holds: Array(example[bot...])))
     }
 
     // MARK: -

@@ -13,7 +13,7 @@ struct FuzzDevice {
         let path: String
         let uriID: String
         let type: SignatureType
-        var purpose: ECIESPath?
+        var purpose: ECIESPurpose?
     }
 
     enum Failure: Error { case refused(String), notThere(String) }
@@ -64,7 +64,7 @@ struct FuzzDevice {
     private var serverKey: P256PublicKey?
     private var counter = HashCounter(data: Fixed.secret)
     private var token = (id: "", secret: Fixed.secret)
-    private var encryptors: (outer: ECIESEncryptor, inner: ECIESEncryptor)?
+    private var encryptors: (outer: ECIESClientExchange, inner: ECIESClientExchange)?
 
     init(_ application: ApplicationDescription) {
         guard let secret = ApplicationSecret(base64: application.secret),
@@ -201,26 +201,28 @@ struct FuzzDevice {
 
     // MARK: Encryption
 
-    private func activationEncryptor(_ path: ECIESPath) throws -> ECIESEncryptor {
+    private func activationEncryptor(_ path: ECIESPurpose) throws -> ECIESClientExchange {
         guard let keys = self.keys, let serverKey = self.serverKey else { throw Failure.notThere("keys") }
         return self.encryptor(path, for: serverKey, .activation(id: self.activationID, transportKey: keys.transport))
     }
 
-    private func encryptor(_ path: ECIESPath, for recipient: P256PublicKey, _ scope: ECIESScope) -> ECIESEncryptor {
-        ECIESEncryptor(
+    private func encryptor(_ path: ECIESPurpose, for recipient: P256PublicKey, _ scope: ECIESScope)
+        -> ECIESClientExchange
+    {
+        ECIESClientExchange(
             parameters: ECIESParameters(
                 version: .v3_1,
                 applicationKey: self.application.key,
                 applicationSecret: self.secret,
                 scope: scope,
-                path: path,
+                purpose: path,
                 temporaryKeyID: nil
             ),
             recipient: recipient
         )
     }
 
-    private static func seal(_ plaintext: [UInt8], _ encryptor: inout ECIESEncryptor) throws -> [UInt8] {
+    private static func seal(_ plaintext: [UInt8], _ encryptor: inout ECIESClientExchange) throws -> [UInt8] {
         Array(
             try JSONEncoder().encode(
                 encryptor.encryptRequest(
@@ -233,7 +235,7 @@ struct FuzzDevice {
         )
     }
 
-    private static func open(_ body: [UInt8], _ encryptor: inout ECIESEncryptor) throws -> [UInt8] {
+    private static func open(_ body: [UInt8], _ encryptor: inout ECIESClientExchange) throws -> [UInt8] {
         try encryptor.decryptResponse(JSONDecoder().decode(ECIESResponse.self, from: Data(body)))
     }
 }

@@ -13,7 +13,7 @@ let protocolTargets = [
     },
     FuzzTarget("sdk-configuration") { input in
         let configuration = try readTwice { try SDKConfiguration(parsing: input.text) }
-        hold(try SDKConfiguration(parsing: configuration.text) == configuration, "another configuration")
+        hold(try SDKConfiguration(parsing: configuration.string) == configuration, "another configuration")
     },
     FuzzTarget("signature-header") { input in
         let header = try readTwice { try SignatureHeader(parsing: input.text) }
@@ -25,14 +25,14 @@ let protocolTargets = [
         _ = header.isValid(secret: Fixed.secret)
     },
     FuzzTarget("encryption-header") { input in
-        for scope in [EncryptionHeader.Scope.application, .activation] {
+        for scope in [EncryptionScope.application, .activation] {
             guard let header = try? EncryptionHeader(parsing: input.text, scope: scope) else { continue }
             hold(try EncryptionHeader(parsing: header.value, scope: scope) == header, "another header")
         }
     },
     FuzzTarget("canonical-query") { input in
-        let text = try readTwice { try CanonicalQuery.text(of: input.text) }
-        hold(try CanonicalQuery.text(of: text) == text, "not canonical")
+        let text = try readTwice { try CanonicalQuery.string(of: input.text) }
+        hold(try CanonicalQuery.string(of: text) == text, "not canonical")
     },
     FuzzTarget("jwt") { input in
         _ = try? TemporaryKeyRequest.Unverified(jwt: input.text).verified(
@@ -82,22 +82,22 @@ let protocolTargets = [
     FuzzTarget("ecies-request") { input in
         guard let request = try? JSONDecoder().decode(ECIESRequest.self, from: Data(input)) else { return }
         for version in ProtocolVersion.allCases {
-            var decryptor = ECIESDecryptor(parameters: Fixed.parameters(version), privateKey: Fixed.key)
+            var decryptor = ECIESServerExchange(parameters: Fixed.parameters(version), privateKey: Fixed.key)
             _ = try? decryptor.decryptRequest(request)
         }
     },
     FuzzTarget("ecies-response") { input in
         let response = try JSONDecoder().decode(ECIESResponse.self, from: Data(input))
         for version in ProtocolVersion.allCases {
-            var encryptor = ECIESEncryptor(parameters: Fixed.parameters(version), recipient: Fixed.key.publicKey)
+            var encryptor = ECIESClientExchange(parameters: Fixed.parameters(version), recipient: Fixed.key.publicKey)
             _ = try encryptor.encryptRequest([], ephemeralKey: Fixed.key, nonce: Fixed.nonce, timestamp: 1)
             _ = try? encryptor.decryptResponse(response)
         }
     },
     // Any plaintext goes there and back.
     FuzzTarget("ecies-round-trip") { input in
-        var encryptor = ECIESEncryptor(parameters: Fixed.parameters(.v3_3), recipient: Fixed.key.publicKey)
-        var decryptor = ECIESDecryptor(parameters: Fixed.parameters(.v3_3), privateKey: Fixed.key)
+        var encryptor = ECIESClientExchange(parameters: Fixed.parameters(.v3_3), recipient: Fixed.key.publicKey)
+        var decryptor = ECIESServerExchange(parameters: Fixed.parameters(.v3_3), privateKey: Fixed.key)
         let request = try encryptor.encryptRequest(input, ephemeralKey: Fixed.key, nonce: Fixed.nonce, timestamp: 1)
         hold(try decryptor.decryptRequest(request) == input, "another request")
         let response = try decryptor.encryptResponse(input, nonce: Fixed.nonce, timestamp: 2)
@@ -188,7 +188,7 @@ enum Fixed {
             applicationKey: Self.applicationKey,
             applicationSecret: Self.applicationSecret,
             scope: .application,
-            path: .genericApplication,
+            purpose: .genericApplication,
             temporaryKeyID: "key"
         )
     }

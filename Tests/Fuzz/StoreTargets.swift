@@ -25,6 +25,21 @@ let storeTargets = [
         _ = try Sealing(key: SecretBytes(copying: [UInt8](1...32))).open(sealed)
         hold(false, "a record that nobody sealed was opened")
     },
+    // Lines of an exported file: what is read is written again as the same entry, and erasing keeps the digest.
+    FuzzTarget("receipts") { input in
+        var chain = ReceiptChain()
+        for bytes in input.split(separator: 0x0A) {
+            let line = try ReceiptLine(parsing: Array(bytes))
+            let again = try ReceiptLine(parsing: ReceiptLine(line.content, previous: line.previous).bytes)
+            hold(again.content == line.content, "written and read again, it says something else")
+            hold(try ReceiptLine(parsing: line.erasedBytes).digest == line.digest, "erasing changed the digest")
+            let before = chain
+            do { try chain.add(line.bytes) } catch {
+                hold(chain == before, "a line that does not follow was added")
+                throw error
+            }
+        }
+    },
 ]
 
 private func recordFields(_ input: [UInt8]) -> RecordFields {

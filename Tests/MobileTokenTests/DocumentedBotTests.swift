@@ -26,7 +26,7 @@ import Testing
                     authentication: .possessionAndKnowledge(password: password),
                     limit: 50
                 ).run()
-            case .smallPayments: try await runSmallPaymentBot(operations, password: password)
+            case .smallPayments: try await runSmallPaymentBot(operations, of: activation, password: password)
             }
         }
     }
@@ -75,7 +75,10 @@ import Testing
         let clock = ManualClock()
         try await withEmulator { emulator async throws in
             let activation = try await emulator.makeActivation(user: "alice", password: "1234")
-            let first = try await emulator.makePayment([Self.amount, Self.account])
+            let first = try await emulator.makePayment(
+                [Self.amount, Self.account],
+                data: "A1*A10CZK*ICZ5508000000001234567899"
+            )
             var refused: [String: String] = [:]
             for (name, attributes) in Self.refused { refused[name] = try await emulator.makePayment(attributes) }
             refused["another name"] = try await emulator.makePayment([Self.amount], name: "authorize_login")
@@ -84,6 +87,11 @@ import Testing
                 name: "authorize_payment_limit"
             )
             refused["attributes that are no list"] = try await emulator.makePayment("none")
+            refused["an amount that is not signed"] = try await emulator.makePayment([Self.amount], data: "A1")
+            refused["another amount that is signed"] = try await emulator.makePayment(
+                [Self.amount],
+                data: "A1*A1000000CZK"
+            )
             let screen: JSONValue = ["preApprovalScreen": ["type": "WARNING", "heading": "Fraud?", "message": "Stop"]]
             refused["a screen to read first"] = try await emulator.makePayment([Self.amount], ui: screen)
             let last = try await emulator.makePayment([Self.amount])
@@ -109,12 +117,12 @@ import Testing
             let approvals = "/api/auth/token/app/operation/authorize"
             try await emulator.withFault(.init(status: 500), on: approvals, first: 1) { () async throws in
                 async let _ = bot.run(activation, clock)
-                // The list begins with the newest, whose decision fails.
-                for id in payments.prefix(2) { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
-                #expect(try await emulator.cloud.operation(payments[2]).status == "PENDING")
+                // The oldest comes first, and its decision fails.
+                for id in payments.dropFirst() { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
+                #expect(try await emulator.cloud.operation(payments[0]).status == "PENDING")
                 await clock.waitForSleepers(1)
                 clock.advanceToNextDeadline()
-                #expect(await emulator.decision(on: payments[2])?.status == "APPROVED")
+                #expect(await emulator.decision(on: payments[0])?.status == "APPROVED")
             }
             // One attempt failed, and it took one more.
             #expect(await emulator.requests(to: approvals).count == 4)
@@ -175,10 +183,11 @@ extension Emulator {
     fileprivate func makePayment(
         _ attributes: JSONValue,
         name: String = "authorize_payment",
+        data: String = "A1*A10CZK",
         ui: JSONValue? = nil
     ) async throws -> String {
         var body: JSONObject = [
-            "userId": "alice", "operationType": .string(name), "data": "A1",
+            "userId": "alice", "operationType": .string(name), "data": .string(data),
             "formData": ["title": "Payment", "message": "Confirm", "attributes": attributes],
         ]
         body["ui"] = ui
@@ -197,8 +206,9 @@ extension Emulator {
     fileprivate func makePayment(
         _ attributes: [JSONValue],
         name: String = "authorize_payment",
+        data: String = "A1*A10CZK",
         ui: JSONValue? = nil
     ) async throws -> String {
-        try await self.makePayment(.array(attributes), name: name, ui: ui)
+        try await self.makePayment(.array(attributes), name: name, data: data, ui: ui)
     }
 }

@@ -112,4 +112,35 @@ import Testing
         let operations = OperationsService(activation: ScriptedActivation())
         #expect(try await operations.operations().map(\.id) == ["1"])
     }
+
+    /// Of TestingABot.
+    @Test func theDocumentedPolicyCanBeTested() {
+        let bot = ApprovalBot(
+            operations: OperationsService(activation: ScriptedActivation()),
+            authentication: .possession,
+            limit: 50
+        )
+        // As a reader pastes it.
+        let operation = UserOperation(
+            id: "1",
+            name: "authorize_payment",
+            data: "A1*A20CZK",
+            formData: OperationForm(
+                title: "Payment",
+                message: "",
+                attributes: [
+                    OperationAttribute(
+                        id: "operation.amount",
+                        label: "Amount",
+                        content: .amount(
+                            .init(amount: 20, currency: "CZK", amountFormatted: "20", currencyFormatted: "CZK")
+                        )
+                    )
+                ]
+            )
+        )
+        let review = OperationReview(of: operation, activationID: "scripted")
+        #expect(review.isComplete)
+        #expect(bot.verdict(on: review) == .approve)
+    }
 }

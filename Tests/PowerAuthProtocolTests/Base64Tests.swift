@@ -20,7 +20,7 @@ import Testing
         #expect(Base64URL.decode(url) == bytes, "\(generator)")
     }
 
-    /// One text for given bytes: otherwise two texts that are signed differently would mean the same.
+    /// One string for given bytes: otherwise two strings that are signed differently would mean the same.
     @Test(arguments: [
         "A", "AA", "AAA", "AA=", "AAA==", "A===", "====", "=", "AAAA=", "AAAA====", "AA==AAAA", "AA=A", "AB==", "AAB=",
         "AA==\n", "AAA\n", "AAAA\n\n\n\n", "    AAAA", "\tAA=", "AA =", "AAAA    ", " AAAA", "AA AA", "AAAÁ", "AA-_",

@@ -12,8 +12,8 @@ struct ECIESTests {
         let serverKey: P256PrivateKey
         let plaintext: [UInt8]
         let answer: [UInt8]
-        var client: ECIESEncryptor
-        var server: ECIESDecryptor
+        var client: ECIESClientExchange
+        var server: ECIESServerExchange
         let request: ECIESRequest
 
         init(version: ProtocolVersion, using generator: inout SeededGenerator) throws {
@@ -25,14 +25,14 @@ struct ECIESTests {
                 applicationKey: Base64.encode(generator.bytes(16)),
                 applicationSecret: try generator.applicationSecret(),
                 scope: try generator.element(of: scopes),
-                path: try generator.element(of: ECIESPath.allCases),
+                purpose: try generator.element(of: ECIESPurpose.allCases),
                 temporaryKeyID: generator.uuid()
             )
             self.serverKey = try generator.privateKey()
             self.plaintext = generator.bytes(upTo: 100)
             self.answer = generator.bytes(upTo: 100)
-            self.client = ECIESEncryptor(parameters: self.parameters, recipient: self.serverKey.publicKey)
-            self.server = ECIESDecryptor(parameters: self.parameters, privateKey: self.serverKey)
+            self.client = ECIESClientExchange(parameters: self.parameters, recipient: self.serverKey.publicKey)
+            self.server = ECIESServerExchange(parameters: self.parameters, privateKey: self.serverKey)
             self.request = try self.client.encryptRequest(
                 self.plaintext,
                 ephemeralKey: try generator.privateKey(),
@@ -93,12 +93,12 @@ struct ECIESTests {
         }
         for request in changes {
             var server = exchange.server
-            #expect(throws: ECIESError.self, "\(generator)") { try server.decryptRequest(request) }
-            #expect(throws: ECIESError.outOfOrder) { try server.encryptResponse([], nonce: [], timestamp: 0) }
+            #expect(throws: EncryptionError.self, "\(generator)") { try server.decryptRequest(request) }
+            #expect(throws: EncryptionError.outOfOrder) { try server.encryptResponse([], nonce: [], timestamp: 0) }
         }
     }
 
-    /// A limit of version 3.1: its nonce makes the vector, and no code covers it. The text never passes unchanged.
+    /// A limit of version 3.1: its nonce makes the vector, and no code covers it. The plaintext never passes unchanged.
     @Test func aChangedNonceOfTheOldestVersionNeverGivesTheSameText() throws {
         var generator = SeededGenerator()
         let exchange = try Exchange(version: .v3_1, using: &generator)
@@ -139,7 +139,7 @@ struct ECIESTests {
             changes.append(response)
         }
         for response in changes {
-            #expect(throws: ECIESError.self, "\(generator)") { try exchange.client.decryptResponse(response) }
+            #expect(throws: EncryptionError.self, "\(generator)") { try exchange.client.decryptResponse(response) }
         }
         #expect(try exchange.client.decryptResponse(answer) == exchange.answer, "\(generator)")
     }
@@ -153,47 +153,47 @@ struct ECIESTests {
             applicationKey: String? = nil,
             secret: ApplicationSecret? = nil,
             scope: ECIESScope? = nil,
-            path: ECIESPath? = nil
+            purpose: ECIESPurpose? = nil
         ) -> ECIESParameters {
             ECIESParameters(
                 version: version ?? good.version,
                 applicationKey: applicationKey ?? good.applicationKey,
                 applicationSecret: secret ?? good.applicationSecret,
                 scope: scope ?? good.scope,
-                path: path ?? good.path,
+                purpose: purpose ?? good.purpose,
                 temporaryKeyID: good.temporaryKeyID
             )
         }
-        var others = ECIESPath.allCases.filter { $0 != good.path }.map { changed(path: $0) }
+        var others = ECIESPurpose.allCases.filter { $0 != good.purpose }.map { changed(purpose: $0) }
         others.append(changed(version: .v3_2))
         others.append(changed(version: .v3_1))
         others.append(changed(applicationKey: "other"))
         others.append(changed(secret: try generator.applicationSecret()))
         others.append(changed(scope: .activation(id: generator.uuid(), transportKey: generator.secret(16))))
         for parameters in others {
-            var server = ECIESDecryptor(parameters: parameters, privateKey: exchange.serverKey)
-            #expect(throws: ECIESError.self, "\(generator)") { try server.decryptRequest(exchange.request) }
+            var server = ECIESServerExchange(parameters: parameters, privateKey: exchange.serverKey)
+            #expect(throws: EncryptionError.self, "\(generator)") { try server.decryptRequest(exchange.request) }
         }
-        var stranger = ECIESDecryptor(parameters: good, privateKey: try generator.privateKey())
-        #expect(throws: ECIESError.authenticationFailed) { try stranger.decryptRequest(exchange.request) }
+        var stranger = ECIESServerExchange(parameters: good, privateKey: try generator.privateKey())
+        #expect(throws: EncryptionError.authenticationFailed) { try stranger.decryptRequest(exchange.request) }
     }
 
     @Test func eachHalfServesOneExchange() throws {
         var generator = SeededGenerator()
         var exchange = try Exchange(version: .v3_3, using: &generator)
         let key = try generator.privateKey()
-        #expect(throws: ECIESError.outOfOrder) {
+        #expect(throws: EncryptionError.outOfOrder) {
             try exchange.client.encryptRequest([], ephemeralKey: key, nonce: generator.bytes(16), timestamp: 1)
         }
         _ = try exchange.server.decryptRequest(exchange.request)
         let answer = try exchange.server.encryptResponse([1], nonce: generator.bytes(16), timestamp: 1)
-        #expect(throws: ECIESError.outOfOrder) {
+        #expect(throws: EncryptionError.outOfOrder) {
             try exchange.server.encryptResponse([2], nonce: generator.bytes(16), timestamp: 1)
         }
         #expect(try exchange.client.decryptResponse(answer) == [1])
-        #expect(throws: ECIESError.outOfOrder) { try exchange.client.decryptResponse(answer) }
-        var fresh = ECIESEncryptor(parameters: exchange.parameters, recipient: exchange.serverKey.publicKey)
-        #expect(throws: ECIESError.outOfOrder) { try fresh.decryptResponse(answer) }
+        #expect(throws: EncryptionError.outOfOrder) { try exchange.client.decryptResponse(answer) }
+        var fresh = ECIESClientExchange(parameters: exchange.parameters, recipient: exchange.serverKey.publicKey)
+        #expect(throws: EncryptionError.outOfOrder) { try fresh.decryptResponse(answer) }
     }
 
     @Test func membersOfTheWrongLengthAreNamed() throws {
@@ -209,11 +209,11 @@ struct ECIESTests {
         for (member, change) in changes {
             var request = exchange.request
             change(&request)
-            #expect(throws: ECIESError.malformed(member: member)) { try exchange.server.decryptRequest(request) }
+            #expect(throws: EncryptionError.malformed(member: member)) { try exchange.server.decryptRequest(request) }
         }
         var request = exchange.request
         request.ephemeralPublicKey = []
-        #expect(throws: ECIESError.invalidEphemeralKey) { try exchange.server.decryptRequest(request) }
+        #expect(throws: EncryptionError.invalidEphemeralKey) { try exchange.server.decryptRequest(request) }
     }
 
     @Test(arguments: [

@@ -43,7 +43,7 @@ struct ParserTests {
                 #expect(error.field.hasPrefix("pa_"), "\(generator)")
             }
             do { _ = try TokenHeader(parsing: text) } catch { #expect(!error.field.isEmpty, "\(generator)") }
-            for scope in [EncryptionHeader.Scope.application, .activation] {
+            for scope in [EncryptionScope.application, .activation] {
                 do {
                     _ = try EncryptionHeader(parsing: text, scope: scope)
                 } catch {
@@ -54,15 +54,15 @@ struct ParserTests {
                 #expect(code.qrCodeContent == text, "\(generator): one text for each code")
             }
             if let configuration = try? SDKConfiguration(parsing: text) {
-                #expect(try SDKConfiguration(parsing: configuration.text) == configuration, "\(generator)")
+                #expect(try SDKConfiguration(parsing: configuration.string) == configuration, "\(generator)")
             }
-            if let canonical = try? CanonicalQuery.text(of: text) {
-                #expect(try CanonicalQuery.text(of: canonical) == canonical, "\(generator): \(text)")
+            if let canonical = try? CanonicalQuery.string(of: text) {
+                #expect(try CanonicalQuery.string(of: canonical) == canonical, "\(generator): \(text)")
             }
             if let bytes = Base64.decode(text) { #expect(Base64.encode(bytes) == text, "\(generator)") }
             if let bytes = Base64URL.decode(text) { #expect(Base64URL.encode(bytes) == text, "\(generator)") }
             if let token = JSONWebToken(text) { #expect(!token.signature.isEmpty, "\(generator)") }
-            if UUIDText.isValid(text) { #expect(UUID(uuidString: text) != nil, "\(generator)") }
+            if UUIDString.isValid(text) { #expect(UUID(uuidString: text) != nil, "\(generator)") }
         }
     }
 

@@ -29,7 +29,7 @@ struct SDKConfigurationTests {
         #expect(configuration.applicationSecret == ApplicationSecret(bytes: SecretBytes(copying: self.secret)))
         #expect(configuration.applicationSecret.base64 == Data(self.secret).base64EncodedString())
         #expect(configuration.masterPublicKey == self.masterKey)
-        #expect(configuration.text == self.text(self.good))
+        #expect(configuration.string == self.text(self.good))
         #expect(try SDKConfiguration(parsing: " \(self.text(self.good))\n") == configuration)
         let parts = try SDKConfiguration(
             applicationKey: self.text(self.key),
@@ -62,7 +62,8 @@ struct SDKConfigurationTests {
         self.expect(.invalidApplicationKey, of: [1, 15] + self.key.dropLast() + head.dropFirst(18))
         self.expect(.invalidApplicationSecret, of: [1, 16] + self.key + [1, 1, 0])
         self.expect(.missingMasterPublicKey, of: head + [0])
-        self.expect(.missingMasterPublicKey, of: head + [1, 2, 1, 9])
+        self.expect(.missingMasterPublicKey, of: head + [1, 9, 1, 9])
+        self.expect(.requiresVersion4, of: head + [1, 2, 1, 9])
         self.expect(.invalidMasterPublicKey, of: head + [1, 1, 3, 2, 2, 2])
         let twice: [UInt8] = [1, 33] + self.masterKey.compressed
         self.expect(.invalidMasterPublicKey, of: head + [2] + twice + twice)

@@ -3,7 +3,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-// What these tests draw.
+// The random input of these tests.
 extension SeededGenerator {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 
@@ -51,14 +51,17 @@ enum Required {
 }
 
 extension [UInt8] {
-    /// Every array that differs from this one in one bit.
-    var withOneBitFlipped: [[UInt8]] {
-        self.indices.flatMap { index in
-            (0..<8).map { bit in
-                var changed = self
-                changed[index] ^= 1 << UInt8(bit)
-                return changed
-            }
+    /// All arrays that differ from this one in one bit.
+    var withOneBitFlipped: some Sequence<[UInt8]> {
+        self.indices.lazy.flatMap { index in
+            (0..<8).lazy.map { bit in self.withBitFlipped(bit, at: index) }
         }
+    }
+
+    /// The array with one bit of one byte changed.
+    func withBitFlipped(_ bit: Int, at index: Int) -> [UInt8] {
+        var changed = self
+        changed[index] ^= 1 << UInt8(bit)
+        return changed
     }
 }

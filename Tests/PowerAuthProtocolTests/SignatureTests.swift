@@ -125,7 +125,7 @@ struct SignatureTests {
         }
     }
 
-    @Test(arguments: RequestSignature.offlineComponentLengths)
+    @Test(arguments: DecimalCode.componentLengths)
     func offlineSignaturesVerifyInTheirOwnFormOnly(length: Int) throws {
         var generator = SeededGenerator()
         let keys = [generator.secret(16), generator.secret(16)]

@@ -36,7 +36,7 @@ struct StatusTests {
             server: HashCounter,
             lookAhead: UInt8 = 20,
             version: UInt8 = 3
-        ) throws -> CounterSynchronization {
+        ) throws -> CounterSynchronization<HashCounter> {
             try CounterSynchronization(
                 client: client,
                 status: try self.blob(server: server, lookAhead: lookAhead, version: version),
@@ -75,19 +75,19 @@ struct StatusTests {
                 try ActivationStatusBlob(decrypting: changed, transportKey: key, challenge: challenge, nonce: nonce)
             }
             guard index >= 16 * 8 else {
-                #expect(throws: ActivationStatusBlob.Failure.notABlob, "\(generator)", performing: { try open() })
+                #expect(throws: ActivationStatusError.notABlob, "\(generator)", performing: { try open() })
                 continue
             }
             let result = try CounterSynchronization(client: fixture.counter, status: try open(), transportKey: key)
             #expect(result.outcome == .deadlock, "\(generator)")
         }
         for changed in challenge.withOneBitFlipped {
-            #expect(throws: ActivationStatusBlob.Failure.notABlob, "\(generator)") {
+            #expect(throws: ActivationStatusError.notABlob, "\(generator)") {
                 try ActivationStatusBlob(decrypting: encrypted, transportKey: key, challenge: changed, nonce: nonce)
             }
         }
         for changed in nonce.withOneBitFlipped {
-            #expect(throws: ActivationStatusBlob.Failure.notABlob, "\(generator)") {
+            #expect(throws: ActivationStatusError.notABlob, "\(generator)") {
                 try ActivationStatusBlob(decrypting: encrypted, transportKey: key, challenge: challenge, nonce: changed)
             }
         }
@@ -97,14 +97,14 @@ struct StatusTests {
         var generator = SeededGenerator()
         let fixture = Fixture(using: &generator)
         let good = try fixture.blob(server: fixture.counter).bytes
-        #expect(throws: ActivationStatusBlob.Failure.invalidLength) { try ActivationStatusBlob(bytes: good + [0]) }
+        #expect(throws: ActivationStatusError.invalidLength) { try ActivationStatusBlob(bytes: good + [0]) }
         for state in [0, 6, 255] as [UInt8] {
             var bytes = good
             bytes[4] = state
-            #expect(throws: ActivationStatusBlob.Failure.unknownState) { try ActivationStatusBlob(bytes: bytes) }
+            #expect(throws: ActivationStatusError.invalid(field: "state")) { try ActivationStatusBlob(bytes: bytes) }
         }
         for count in [0, 15, 16, 31, 33, 48] {
-            #expect(throws: ActivationStatusBlob.Failure.invalidLength) {
+            #expect(throws: ActivationStatusError.invalidLength) {
                 try ActivationStatusBlob(
                     decrypting: generator.bytes(count),
                     transportKey: fixture.transportKey,
@@ -125,7 +125,7 @@ struct StatusTests {
             let client = base.advanced(by: max(0, distance))
             let server = base.advanced(by: max(0, -distance))
             let result = try fixture.synchronization(client: client, server: server, lookAhead: lookAhead)
-            let expected: CounterSynchronization.Outcome =
+            let expected: CounterSynchronization<HashCounter>.Outcome =
                 switch distance {
                 case 0: .inSync
                 case (-window + 1)..<0: .movedForward(-distance, server)
@@ -150,7 +150,7 @@ struct StatusTests {
             if (0xD1...0xDF).contains(format) {
                 #expect(try ActivationStatusBlob(bytes: bytes) == blob)
             } else {
-                #expect(throws: ActivationStatusBlob.Failure.notABlob) { try ActivationStatusBlob(bytes: bytes) }
+                #expect(throws: ActivationStatusError.notABlob) { try ActivationStatusBlob(bytes: bytes) }
             }
         }
     }
@@ -162,7 +162,9 @@ struct StatusTests {
         if (1...64).contains(lookAhead) {
             #expect(try ActivationStatusBlob(bytes: bytes).lookAhead == lookAhead)
         } else {
-            #expect(throws: ActivationStatusBlob.Failure.impossibleLookAhead) { try ActivationStatusBlob(bytes: bytes) }
+            #expect(throws: ActivationStatusError.invalid(field: "lookAhead")) {
+                try ActivationStatusBlob(bytes: bytes)
+            }
         }
     }
 
@@ -188,6 +190,15 @@ struct StatusTests {
         let stranger = HashCounter(data: generator.secret(16), byte: fixture.counter.byte)
         let result = try fixture.synchronization(client: stranger, server: fixture.counter)
         #expect(result.outcome == .deadlock, "\(generator)")
+    }
+
+    @Test func anActivationOfANewerVersionIsRefusedByThatVersion() throws {
+        var generator = SeededGenerator()
+        var blob = try Fixture(using: &generator).blob(server: HashCounter(data: generator.secret(16)))
+        blob.upgradeVersion = 4
+        #expect(try ActivationStatusBlob(bytes: blob.bytes) == blob)  // an offer
+        blob.currentVersion = 4
+        #expect(throws: ActivationStatusError.unsupportedVersion(4)) { try ActivationStatusBlob(bytes: blob.bytes) }
     }
 
     @Test func anActivationOfAnOlderVersionHasNoHashToCompare() throws {

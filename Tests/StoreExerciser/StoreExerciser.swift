@@ -3,6 +3,7 @@ import Glibc
 import HTTPClientTransport
 import MobileTokenTesting
 import PowerAuth
+import PowerAuthProtocol
 
 /// A process that works on an activation store, or signs with it, so that the tests can have several of them, and kill them.
 ///
@@ -78,6 +79,8 @@ struct StoreExerciser {
             if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
         case "sign":
             try await self.sign(with: store)
+        case "decide":
+            try await self.decide(with: store)
         default:
             break
         }
@@ -91,6 +94,39 @@ struct StoreExerciser {
             let line = Array("\(move)\n".utf8)
             guard write(journal, line, line.count) == line.count else { exit(3) }
         }
+    }
+
+    /// Approves an operation, and dies on the way as told: `dies=before` its request leaves, or `dies=after` the response came.
+    private func decide(with store: SQLiteActivationStore) async throws {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = store
+        configuration.transport = DyingTransport(
+            base: try CurlTransport(),
+            path: "/operation/authorize",
+            diesBefore: self.settings["dies"] == "before"
+        )
+        let client = try MobileTokenClient(
+            baseURL: self.settings["url"] ?? "",
+            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
+            configuration: configuration
+        )
+        let activation = try await client.activation(id: self.activationID)
+        let (id, data) = (self.settings["operation"] ?? "", self.settings["data"] ?? "")
+        var authentication = Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
+        let intent = DecisionIntent(
+            activationID: self.activationID,
+            operationID: id,
+            verdict: .approve,
+            factors: .possessionKnowledge,
+            signed: data
+        )
+        authentication.decision = DecisionTicket(intent) { _ in true }
+        _ = try await activation.post(
+            "/api/auth/token/app/operation/authorize",
+            body: Array(#"{"requestObject":{"id":"\#(id)","data":"\#(data)"}}"#.utf8),
+            authentication: .signature(uriID: "/operation/authorize", authentication),
+            acceptLanguage: "en"
+        )
     }
 
     /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.
@@ -113,5 +149,19 @@ struct StoreExerciser {
             if signed == self.number("die-after-signatures") { self.startDying() }
             try await activation.validate(.possessionAndKnowledge(unlocked: factor))
         }
+    }
+}
+
+/// Kills the process around a request.
+private struct DyingTransport: HTTPTransport {
+    let base: CurlTransport
+    let path: String
+    let diesBefore: Bool
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard request.url.hasSuffix(self.path) else { return try await self.base.send(request) }
+        if !self.diesBefore { _ = try await self.base.send(request) }
+        kill(getpid(), SIGKILL)
+        throw CancellationError()
     }
 }

@@ -36,8 +36,8 @@ struct ActivationCodeVectors {
     func validation(_ vector: Vector<Validation, Validity>) throws {
         let text = vector.input.activationCode
         // The last character holds one bit of the checksum and four spare ones. The reference ignores what they are, so that
-        // 16 texts pass for one code. Only the one that a server would have written can be known to it, and a person's
-        // typing mistake in the last character should be told at once: spare bits must be zero.
+        // 16 strings pass for one code. Only the one that a server would have written can be known to it, and a person's
+        // typing mistake in the last character should be noticed at once: spare bits must be zero.
         let hasSpareBits = text.last.map { !"AQ".contains($0) } ?? false
         let isValid = vector.output.valid && !hasSpareBits
         #expect(ActivationCode.isValid(text) == isValid)
@@ -62,11 +62,7 @@ struct ActivationCodeVectors {
         let input = vector.input
         let masterKey = try input.masterPublicKeyCompressed.publicKey
         #expect(masterKey == (try input.masterPublicKeyUncompressed.publicKey))
-        let isValid = ServerSignature.isValid(
-            input.signature.bytes,
-            of: Array(input.activationCode.utf8),
-            by: masterKey
-        )
+        let isValid = masterKey.isValid(derSignature: input.signature.bytes, for: Array(input.activationCode.utf8))
         #expect(isValid == vector.output.valid)
         guard ActivationCode.isValid(input.activationCode) else {
             #expect(throws: ActivationCode.ParsingError.invalidCode) { try ActivationCode(parsing: input.qrContent) }

@@ -66,7 +66,7 @@ struct ActivationVectors4 {
             activationID: content.activationID,
             serverPublicKeys: try content.keys.serverPublicKeys.keys(of: input.algorithm)
         )
-        #expect(fingerprint.text == output.fingerprint)
+        #expect(fingerprint.digits == output.fingerprint)
         try self.confirms(vector, secret: secret, counterData: content.keys.counterData)
     }
 
@@ -74,7 +74,7 @@ struct ActivationVectors4 {
         let (input, output) = (vector.input, vector.output)
         let encrypted = try decodeJSON(Version4.EncryptedRequest.self, input.request)
         #expect(encrypted.nonce == input.outerNonce.bytes)
-        var outer = Version4.RequestDecryptor(parameters: try input.parameters(.genericApplication))
+        var outer = Version4.ServerExchange(parameters: try input.parameters(.genericApplication))
         let outerJSON = try json(outer.decryptRequest(encrypted))
         let request = try decodeJSON(Version4.ActivationRequest.self, outerJSON)
         #expect(request.type == Version4.ActivationRequest.codeType)
@@ -88,7 +88,7 @@ struct ActivationVectors4 {
         #expect(try json(encodeJSON(made)) == outerJSON)
         #expect(request.activationData.nonce == input.innerNonce.bytes)
 
-        var inner = Version4.RequestDecryptor(parameters: try input.parameters(.activation))
+        var inner = Version4.ServerExchange(parameters: try input.parameters(.activation))
         let plaintext = try inner.decryptRequest(request.activationData)
         #expect(plaintext == output.innerRequestPlaintext.bytes)
         let content = try decodeJSON(Version4.ActivationRequestContent.self, json(plaintext))
@@ -97,7 +97,7 @@ struct ActivationVectors4 {
         let deviceKeys = try input.device.keys(input.algorithm).publicKeys
         #expect(try content.devicePublicKeys.keys(of: input.algorithm) == deviceKeys)
         // The outer layer is not sealed for the purpose of the inner one.
-        #expect(throws: Version4.EncryptionError.authenticationFailed) { try inner.decryptRequest(encrypted) }
+        #expect(throws: EncryptionError.authenticationFailed) { try inner.decryptRequest(encrypted) }
     }
 
     private func clientOpensTheResponse(_ vector: Case) throws -> Version4.ActivationResponseContent {
@@ -116,7 +116,7 @@ struct ActivationVectors4 {
         nonce: Bytes,
         _ input: Input
     ) throws -> [UInt8] {
-        var client = Version4.RequestEncryptor(parameters: try input.parameters(purpose))
+        var client = Version4.ClientExchange(parameters: try input.parameters(purpose))
         _ = try client.encryptRequest([], nonce: nonce.bytes, timestamp: 0)
         return try client.decryptResponse(decodeJSON(Version4.EncryptedResponse.self, response))
     }
@@ -222,7 +222,7 @@ struct UpgradeVectors4 {
         try self.checkVersion3Signature(vector, applicationSecret)
 
         let request = try decodeJSON(Version4.EncryptedRequest.self, json(input.requestBody.bytes))
-        var server = Version4.RequestDecryptor(parameters: parameters)
+        var server = Version4.ServerExchange(parameters: parameters)
         let plaintext = try server.decryptRequest(request)
         #expect(plaintext == output.requestPlaintext.bytes)
         let content = try decodeJSON(Version4.UpgradeRequest.self, json(plaintext))
@@ -235,7 +235,7 @@ struct UpgradeVectors4 {
         #expect(content == made)
         #expect(try json(encodeJSON(made)) == json(plaintext))
 
-        var client = Version4.RequestEncryptor(parameters: parameters)
+        var client = Version4.ClientExchange(parameters: parameters)
         _ = try client.encryptRequest([], nonce: request.nonce, timestamp: 0)
         let response = try client.decryptResponse(decodeJSON(Version4.EncryptedResponse.self, input.response))
         #expect(response == output.responsePlaintext.bytes)

@@ -17,10 +17,10 @@ struct CanonicalQueryVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "canonical-query"))
     func canonicalForm(_ vector: Vector<Input, Output>) throws {
         guard vector.output.error == nil else {
-            #expect(throws: CanonicalQuery.Malformed()) { try CanonicalQuery.text(of: vector.input.queryString) }
+            #expect(throws: CanonicalQuery.Malformed()) { try CanonicalQuery.string(of: vector.input.queryString) }
             return
         }
         // No canonical query at all and an empty one sign the same: nothing.
-        #expect(try CanonicalQuery.text(of: vector.input.queryString) == vector.output.canonicalQuery ?? "")
+        #expect(try CanonicalQuery.string(of: vector.input.queryString) == vector.output.canonicalQuery ?? "")
     }
 }

@@ -20,11 +20,11 @@ struct ECDSAVectors {
         let (input, isValid) = (vector.input, vector.output.valid)
         let key = try input.publicKey.publicKey
         let signature = input.signature.bytes
-        #expect(ServerSignature.isValid(signature, of: input.message.bytes, by: key) == isValid)
-        #expect(!ServerSignature.isValid(signature, of: input.message.bytes + [0], by: key))
+        #expect(key.isValid(derSignature: signature, for: input.message.bytes) == isValid)
+        #expect(!key.isValid(derSignature: signature, for: input.message.bytes + [0]))
         guard isValid else { return }
         let raw = try ECDSASignature.raw(fromDER: signature)
-        #expect(ServerSignature.isValid(raw, of: input.message.bytes, by: key, encoding: .jose))
+        #expect(key.isValid(rawSignature: raw, for: input.message.bytes))
         #expect(try ECDSASignature.der(fromRaw: raw) == signature)
     }
 
@@ -32,10 +32,8 @@ struct ECDSAVectors {
     func whatWeSignVerifies(_ vector: Vector<Verification, Validity>) throws {
         let key = try vector.input.privateKey.privateKey
         let message = vector.input.message.bytes
-        for encoding in [ServerSignature.Encoding.der, .jose] {
-            let signature = try ServerSignature.sign(message, with: key, encoding: encoding)
-            #expect(ServerSignature.isValid(signature, of: message, by: key.publicKey, encoding: encoding))
-        }
+        #expect(key.publicKey.isValid(derSignature: try key.derSignature(for: message), for: message))
+        #expect(key.publicKey.isValid(rawSignature: try key.rawSignature(for: message), for: message))
     }
 
     struct Import: Decodable {

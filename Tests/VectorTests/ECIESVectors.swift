@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// What the three files of encrypted exchanges have in common.
+/// The input that the three files of encrypted exchanges have in common.
 struct ECIESSetup: Decodable {
     let protocolVersion: String
     let scope: String
@@ -33,7 +33,7 @@ struct ECIESSetup: Decodable {
             applicationKey: self.applicationKey,
             applicationSecret: try #require(ApplicationSecret(base64: self.applicationSecret)),
             scope: scope,
-            path: try #require(ECIESPath(rawValue: self.sharedInfo1Path)),
+            purpose: try #require(ECIESPurpose(rawValue: self.sharedInfo1Path)),
             temporaryKeyID: self.temporaryKeyId
         )
     }
@@ -122,7 +122,7 @@ struct ECIESVectors {
         let (input, output) = (vector.input, vector.output)
         guard let parameters = try input.common.parameters() else { return }
         let recipient = try input.recipientPublicKeyUncompressed.publicKey
-        var client = ECIESEncryptor(parameters: parameters, recipient: recipient)
+        var client = ECIESClientExchange(parameters: parameters, recipient: recipient)
         let request = try client.encryptRequest(
             input.plaintext.bytes,
             ephemeralKey: try input.ephemeralPrivateKey.privateKey,
@@ -133,7 +133,7 @@ struct ECIESVectors {
         #expect(try request == output.request.value)
         #expect(try WireJSON(value: request).object == output.request.object)
 
-        var server = ECIESDecryptor(parameters: parameters, privateKey: try input.recipientPrivateKey.privateKey)
+        var server = ECIESServerExchange(parameters: parameters, privateKey: try input.recipientPrivateKey.privateKey)
         #expect(try server.decryptRequest(output.request.value) == input.plaintext.bytes)
         let response = try server.encryptResponse(
             input.responsePlaintext.bytes,
@@ -147,7 +147,7 @@ struct ECIESVectors {
 
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies"))
     func header(_ vector: Vector<Input, Output>) throws {
-        let scope: EncryptionHeader.Scope = vector.input.common.activationId == nil ? .application : .activation
+        let scope: EncryptionScope = vector.input.common.activationId == nil ? .application : .activation
         guard let parameters = try vector.input.common.parameters() else {
             #expect(throws: HeaderError("version", .invalid)) {
                 try EncryptionHeader(parsing: vector.output.encryptionHeader, scope: scope)
@@ -184,10 +184,10 @@ struct ECIESRoundTripVectors {
         let request = try input.request.value
         let privateKey = try input.recipientPrivateKey.privateKey
         #expect(privateKey.publicKey.uncompressed == input.recipientPublicKeyUncompressed.bytes)
-        var server = ECIESDecryptor(parameters: parameters, privateKey: privateKey)
+        var server = ECIESServerExchange(parameters: parameters, privateKey: privateKey)
         #expect(try server.decryptRequest(request) == output.plaintext.bytes)
 
-        // The client's side of the same exchange: its ephemeral key is unknown, so the answer is made again by the server
+        // The client's side of the same exchange: its ephemeral key is unknown, so the response is made again by the server
         // half from the recorded nonce and time, and must be the recorded one.
         let recorded = try input.response.value
         let answer = try server.encryptResponse(
@@ -226,13 +226,16 @@ struct ECIESRefusalVectors {
     @Test(arguments: try Vector<Input, Output>.all(in: "ecies-invalid"))
     func theServerRefusesForTheSameReason(_ vector: Vector<Input, Output>) throws {
         guard let parameters = try vector.input.common.parameters() else { return }
-        var server = ECIESDecryptor(parameters: parameters, privateKey: try vector.input.recipientPrivateKey.privateKey)
+        var server = ECIESServerExchange(
+            parameters: parameters,
+            privateKey: try vector.input.recipientPrivateKey.privateKey
+        )
         let request = try vector.input.request.value
         guard !vector.output.decrypts else {
             #expect(try server.decryptRequest(request) == vector.output.plaintext?.bytes)
             return
         }
-        let error = #expect(throws: ECIESError.self) { try server.decryptRequest(request) }
+        let error = #expect(throws: EncryptionError.self) { try server.decryptRequest(request) }
         switch vector.output.error {
         case "EciesException: Invalid MAC": #expect(error == .authenticationFailed)
         case "EciesException: Decryption failed": #expect(error == .decryptionFailed)
@@ -243,14 +246,14 @@ struct ECIESRefusalVectors {
             }
         default: #expect(error != nil)
         }
-        #expect(throws: ECIESError.outOfOrder) { try server.encryptResponse([], nonce: [], timestamp: 0) }
+        #expect(throws: EncryptionError.outOfOrder) { try server.encryptResponse([], nonce: [], timestamp: 0) }
     }
 }
 
 /// A message decoded from its JSON by the code under test, beside the JSON as it stood.
 struct WireJSON<Message: Codable & Equatable & Sendable>: Decodable, Sendable {
     private let message: Result<Message, any Error>
-    /// The members that are there, as text: numbers and texts alike; absent and null are the same.
+    /// The members that are there, as strings, whether they are numbers or strings; absent and null are the same.
     let object: [String: String]
 
     /// The message. Fails late, for the files have messages of version 3.0, which lack what ours must have.

@@ -3,7 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-/// What the encryption cases have in common.
+/// The input that the encryption cases have in common.
 struct EncryptionInput: Decodable {
     let sharedInfo1: String
     let scope: String
@@ -63,7 +63,7 @@ struct EncryptionVectors4 {
         let data = parameters.associatedData(timestamp: input.requestTimestamp, nonce: nonce)
         #expect(data == output.requestAssociatedData.bytes)
 
-        var client = Version4.RequestEncryptor(parameters: parameters)
+        var client = Version4.ClientExchange(parameters: parameters)
         let request = try client.encryptRequest(
             input.requestPlaintext.bytes,
             nonce: nonce,
@@ -72,7 +72,7 @@ struct EncryptionVectors4 {
         #expect(try json(encodeJSON(request)) == output.request)
         #expect(try decodeJSON(Version4.EncryptedRequest.self, output.request) == request)
 
-        var server = Version4.RequestDecryptor(parameters: parameters)
+        var server = Version4.ServerExchange(parameters: parameters)
         #expect(try server.decryptRequest(request) == input.requestPlaintext.bytes)
         let response = try server.encryptResponse(input.responsePlaintext.bytes, timestamp: input.responseTimestamp)
         #expect(try json(encodeJSON(response)) == output.response)
@@ -117,7 +117,7 @@ struct EncryptionInvalidVectors4 {
     ) throws -> [UInt8] {
         let request = try decodeJSON(Version4.EncryptedRequest.self, vector.input.request)
         if let now = vector.input.now, !request.isFresh(at: now) { throw Stale() }
-        var server = Version4.RequestDecryptor(parameters: parameters)
+        var server = Version4.ServerExchange(parameters: parameters)
         return try server.decryptRequest(request)
     }
 
@@ -125,7 +125,7 @@ struct EncryptionInvalidVectors4 {
         _ vector: Vector<Input, Output>,
         _ parameters: Version4.EncryptionParameters
     ) throws -> [UInt8] {
-        var client = Version4.RequestEncryptor(parameters: parameters)
+        var client = Version4.ClientExchange(parameters: parameters)
         _ = try client.encryptRequest([], nonce: try #require(vector.input.nonce).bytes, timestamp: 1_770_000_000_000)
         return try client.decryptResponse(decodeJSON(Version4.EncryptedResponse.self, vector.input.response))
     }

@@ -33,7 +33,7 @@ struct FingerprintVectors {
             )
             #expect(fingerprint.data == vector.output.fingerprintData.bytes)
             #expect(SHA256.hash(fingerprint.data) == vector.output.sha256.bytes)
-            #expect(fingerprint.text == vector.output.fingerprint)
+            #expect(fingerprint.digits == vector.output.fingerprint)
         }
     }
 }

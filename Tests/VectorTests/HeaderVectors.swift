@@ -87,7 +87,7 @@ struct HeaderVectors {
     private static func reasonToBeStricter(_ vector: Vector<Input, Output>) -> String? {
         let found = vector.output.parsed.compactMapValues(\.self)
         if found["version"] == "3.0" { return "version 3.0 is not spoken: it encrypts with a constant vector" }
-        // The reference decodes Base64 without its padding. Nonce and application key are signed or authenticated as text,
+        // The reference decodes Base64 without its padding. Nonce and application key are signed or authenticated as strings,
         // so that a second spelling of the same bytes would be another request to one server and the same to another.
         for (key, count) in ["applicationKey": 16, "nonce": 16, "tokenDigest": 32] {
             if let text = found[key], Base64.decode(text)?.count != count { return "\(key) is not padded Base64" }

@@ -16,7 +16,7 @@ struct KMACVectors4 {
     func tag(_ vector: Vector<Input, Output>) throws {
         let input = vector.input
         let data = input.data.bytes
-        // In two parts, for the parts must not count.
+        // In two parts, since the division must not matter.
         let parts = ([UInt8](data.prefix(data.count / 2)), [UInt8](data.dropFirst(data.count / 2)))
         let tag = try KMAC256.authenticate(
             parts.0,

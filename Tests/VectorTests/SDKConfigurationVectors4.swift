@@ -48,7 +48,7 @@ struct SDKConfigurationVectors4 {
         }
         guard let configuration else { return }
         #expect(configuration.applicationKey == applicationKey)
-        #expect(try SDKConfiguration(parsing: configuration.text) == configuration)
-        if output.keys?.map(\.kind) == [1, 2, 3, 4] { #expect(configuration.text == text) }
+        #expect(try SDKConfiguration(parsing: configuration.string) == configuration)
+        if output.keys?.map(\.kind) == [1, 2, 3, 4] { #expect(configuration.string == text) }
     }
 }

@@ -64,7 +64,7 @@ struct SignatureVectors {
             }
         #expect(String(decoding: data.normalized, as: UTF8.self) == output.normalizedData)
         if input.body == nil {
-            #expect(try CanonicalQuery.text(of: input.queryString) == output.canonicalQuery ?? "")
+            #expect(try CanonicalQuery.string(of: input.queryString) == output.canonicalQuery ?? "")
         }
         let keys = try input.common.keys()
         let counter = HashCounter(data: input.ctrData.secret)

@@ -44,9 +44,8 @@ struct StatusBlobVectors {
             #expect(vector == iv.bytes)
         }
         guard output.valid else {
-            let expected = input.encryptedStatusBlob.bytes.count == 32 ? "notABlob" : "invalidLength"
-            let failure = #expect(throws: ActivationStatusBlob.Failure.self) { try self.blob(of: input) }
-            #expect(failure.map { "\($0)" } == expected)
+            let expected = input.encryptedStatusBlob.bytes.count == 32 ? ActivationStatusError.notABlob : .invalidLength
+            #expect(throws: expected) { try self.blob(of: input) }
             return
         }
         let blob = try self.blob(of: input)

@@ -32,11 +32,11 @@ struct StatusBlobVectors4 {
     func statusAndCounter(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
         let keys = try Version4.ActivationKeys(activationSecret: input.activationSecret.secret).utility
-        let read = { () throws(Version4.ActivationStatusBlob.Failure) in
+        let read = { () throws(ActivationStatusError) in
             try Version4.ActivationStatusBlob(input.blob.bytes, key: keys.status)
         }
         if output.accepted == false {
-            #expect(throws: Version4.ActivationStatusBlob.Failure.self) { try read() }
+            #expect(throws: ActivationStatusError.self) { try read() }
             return
         }
         let blob = try read()
@@ -67,11 +67,11 @@ struct StatusBlobVectors4 {
             data: try #require(input.localCtrData).secret,
             byte: try #require(input.localCtrByte)
         )
-        let outcome = try Version4.CounterSynchronization(client: client, status: blob, key: key).outcome
+        let outcome = try CounterSynchronization(client: client, status: blob, key: key).outcome
         var after = client
         switch output.synchronization {
         case "ok": #expect(outcome == .inSync)
-        case "calculate": #expect(outcome == .codeRecommended)
+        case "calculate": #expect(outcome == .signatureRecommended)
         case "deadlock": #expect(outcome == .deadlock)
         case "updated":
             guard case .movedForward(_, let moved) = outcome else {

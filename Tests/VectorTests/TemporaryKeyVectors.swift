@@ -136,7 +136,7 @@ struct TemporaryKeyVectors {
                 (!output.expired, .expired),
                 (output.publicKeyValid, .invalidPublicKey),
             ]
-            // A text without a third part is no token at all, so there is no algorithm or signature to judge.
+            // A string without a third part is no token at all, so there is no algorithm or signature to check.
             let isToken = JSONWebToken(input.jwt) != nil
             #expect(isToken || !output.signatureValid)
             #expect(error == (isToken ? reasons.first { !$0.0 }?.1 : .malformed))

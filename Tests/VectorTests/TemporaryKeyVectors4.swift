@@ -66,7 +66,7 @@ struct TemporaryKeyVectors4 {
             if vector.output.accepted == true {
                 _ = try open()
             } else {
-                #expect(throws: Version4.TemporaryKeyError.self) { try open() }
+                #expect(throws: TemporaryKeyError.self) { try open() }
             }
             return
         }
@@ -78,7 +78,7 @@ struct TemporaryKeyVectors4 {
         let key = try #require(vector.input.macKey).secret
         let jwt = try #require(vector.input.requestJwt)
         #expect(vector.output.accepted == false)
-        #expect(throws: Version4.TemporaryKeyError.self) {
+        #expect(throws: TemporaryKeyError.self) {
             try Version4.TemporaryKeyRequest.Unverified(jwt: jwt).verified(key: key)
         }
     }

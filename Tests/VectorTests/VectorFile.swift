@@ -19,7 +19,7 @@ import Testing
 struct Vector<Input: Decodable & Sendable, Output: Decodable & Sendable>: Sendable, CustomTestStringConvertible {
     let input: Input
     let output: Output
-    /// The file, the place in it, and what the file says about the case: what a failure is found by.
+    /// The file, the place in it, and what the file says about the case: by which a failure is found.
     let testDescription: String
 
     /// Every case of a file; none when the folder has no such file.
@@ -130,7 +130,7 @@ private struct File<Input: Decodable, Output: Decodable>: Decodable {
     let vectors: [Case]
 }
 
-/// What any case may say about itself.
+/// Members that any case may have.
 private struct Heading: Decodable {
     let operation: String?
     let note: String?

@@ -17,7 +17,7 @@ extension Trait where Self == ConditionTrait {
     static func vectors4(_ name: String) -> Self { .enabled(if: VectorFile.exists(name, in: .version4)) }
 }
 
-/// What sees to it that the cases above did run where they must: `Scripts/test` sets the variable.
+/// Makes sure that the cases above ran where they must: `Scripts/test` sets the variable.
 @Suite struct PostQuantumVectors4 {
     @Test(.enabled(if: ProcessInfo.processInfo.environment["POWERAUTH_REQUIRE_POST_QUANTUM"] != nil))
     func everySuiteIsAvailable() {

@@ -1,9 +1,9 @@
-/// One command: what it accepts, what its help page says, and what it does.
+/// A command: its arguments, its help page and its action.
 package struct Command: Sendable {
-    /// The words that select it, such as `["inbox", "list"]`; none for what a program does without any.
+    /// The words that select it, such as `["inbox", "list"]`; empty for the action of a program without a command.
     package let path: [String]
     package let summary: String
-    /// More for the help page, below the summary.
+    /// Details for the help page, below the summary.
     let discussion: String
     let operands: [Operand]
     let options: [Option]
@@ -11,16 +11,16 @@ package struct Command: Sendable {
 
     enum Action: Sendable {
         case run(@Sendable (Invocation) async throws -> ExitCode)
-        /// Another program reads the words that follow, `--help` included.
+        /// Another program reads the remaining words, including `--help`.
         case hand(over: SiblingProgram)
     }
 
-    /// A word that stands without a name.
+    /// An argument without a name.
     package struct Operand: Sendable {
         let name: String
         let help: String
         let isOptional: Bool
-        /// Takes every word that is left, options included.
+        /// Whether it takes all remaining words, including options.
         let takesRest: Bool
 
         package init(_ name: String, _ help: String, isOptional: Bool = false, takesRest: Bool = false) {
@@ -31,11 +31,11 @@ package struct Command: Sendable {
         }
     }
 
-    /// A word that begins with two dashes.
+    /// An argument that begins with two dashes.
     package struct Option: Sendable {
         /// The long name without dashes.
         let name: String
-        /// What the value stands for; `nil` makes it a flag.
+        /// The placeholder of the value; `nil` for a flag.
         let value: String?
         let help: String
 
@@ -62,7 +62,7 @@ package struct Command: Sendable {
         self.action = .run(run)
     }
 
-    /// Creates a command that another program carries out.
+    /// Creates a command that another program runs.
     package init(_ path: String..., summary: String, handOverTo program: SiblingProgram) {
         self.path = path
         self.summary = summary
@@ -75,10 +75,10 @@ package struct Command: Sendable {
     package var name: String { self.path.joined(separator: " ") }
 }
 
-/// A mistake in the words of a call.
+/// A mistake in the arguments.
 package struct UsageError: Error {
     let message: String
-    /// The command whose help would tell more.
+    /// The command whose help page explains more.
     let command: Command?
 
     package init(message: String, command: Command? = nil) {
@@ -87,7 +87,7 @@ package struct UsageError: Error {
     }
 }
 
-/// The server does not know what was asked for.
+/// The error for something that the server does not have.
 package struct NotFound: Error {
     let what: String
 

@@ -1,4 +1,4 @@
-/// The help of the program and of each command, made from what the commands declare.
+/// The help pages of the program and of each command.
 enum HelpPage {
     static func program(_ program: CommandLineProgram) -> String {
         """
@@ -26,7 +26,7 @@ enum HelpPage {
         var page = "Usage: " + ([self.fullName(command)] + operands + ["[OPTIONS]"]).joined(separator: " ")
         page += "\n\n\(command.summary)"
         if !command.discussion.isEmpty { page += "\n\n\(command.discussion)" }
-        // What a program does without a command has the only page that can name the others.
+        // The action of a program without a command has the only page that can list the others.
         let others = command.path.isEmpty ? program.commands.filter { !$0.path.isEmpty } : []
         if !others.isEmpty { page += "\n\nCommands:\n" + self.table(others.map { ($0.name, $0.summary) }) }
         if !command.operands.isEmpty {
@@ -36,7 +36,7 @@ enum HelpPage {
         return page + "\n\nCommon options:\n" + self.table(program.commonOptions.map(self.row))
     }
 
-    /// The words that call a command, the program's name included.
+    /// Returns the words that call a command, including the program's name.
     static func fullName(_ command: Command?) -> String {
         ([CommandLineProgram.name] + (command?.path ?? [])).joined(separator: " ")
     }

@@ -1,15 +1,15 @@
-internal import Foundation
+import Foundation
 
-/// A command with the words it was called with, taken apart.
+/// A command with the arguments it was called with.
 package struct Invocation: Sendable {
     package let command: Command
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
     package private(set) var operands: [String] = []
 
-    /// Takes apart the words after the command's own.
+    /// Parses the words after the command's own.
     ///
-    /// - Throws: ``UsageError`` for an unknown or doubled option, a missing or needless value, and operands that are
+    /// - Throws: ``UsageError`` for an unknown or repeated option, a missing or needless value, and operands that are
     ///   missing or too many.
     init(of command: Command, common: [Command.Option], words: [String]) throws {
         self.command = command
@@ -34,7 +34,7 @@ package struct Invocation: Sendable {
                 throw UsageError(message: "--\(name) stands twice", command: command)
             }
             if let placeholder = option.value {
-                // What looks like the next option is no value; `--name=--value` says that it is meant.
+                // A word that looks like the next option is no value; `--name=--value` makes it one.
                 let isForgotten = words.first?.hasPrefix("--") ?? true
                 guard let value = parts.count == 2 ? String(parts[1]) : isForgotten ? nil : words.popFirst() else {
                     throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: command)
@@ -63,16 +63,16 @@ package struct Invocation: Sendable {
         }
     }
 
-    /// Whether a flag was given.
+    /// Returns whether a flag was given.
     package func has(_ flag: String) -> Bool { self.flags.contains(flag) }
 
     /// The value of an option, if it was given.
     package subscript(_ option: String) -> String? { self.values[option] }
 
-    /// The operand at a position, if it was given.
+    /// Returns the operand at a position, if it was given.
     package func operand(_ index: Int) -> String? { self.operands.indices.contains(index) ? self.operands[index] : nil }
 
-    /// An operand that the command declares as needed.
+    /// Returns an operand that the command requires.
     package func required(_ index: Int) throws -> String {
         guard let operand = self.operand(index) else {
             throw UsageError(message: "a word is missing", command: self.command)
@@ -80,10 +80,10 @@ package struct Invocation: Sendable {
         return operand
     }
 
-    /// The value of an option as a whole number within a range.
+    /// Returns the value of an option as a whole number within a range.
     package func integer(_ option: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let text = self[option] else { return nil }
-        guard let number = Int(text), range.contains(number) else {
+        guard let value = self[option] else { return nil }
+        guard let number = Int(value), range.contains(number) else {
             throw UsageError(
                 message: "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound)",
                 command: self.command
@@ -92,10 +92,10 @@ package struct Invocation: Sendable {
         return number
     }
 
-    /// The value of an option as seconds.
+    /// Returns the value of an option as a duration in seconds.
     package func seconds(_ option: String) throws -> Duration? {
-        guard let text = self[option] else { return nil }
-        guard let seconds = Double(text), seconds.isFinite, seconds > 0, seconds <= 86_400 else {
+        guard let value = self[option] else { return nil }
+        guard let seconds = Double(value), seconds.isFinite, seconds > 0, seconds <= 86_400 else {
             throw UsageError(message: "--\(option) takes seconds, more than 0", command: self.command)
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))

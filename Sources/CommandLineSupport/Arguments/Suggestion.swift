@@ -1,13 +1,13 @@
-/// Finds the word that somebody probably meant.
+/// Suggestions for words that were mistyped.
 enum Suggestion {
-    /// The nearest candidate by edit distance, if it is near enough to be more than a guess.
+    /// Returns the nearest candidate by edit distance, if it is near enough to be more than a guess.
     static func closest(to word: String, among candidates: [String]) -> String? {
         let scored = candidates.map { (distance: self.distance(word, $0), word: $0) }
         guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= max(1, best.word.count / 3) ? best.word : nil
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours between two words.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
     static func distance(_ one: String, _ other: String) -> Int {
         let (one, other) = (Array(one), Array(other))
         var beforeLast: [Int] = []

@@ -1,9 +1,9 @@
-internal import Basics
+import Basics
 package import ExactJSON
-internal import Foundation
-internal import Glibc
+import Foundation
+import Glibc
 
-/// Where a command's results go: text for people, or JSON documents for programs.
+/// The output of a command: text for people, or JSON documents for programs.
 package struct Output: Sendable {
     /// Whether results are written as JSON.
     package let isJSON: Bool
@@ -18,7 +18,7 @@ package struct Output: Sendable {
         Self.line(self.isJSON ? Self.json(document()) : text())
     }
 
-    /// A document on one line. Programs read what was sent; a terminal that it is shown on sees escapes.
+    /// Returns a document on one line, without characters that a terminal would interpret.
     private static func json(_ document: JSONValue) -> String {
         DisplayText.escaped(json: String(decoding: document.serialized(), as: UTF8.self))
     }
@@ -27,19 +27,19 @@ package struct Output: Sendable {
     package static func line(_ text: String) {
         let failure = self.write(text, to: STDOUT_FILENO)
         guard failure != 0 else { return }
-        // Who closed the pipe has seen enough.
+        // The reader that closed the pipe needs no more.
         if failure != EPIPE {
             self.note("\(CommandLineProgram.name): cannot write the output: \(String(cString: strerror(failure)))")
         }
         exit(ExitCode.local.rawValue)
     }
 
-    /// Writes a line for people to standard error. What came from outside must be made printable before.
+    /// Writes a line for people to standard error. Strings from outside must be made printable first.
     package static func note(_ text: String) {
         _ = self.write(text, to: STDERR_FILENO)
     }
 
-    /// Returns the system's error, or 0.
+    /// Writes a line, and returns the system's error, or 0.
     private static func write(_ text: String, to descriptor: CInt) -> CInt {
         var rest = Array((text + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -58,11 +58,11 @@ package struct Output: Sendable {
         return 0
     }
 
-    /// Takes the place of standard descriptors that are closed, which the next file or connection would have otherwise:
-    /// what is meant for people would be written there.
+    /// Opens standard descriptors that are closed. Otherwise the next file or connection would get their number, and messages
+    /// for people would be written there.
     static func fillClosedDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // Results must not vanish without an error, so nothing can be written to what stands for standard output.
+            // Results must not vanish without an error, so standard output is opened in a way that cannot be written to.
             _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
     }

@@ -1,16 +1,16 @@
-internal import Dispatch
-internal import Foundation
+import Dispatch
+import Foundation
 package import Synchronization
 
-/// Turns SIGINT and SIGTERM into the cancellation of the running command.
+/// Cancels the running command on SIGINT and SIGTERM.
 ///
-/// A command that does not end within a second, such as one that waits for input, is ended by force, unless it is in the midst
-/// of something that must not be cut short.
+/// A command that does not end within a second, such as one that waits for input, is ended by force, unless it must not be
+/// interrupted.
 package final class TerminationSignals: Sendable {
     // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Whether the command must come to its end by itself: the server has used up an activation code, say.
+    /// Whether the command must not be interrupted, for example because the server has used up an activation code.
     package static let mustFinish = Atomic(false)
 
     init(onSignal: @escaping @Sendable () -> Void, beforeForcedExit: @escaping @Sendable () -> Void) {

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// Rows in aligned columns.
 package struct TextTable {
@@ -15,13 +15,13 @@ package struct TextTable {
         }
         return self.rows.map { row in
             zip(row, widths).enumerated().map { index, cell in
-                // The last column is not padded: no blanks at line ends.
+                // The last column is not padded: no spaces at line ends.
                 index == row.count - 1 ? cell.0 : cell.0 + String(repeating: " ", count: cell.1 - cell.0.count)
             }.joined(separator: "  ")
         }.joined(separator: "\n")
     }
 
-    /// A string from outside on one line, so that it can neither steer the terminal nor look like more rows than one. What
-    /// is cut says how much is missing: somebody may be about to decide by it.
-    package static func printable(_ text: String) -> String { DisplayText.escaped(text, limit: 2_000) }
+    /// Returns a string from outside on one line, so that it can neither steer the terminal nor look like several rows. A
+    /// string that is cut ends with the number of characters that are missing, since a person may decide by it.
+    package static func printable(_ string: String) -> String { DisplayText.escaped(string, limit: 2_000) }
 }

@@ -44,7 +44,7 @@ enum ApplicationEndpoints {
             "appKey": .string(application.key),
             "appSecret": .string(application.secret.base64),
             "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-            "mobileSdkConfig": .string(application.configuration.text),
+            "mobileSdkConfig": .string(application.configuration.string),
         ]
         )
     }
@@ -56,7 +56,7 @@ enum ApplicationEndpoints {
             "applicationKey": .string(application.key),
             "applicationSecret": .string(application.secret.base64),
             "masterServerPublicKey": .string(Base64.encode(application.masterKey.publicKey.uncompressed)),
-            "sdkConfiguration": .string(application.configuration.text),
+            "sdkConfiguration": .string(application.configuration.string),
         ]
     }
 }

@@ -35,7 +35,7 @@ enum OfflineEndpoints {
         lines.append(nonce)
         let signed = lines.joined(separator: "\n") + "\n" + signer.digit
         do {
-            let signature = try ServerSignature.sign(Array(signed.utf8), with: signer.key)
+            let signature = try signer.key.derSignature(for: Array(signed.utf8))
             let content = signed + Base64.encode(signature)
             return .json(["operationQrCodeData": .string(content), "nonce": .string(nonce)])
         } catch {

@@ -13,7 +13,7 @@ enum ActivationCreation {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let outer = try bank.openEncrypted(&context, scope: .application, path: .genericApplication)
+        let outer = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
         let layer = try outer.json()
         let inner = try Self.openInner(bank, of: layer, outer, at: context.now)
         let request = try ActivationRequest(outer: layer, inner: inner.json())
@@ -50,7 +50,7 @@ enum ActivationCreation {
             version: outer.version,
             application: outer.application,
             activation: nil,
-            path: .activation
+            purpose: .activation
         )
         return try bank.open(data, recipient, at: now)
     }

@@ -73,7 +73,7 @@ enum ActivationEndpoints {
     }
 
     static func userInfo(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let envelope = try bank.openEncrypted(&context, scope: .activation, path: .genericActivation)
+        let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
         _ = try envelope.json()
         guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
         bank.remember(envelope, at: context.now)
@@ -94,7 +94,7 @@ enum ActivationEndpoints {
     {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .recoveryConfirm,
+            purpose: .recoveryConfirm,
             uriID: "/pa/recovery/confirm",
             allowing: .twoFactors
         )

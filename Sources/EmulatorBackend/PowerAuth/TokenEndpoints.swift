@@ -14,7 +14,7 @@ enum TokenEndpoints {
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .tokenCreate,
+            purpose: .tokenCreate,
             uriID: "/pa/token/create",
             allowing: .onlineFactors
         )
@@ -47,7 +47,7 @@ enum TokenEndpoints {
     static func unlockVault(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .vaultUnlock,
+            purpose: .vaultUnlock,
             uriID: "/pa/vault/unlock",
             allowing: .vaultFactors
         )

@@ -155,7 +155,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
                 devicePublicKey: device.deviceKey,
                 activationID: self.id,
                 serverPublicKey: device.serverKey.publicKey
-            ).text
+            ).digits
         }
     }
 

@@ -1,8 +1,8 @@
-internal import Basics
+import Basics
 import CCurl
 
 extension HTTPTransportError {
-    /// What libcurl's code means. The detail is libcurl's fixed text for it, which never holds anything of the request.
+    /// Creates an error from libcurl's code. The detail is libcurl's fixed message for it, which holds nothing of the request.
     init(_ code: CURLcode, httpStatus: Int? = nil) {
         let kind: Code =
             switch code {
@@ -15,7 +15,7 @@ extension HTTPTransportError {
                 .timeout
             case CURLE_FILESIZE_EXCEEDED:
                 .responseTooLarge
-            // The scheme was checked before: here this is an answer that begins like no HTTP version.
+            // The scheme was checked before: here this is a response that begins like no HTTP version.
             case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
                 CURLE_WRITE_ERROR:
                 .invalidResponse
@@ -37,7 +37,7 @@ extension EasyHandle {
 }
 
 extension Duration {
-    /// Whole milliseconds, never less than the duration; as many as fit when it is absurdly long.
+    /// The duration in milliseconds, rounded up; the largest number that fits when it is absurdly long.
     var roundedUpMilliseconds: Int {
         let (seconds, attoseconds) = self.bounded.components
         guard seconds < Int64(Int32.max) / 1000 else { return Int(Int32.max) }

@@ -4,15 +4,15 @@ import CCurl
 ///
 /// Belongs to the engine's thread, as do the callbacks in here.
 final class EasyHandle {
-    /// What libcurl calls the transfer; also the key to find this object by.
+    /// libcurl's handle, which is also the key to find this object by.
     let curl: UnsafeMutableRawPointer
-    /// The transfer under way.
+    /// The current transfer.
     private(set) var transfer: Transfer?
 
     private let configuration: CurlTransport.Configuration
     private var collector: ResponseCollector
     private var headers = HeaderList()
-    /// How often libcurl has begun to send the request.
+    /// The number of times that libcurl began to send the request.
     private var attempts = 0
     private var wasRepeatRefused = false
 
@@ -36,7 +36,7 @@ final class EasyHandle {
 
     deinit { curl_easy_cleanup(self.curl) }
 
-    /// The handle that `curl` belongs to.
+    /// Returns the object of libcurl's handle.
     static func of(_ curl: UnsafeMutableRawPointer) -> EasyHandle? {
         var pointer: UnsafeMutableRawPointer?
         guard CCurl_easy_get_pointer(curl, CURLINFO_PRIVATE, &pointer) == CURLE_OK, let pointer else { return nil }
@@ -77,7 +77,7 @@ extension EasyHandle {
         guard result == CURLE_OK else { throw HTTPTransportError(.connectionFailed, detail: "out of memory") }
     }
 
-    /// Lets go of the transfer, and tells how it ended.
+    /// Releases the transfer, and returns its result.
     func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
         defer { self.letGo() }
         switch self.collector.overflow {
@@ -107,14 +107,14 @@ extension EasyHandle {
         return .success(response)
     }
 
-    /// Lets go of a transfer that nobody waits for.
+    /// Releases a transfer whose caller no longer waits.
     func abandon() { self.letGo() }
 
-    /// Keeps nothing of a transfer that is over. An idle handle may wait for hours, and there may be hundreds.
+    /// Frees what a transfer used. An idle handle may wait for hours, and there may be hundreds.
     private func letGo() {
         self.transfer = nil
         self.collector = Self.makeCollector(self.configuration)
-        // libcurl frees its copy of the body. Without a body it would ask a callback for one, but nothing is sent before
+        // libcurl frees its copy of the body. Without a body it would call a function for one, but nothing is sent before
         // the next request is prepared.
         CCurl_easy_set_pointer(self.curl, CURLOPT_POSTFIELDS, nil)
     }
@@ -126,9 +126,9 @@ extension EasyHandle {
         )
     }
 
-    /// Whether libcurl may begin to send the request, now that it has a connection.
+    /// Returns whether libcurl may begin to send the request, now that it has a connection.
     ///
-    /// When a reused connection ends before a byte of the answer came, libcurl takes a fresh one and sends the request
+    /// When a reused connection ends before a byte of the response came, libcurl takes a fresh one and sends the request
     /// again, which may deliver it twice: the server may have read it before the connection broke. That is left to
     /// libcurl only while nothing of the request has left this machine, or when a copy does no harm.
     private func mayBeginAttempt() -> Bool {
@@ -141,7 +141,7 @@ extension EasyHandle {
     }
 }
 
-// MARK: - What stays the same
+// MARK: - Options of all transfers
 
 extension EasyHandle {
     private func applyConfiguration() throws(HTTPTransportError) {

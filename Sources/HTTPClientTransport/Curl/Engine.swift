@@ -7,7 +7,7 @@ import Synchronization
     import Musl
 #endif
 
-/// The side of the engine that callers touch, from any thread.
+/// The side of the engine that callers use, from any thread.
 final class Engine: Sendable {
     enum Command: Sendable {
         case start(Transfer)
@@ -20,12 +20,12 @@ final class Engine: Sendable {
 
     private let state = Mutex(EngineState<Command, CheckedContinuation<Void, Never>>())
 
-    /// libcurl's own initialisation, once for the process.
+    /// The result of libcurl's own initialization, once for the process.
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     init(configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
         guard Self.globalResult == CURLE_OK else {
-            throw HTTPTransportError(.invalidConfiguration, detail: "libcurl cannot be initialised")
+            throw HTTPTransportError(.invalidConfiguration, detail: "libcurl cannot be initialized")
         }
         // Options are checked by setting them once, here, where the caller sees the error.
         _ = try EasyHandle(configuration: configuration)
@@ -45,7 +45,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Ends the call now, and lets the thread take the transfer off the wire.
+    /// Ends the call now, and lets the thread end the transfer.
     func cancel(_ transfer: Transfer) {
         guard let continuation = transfer.cancel() else { return }
         self.post(.cancel(transfer))
@@ -84,7 +84,7 @@ final class Engine: Sendable {
 // MARK: - The thread
 
 extension Engine {
-    /// Called by the thread: what to do next.
+    /// Returns what the thread does next.
     func collect() -> EngineState<Command, CheckedContinuation<Void, Never>>.CollectAction {
         self.state.withLock { $0.collect() }
     }

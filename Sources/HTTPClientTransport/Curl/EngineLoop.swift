@@ -6,7 +6,7 @@ import CCurl
     import Musl
 #endif
 
-/// The side of the engine that lives on its thread: libcurl's multi handle, driven by `curl_multi_poll`.
+/// The side of the engine that runs on its thread: libcurl's multi handle, driven by `curl_multi_poll`.
 final class EngineLoop {
     private let engine: Engine
     private let multi: UnsafeMutableRawPointer
@@ -15,7 +15,7 @@ final class EngineLoop {
     private var active: [ObjectIdentifier: EasyHandle] = [:]
     /// Handles that wait for their next transfer; never more than were in use at once.
     private var spare: [EasyHandle] = []
-    /// When to look for transfers whose time ran out while they waited for their turn.
+    /// The time of the next search for transfers whose time ran out while they waited for their turn.
     private var queueCheck: ContinuousClock.Instant?
     /// Resumed together, after libcurl's work is done, so that its sockets do not wait for the callers.
     private var results: [(continuation: Transfer.Continuation, result: Result<HTTPResponse, HTTPTransportError>)] = []
@@ -38,16 +38,16 @@ final class EngineLoop {
 
     deinit {
         self.spare.removeAll()
-        // Closes the kept connections. Here, not where callers are: a last word over TLS may raise SIGPIPE.
+        // Closes the kept connections. On this thread, since the end of a TLS connection may raise SIGPIPE.
         curl_multi_cleanup(self.multi)
     }
 
-    /// Works until the engine is stopped; then every transfer has ended with an error.
+    /// Runs until the engine is stopped. Then every transfer has ended with an error.
     func run() {
         while case .perform(let commands) = self.engine.collect() {
             for command in commands { self.perform(command) }
             self.advance()
-            // After commands, callers may have left more meanwhile: look once more instead of sleeping.
+            // After commands, callers may have left more meanwhile: collect once more instead of sleeping.
             if commands.isEmpty { self.waitForEvents() }
         }
         self.failEverything(HTTPTransportError(.shutdown))
@@ -62,14 +62,14 @@ extension EngineLoop {
         case .start(let transfer):
             self.queue.append(transfer, host: transfer.origin)
         case .cancel(let transfer):
-            // One that still waits for its turn is passed over when that comes.
+            // A transfer that still waits for its turn is skipped when that comes.
             guard let handle = self.active[ObjectIdentifier(transfer)] else { return }
             self.remove(handle)
             handle.abandon()
         }
     }
 
-    /// Does whatever can be done without waiting.
+    /// Does everything that can be done without waiting.
     private func advance() {
         self.startTransfers()
         var running: Int32 = 0
@@ -136,7 +136,7 @@ extension EngineLoop {
         }
     }
 
-    /// Takes the handle off the wire and makes it available for the next transfer.
+    /// Ends the handle's transfer and makes the handle available for the next one.
     private func remove(_ handle: EasyHandle) {
         curl_multi_remove_handle(self.multi, handle.curl)
         if handle.isReusable { self.spare.append(handle) }
@@ -149,9 +149,9 @@ extension EngineLoop {
         if let continuation = transfer.finish() { self.results.append((continuation, result)) }
     }
 
-    /// Ends what ran out of time while it waited for its turn; libcurl watches over the others.
+    /// Ends transfers whose time ran out while they waited for their turn; libcurl does so for the others.
     ///
-    /// Looks no more than twenty times a second, since looking costs time for each that waits.
+    /// Searches no more than twenty times a second, since that takes time for each transfer that waits.
     private func expireWaiting() {
         guard self.queue.waiting > 0 else {
             self.queueCheck = nil
@@ -205,7 +205,7 @@ extension EngineLoop {
         eventfd_read(self.engine.wakeup, &count)
     }
 
-    /// As long as it takes, unless transfers wait for their turn; libcurl looks after those under way.
+    /// The time until the next search; without one, as long as possible, since libcurl wakes for running transfers.
     private var sleepMilliseconds: Int32 {
         guard let queueCheck = self.queueCheck else { return .max }
         let duration = ContinuousClock.Instant.now.duration(to: queueCheck)

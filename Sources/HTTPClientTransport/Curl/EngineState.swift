@@ -1,4 +1,4 @@
-/// What callers leave for the engine's thread, and whether that must be woken for it.
+/// The commands that callers leave for the engine's thread, and whether the thread must be started or woken.
 ///
 /// It decides; the owner starts, wakes and resumes, outside the lock.
 struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
@@ -17,13 +17,13 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
     enum PostAction: Equatable {
         case startThread
         case wakeThread
-        /// The thread is awake and looks here before it sleeps.
+        /// The thread is awake, and collects commands before it sleeps.
         case nothing
-        /// Too late: the command was not taken.
+        /// The command was not accepted, since the thread ends.
         case refuse
     }
 
-    /// Leaves a command.
+    /// Adds a command.
     mutating func post(_ command: Command) -> PostAction {
         switch self.phase {
         case .idle:
@@ -44,7 +44,7 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
         case nothing
     }
 
-    /// Asks the thread to end.
+    /// Makes the thread end.
     mutating func stop() -> StopAction {
         switch self.phase {
         case .idle:
@@ -64,7 +64,7 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
         case resume
     }
 
-    /// Waits for the end of the thread.
+    /// Registers a waiter for the end of the thread.
     mutating func waitUntilStopped(_ waiter: Waiter) -> WaitAction {
         if case .stopped = self.phase { return .resume }
         self.waiters.append(waiter)
@@ -72,21 +72,21 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
     }
 
     enum CollectAction {
-        /// Do these, then ask again. When there are none the thread may sleep: a later command will wake it.
+        /// Perform these, then collect again. When there are none the thread may sleep: a later command will wake it.
         case perform([Command])
         /// Clean up and end.
         case end
     }
 
-    /// The engine's thread takes what was left for it.
+    /// Returns the commands for the thread.
     mutating func collect() -> CollectAction {
         guard case .running = self.phase else { return .end }
         self.phase = .running(isAsleep: self.commands.isEmpty)
         return .perform(self.commands.take())
     }
 
-    /// The engine's thread has cleaned up, or never came to be. Returns the commands that it did not see, and whoever
-    /// waits for the end.
+    /// Ends the life of the thread, which has cleaned up or could not be started. Returns the commands that it did not
+    /// perform, and those that wait for the end.
     mutating func threadEnded() -> (commands: [Command], waiters: [Waiter]) {
         self.phase = .stopped
         return (self.commands.take(), self.waiters.take())

@@ -1,4 +1,4 @@
-/// First in, first out, both ends in constant time.
+/// A queue with both ends in amortized constant time.
 struct FIFO<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -15,7 +15,7 @@ struct FIFO<Element> {
         defer {
             self.elements[self.head] = nil
             self.head += 1
-            // Half of the array is spent: moving the rest costs no more than what was taken out since the last time.
+            // Half of the array is used up: moving the rest costs no more than what was removed since the last time.
             if self.head * 2 >= self.elements.count {
                 self.elements.removeFirst(self.head)
                 self.head = 0

@@ -2,27 +2,27 @@ import CCurl
 
 /// The header lines of a request in the form that libcurl takes: a chain of C strings.
 ///
-/// libcurl reads the chain during the whole transfer and leaves it to its owner. Chain and text keep their memory from one
-/// request to the next, so that a request's headers cost a copy of their bytes.
+/// libcurl reads the chain during the whole transfer and leaves it to its owner. The memory is kept from one request to the
+/// next, so that a request's headers cost a copy of their bytes.
 struct HeaderList: ~Copyable {
     private var nodes = UnsafeMutableBufferPointer<curl_slist>.allocate(capacity: 16)
-    private var text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1024)
+    private var characters = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1024)
 
     deinit {
         self.nodes.deallocate()
-        self.text.deallocate()
+        self.characters.deallocate()
     }
 
     /// Replaces the lines, and returns the first. The chain is valid until the next call.
     mutating func set(_ headers: HTTPHeaders) -> UnsafeMutablePointer<curl_slist>? {
         // libcurl would wait for `100 Continue` before a long body, and call every body a form.
         let removals: [StaticString] = headers["Content-Type"] == nil ? ["Expect:", "Content-Type:"] : ["Expect:"]
-        let textCount =
+        let characterCount =
             removals.reduce(0) { $0 + $1.utf8CodeUnitCount + 1 }
             + headers.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 3 }
-        self.reserve(nodeCount: removals.count + headers.fields.count, textCount: textCount)
+        self.reserve(nodeCount: removals.count + headers.fields.count, characterCount: characterCount)
 
-        var writer = Writer(nodes: self.nodes, text: self.text)
+        var writer = Writer(nodes: self.nodes, characters: self.characters)
         for line in removals {
             writer.beginLine()
             line.withUTF8Buffer { writer.append($0) }
@@ -39,32 +39,32 @@ struct HeaderList: ~Copyable {
         return self.nodes.baseAddress
     }
 
-    private mutating func reserve(nodeCount: Int, textCount: Int) {
+    private mutating func reserve(nodeCount: Int, characterCount: Int) {
         if self.nodes.count < nodeCount {
             self.nodes.deallocate()
             self.nodes = .allocate(capacity: nodeCount)
         }
-        if self.text.count < textCount {
-            self.text.deallocate()
-            self.text = .allocate(capacity: textCount)
+        if self.characters.count < characterCount {
+            self.characters.deallocate()
+            self.characters = .allocate(capacity: characterCount)
         }
     }
 
     /// Writes into memory that is large enough.
     private struct Writer {
         let nodes: UnsafeMutableBufferPointer<curl_slist>
-        let text: UnsafeMutableBufferPointer<CChar>
+        let characters: UnsafeMutableBufferPointer<CChar>
         private var nodeCount = 0
-        private var textCount = 0
+        private var characterCount = 0
 
-        init(nodes: UnsafeMutableBufferPointer<curl_slist>, text: UnsafeMutableBufferPointer<CChar>) {
+        init(nodes: UnsafeMutableBufferPointer<curl_slist>, characters: UnsafeMutableBufferPointer<CChar>) {
             self.nodes = nodes
-            self.text = text
+            self.characters = characters
         }
 
         mutating func beginLine() {
-            guard let nodes = self.nodes.baseAddress, let text = self.text.baseAddress else { return }
-            (nodes + self.nodeCount).initialize(to: curl_slist(data: text + self.textCount, next: nil))
+            guard let nodes = self.nodes.baseAddress, let characters = self.characters.baseAddress else { return }
+            (nodes + self.nodeCount).initialize(to: curl_slist(data: characters + self.characterCount, next: nil))
             if self.nodeCount > 0 { self.nodes[self.nodeCount - 1].next = nodes + self.nodeCount }
             self.nodeCount += 1
         }
@@ -75,14 +75,16 @@ struct HeaderList: ~Copyable {
         }
 
         mutating func append(_ part: UnsafeBufferPointer<UInt8>) {
-            UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(self.text)[self.textCount...])
-                .copyMemory(from: UnsafeRawBufferPointer(part))
-            self.textCount += part.count
+            UnsafeMutableRawBufferPointer(
+                rebasing: UnsafeMutableRawBufferPointer(self.characters)[self.characterCount...]
+            )
+            .copyMemory(from: UnsafeRawBufferPointer(part))
+            self.characterCount += part.count
         }
 
         mutating func endLine() {
-            self.text[self.textCount] = 0
-            self.textCount += 1
+            self.characters[self.characterCount] = 0
+            self.characterCount += 1
         }
     }
 }

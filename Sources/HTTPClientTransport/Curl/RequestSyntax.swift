@@ -1,9 +1,9 @@
-/// What may stand in a header, so that a value from outside cannot add a line to the request.
+/// The characters that are allowed in headers, so that a value from outside cannot add a line to the request.
 enum HeaderSyntax {
-    /// Whether `text` is a token, the only thing that a header may be named.
-    static func isName(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.allBytes { byte in
+    /// Returns whether `string` is a token, as the name of a header must be.
+    static func isName(_ string: String) -> Bool {
+        !string.isEmpty
+            && string.allBytes { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
                 case UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -16,21 +16,24 @@ enum HeaderSyntax {
             }
     }
 
-    /// Whether `text` holds no control character but the tab.
-    static func isValue(_ text: String) -> Bool {
-        text.allBytes { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    /// Returns whether `string` has no control character but the tab.
+    static func isValue(_ string: String) -> Bool {
+        string.allBytes { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
     }
 }
 
 extension HTTPRequest {
-    /// The scheme and the authority of the URL in lower case: what connections are counted by.
+    /// Returns the scheme and the authority of the URL in lower case, by which connections are counted.
     ///
     /// - Throws: ``HTTPTransportError/Code/invalidRequest`` unless this is a plausible absolute `http` or `https` URL.
-    ///   libcurl parses it again, and strictly; this keeps out what it would repair silently or read as an option.
+    ///   libcurl parses it again, strictly; this refuses what it would repair silently or read as an option.
     func origin() throws(HTTPTransportError) -> String {
         let bytes = self.url.utf8
         guard self.url.allBytes({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw HTTPTransportError(.invalidRequest, detail: "the URL holds a blank, control or non-ASCII character")
+            throw HTTPTransportError(
+                .invalidRequest,
+                detail: "the URL has a space, a control character or a non-ASCII character"
+            )
         }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
             ["http", "https"].contains(self.url[..<colon].lowercased())
@@ -44,18 +47,18 @@ extension HTTPRequest {
             throw HTTPTransportError(.invalidRequest, detail: "the URL has no host")
         }
         guard !authority.contains(UInt8(ascii: "@")) else {
-            throw HTTPTransportError(.invalidRequest, detail: "the URL holds credentials; send them in a header")
+            throw HTTPTransportError(.invalidRequest, detail: "the URL has credentials; send them in a header")
         }
         return self.url[..<end].lowercased()
     }
 
     private static let authorityEnds = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "\\")]
 
-    /// Refuses headers that would break out of their line, or contradict the framing that libcurl chooses.
+    /// Throws for headers that would break out of their line, or contradict the framing that libcurl chooses.
     func validateHeaders() throws(HTTPTransportError) {
         for field in self.headers.fields {
             guard HeaderSyntax.isName(field.name), HeaderSyntax.isValue(field.value) else {
-                throw HTTPTransportError(.invalidRequest, detail: "a header holds a character that it must not")
+                throw HTTPTransportError(.invalidRequest, detail: "a header has a character that is not allowed")
             }
         }
         guard self.headers["Content-Length"] == nil, self.headers["Transfer-Encoding"] == nil else {
@@ -65,8 +68,8 @@ extension HTTPRequest {
 }
 
 extension String {
-    /// Whether all bytes of the text are as told: several times as quick as asking its view of UTF-8, which looks anew at
-    /// how the text is stored for each byte.
+    /// Returns whether all bytes satisfy `isAllowed`. Several times as fast as the UTF-8 view, which checks for each byte how
+    /// the string is stored.
     fileprivate func allBytes(_ isAllowed: (UInt8) -> Bool) -> Bool {
         self.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isAllowed) } ?? self.utf8.allSatisfy(isAllowed)
     }

@@ -1,4 +1,4 @@
-/// Puts an answer together from what libcurl delivers, within limits.
+/// Assembles a response from what libcurl delivers, within limits.
 struct ResponseCollector {
     enum Overflow {
         case headers
@@ -7,14 +7,14 @@ struct ResponseCollector {
 
     private let maximumHeaderSize: Int
     private let maximumBodySize: Int
-    /// Everything that counts against the limit: interim answers and trailers too, though they are not kept.
+    /// The bytes that count against the limit, including interim responses and trailers, which are not kept.
     private var headerSize = 0
     private var fields: [HTTPHeaders.Field] = []
     private var status = 0
     private var isHeadComplete = false
     private var body: [UInt8] = []
 
-    /// Which limit was exceeded, if any.
+    /// The limit that was exceeded, if any.
     private(set) var overflow: Overflow?
 
     init(maximumHeaderSize: Int, maximumBodySize: Int) {
@@ -22,7 +22,7 @@ struct ResponseCollector {
         self.maximumBodySize = maximumBodySize
     }
 
-    /// Takes one line of the head, line end included; libcurl delivers whole ones. Returns whether to go on.
+    /// Appends one line of the head, including its end; libcurl delivers whole ones. Returns whether to go on.
     mutating func appendHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         self.headerSize += line.count
         guard self.headerSize <= self.maximumHeaderSize else {
@@ -31,30 +31,30 @@ struct ResponseCollector {
         }
         guard !self.isHeadComplete else { return true }  // a trailer
 
-        let text = Self.trimmed(line[...])
-        if text.isEmpty {
-            // An interim answer (1xx) is followed by another head, which replaces it.
+        let content = Self.trimmed(line[...])
+        if content.isEmpty {
+            // An interim response (1xx) is followed by another head, which replaces it.
             self.isHeadComplete = self.status >= 200
-        } else if text.starts(with: "HTTP/".utf8) {
-            self.status = Self.status(inStatusLine: text)
+        } else if content.starts(with: "HTTP/".utf8) {
+            self.status = Self.status(inStatusLine: content)
             self.fields.removeAll(keepingCapacity: true)
         } else if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
             // A continuation of the line before, obsolete but legal to receive.
             guard var last = self.fields.popLast() else { return true }
-            last.value += " " + String(decoding: text, as: UTF8.self)
+            last.value += " " + String(decoding: content, as: UTF8.self)
             self.fields.append(last)
-        } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+        } else if let colon = content.firstIndex(of: UInt8(ascii: ":")) {
             self.fields.append(
                 HTTPHeaders.Field(
-                    name: String(decoding: Self.trimmed(text[..<colon]), as: UTF8.self),
-                    value: String(decoding: Self.trimmed(text[text.index(after: colon)...]), as: UTF8.self)
+                    name: String(decoding: Self.trimmed(content[..<colon]), as: UTF8.self),
+                    value: String(decoding: Self.trimmed(content[content.index(after: colon)...]), as: UTF8.self)
                 )
             )
         }
         return true
     }
 
-    /// Takes a part of the body, already decompressed. Returns whether to go on.
+    /// Appends a part of the body, already decompressed. Returns whether to go on.
     mutating func appendBody(_ part: UnsafeRawBufferPointer) -> Bool {
         guard part.count <= self.maximumBodySize - self.body.count else {
             self.overflow = .body
@@ -64,13 +64,13 @@ struct ResponseCollector {
         return true
     }
 
-    /// The answer, once libcurl says that it is whole; `nil` when there was no head.
+    /// Returns the response, once libcurl reports that it is complete; `nil` when there was no head.
     func response() -> HTTPResponse? {
         guard self.isHeadComplete else { return nil }
         return HTTPResponse(status: self.status, headers: HTTPHeaders(self.fields), body: self.body)
     }
 
-    /// The status of the answer whose body is being received; `nil` before its head is whole.
+    /// The status of the response whose body is being received; `nil` before its head is complete.
     var receivedStatus: Int? { self.isHeadComplete ? self.status : nil }
 
     private static func status(inStatusLine line: Slice<UnsafeRawBufferPointer>) -> Int {
@@ -79,11 +79,12 @@ struct ResponseCollector {
     }
 
     private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-        func isBlank(_ byte: UInt8) -> Bool {
+        func isWhitespace(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
                 || byte == UInt8(ascii: "\n")
         }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
+        guard let first = bytes.firstIndex(where: { !isWhitespace($0) }),
+            let last = bytes.lastIndex(where: { !isWhitespace($0) })
         else { return bytes[bytes.endIndex...] }
         return bytes[first...last]
     }

@@ -1,9 +1,9 @@
-internal import Basics
+import Basics
 import Synchronization
 
-/// One call of `send`: its request, and whoever waits for the answer.
+/// One call of `send`: its request, and the caller that waits for the response.
 final class Transfer: Sendable {
-    /// Unchecked, since ``TransferState`` hands each one out exactly once.
+    /// Unchecked, since ``TransferState`` returns each one exactly once.
     typealias Continuation = UnsafeContinuation<HTTPResponse, any Error>
 
     let request: HTTPRequest
@@ -16,7 +16,7 @@ final class Transfer: Sendable {
         self.origin = try request.origin()
         try request.validateHeaders()
         let timeout = request.timeout ?? defaultTimeout
-        guard timeout > .zero else { throw HTTPTransportError(.timeout, detail: "no time was given") }
+        guard timeout > .zero else { throw HTTPTransportError(.timeout, detail: "the timeout is not positive") }
         self.request = request
         self.deadline = .now + timeout.bounded
     }

@@ -1,6 +1,6 @@
-/// Bounds how many transfers are on the wire, to one host and in total; the others wait in order.
+/// Bounds the number of transfers at a time, to one host and in total; the others wait in order.
 ///
-/// libcurl has limits of its own, but what waits there holds a handle, and one host that does not answer can keep
+/// libcurl has its own limits, but a transfer that waits there holds a handle, and one host that does not respond can keep
 /// those for other hosts waiting. Here hosts take turns.
 struct TransferQueue<Element> {
     private struct Host {
@@ -25,12 +25,12 @@ struct TransferQueue<Element> {
     private let limitPerHost: Int
     private let limitInTotal: Int
     private var hosts: [String: Host] = [:]
-    /// Exactly the hosts for which something waits, the one whose turn it is first.
+    /// The hosts for which something waits, the one whose turn it is first.
     private var turns = FIFO<String>()
 
-    /// How many run.
+    /// The number of running elements.
     private(set) var running = 0
-    /// How many wait.
+    /// The number of waiting elements.
     private(set) var waiting = 0
 
     init(limitPerHost: Int, limitInTotal: Int) {
@@ -38,14 +38,14 @@ struct TransferQueue<Element> {
         self.limitInTotal = limitInTotal
     }
 
-    /// Lets `element` wait for its turn.
+    /// Appends an element that waits for its turn.
     mutating func append(_ element: Element, host: String) {
         let isFirst = self.hosts[host, default: Host()].append(element)
         if isFirst { self.turns.append(host) }
         self.waiting += 1
     }
 
-    /// What may start now, counted as running from here on. Ask until there is nothing more.
+    /// Returns an element that may start now, and counts it as running. Call it until it returns `nil`.
     mutating func next() -> Element? {
         guard self.running < self.limitInTotal else { return nil }
         for _ in 0..<self.turns.count {
@@ -60,7 +60,7 @@ struct TransferQueue<Element> {
         return nil
     }
 
-    /// One that was running for `host` has ended.
+    /// Counts an element of `host` as no longer running.
     mutating func finish(host: String) {
         guard var entry = self.hosts[host], entry.running > 0 else { return }
         self.running -= 1
@@ -69,7 +69,7 @@ struct TransferQueue<Element> {
         self.hosts[host] = entry.running == 0 && entry.waiting.isEmpty ? nil : entry
     }
 
-    /// Takes out every waiting element that `shouldRemove` names.
+    /// Removes all waiting elements that satisfy `shouldRemove`.
     mutating func removeWaiting(where shouldRemove: (Element) -> Bool) {
         for (host, var entry) in self.hosts where !entry.waiting.isEmpty {
             entry.waiting.removeAll(where: shouldRemove)

@@ -1,21 +1,21 @@
-/// The life of one call: registered once, resumed once, whatever the order of answer and cancellation.
+/// The state of one call: registered once, resumed once, whatever the order of response and cancellation.
 ///
-/// It decides; the owner resumes what it is handed, outside the lock.
+/// It decides; the owner resumes the continuations that it returns, outside the lock.
 struct TransferState<Continuation: Sendable>: Sendable {
     private enum State {
         /// Cancellation can arrive here, before there is a continuation to resume.
         case created
-        case cancelledBeforeStart
+        case canceledBeforeStart
         case waiting(Continuation)
         case finished
     }
 
     private var state: State = .created
 
-    /// Whether nobody waits any more.
+    /// Whether the caller no longer waits.
     var isFinished: Bool {
         switch self.state {
-        case .finished, .cancelledBeforeStart: true
+        case .finished, .canceledBeforeStart: true
         case .created, .waiting: false
         }
     }
@@ -23,17 +23,17 @@ struct TransferState<Continuation: Sendable>: Sendable {
     enum StartAction {
         /// Hand the transfer to the engine.
         case start
-        /// It was cancelled already: resume this with `CancellationError`.
+        /// Resume this with `CancellationError`, since the call was canceled before.
         case cancel(Continuation)
     }
 
-    /// The call waits from now on.
+    /// Registers the continuation of the call.
     mutating func start(_ continuation: Continuation) -> StartAction {
         switch self.state {
         case .created:
             self.state = .waiting(continuation)
             return .start
-        case .cancelledBeforeStart:
+        case .canceledBeforeStart:
             self.state = .finished
             return .cancel(continuation)
         case .waiting, .finished:
@@ -41,21 +41,21 @@ struct TransferState<Continuation: Sendable>: Sendable {
         }
     }
 
-    /// The task was cancelled. Returns what to resume with `CancellationError`; then the engine must drop the transfer.
+    /// Cancels the call. Returns the continuation to resume with `CancellationError`; then the engine must drop the transfer.
     mutating func cancel() -> Continuation? {
         switch self.state {
         case .created:
-            self.state = .cancelledBeforeStart
+            self.state = .canceledBeforeStart
             return nil
         case .waiting(let continuation):
             self.state = .finished
             return continuation
-        case .cancelledBeforeStart, .finished:  // too late, or a second time
+        case .canceledBeforeStart, .finished:  // too late, or a second time
             return nil
         }
     }
 
-    /// There is an answer or an error. Returns what to resume with it, unless cancellation came first.
+    /// Finishes the call. Returns the continuation to resume with the result, unless cancellation came first.
     mutating func finish() -> Continuation? {
         guard case .waiting(let continuation) = self.state else { return nil }
         self.state = .finished

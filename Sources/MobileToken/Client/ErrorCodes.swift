@@ -31,6 +31,9 @@ extension MobileTokenError.Code {
     /// Another process polls the activation, or nobody does, so no decision on its operations is made here. Nothing was signed.
     public static let notPolledHere = Self("notPolledHere")
 
+    /// What gives an ``ApprovalAgent`` its factors failed. Nothing was signed; it is tried again.
+    public static let factorsUnavailable = Self("factorsUnavailable")
+
     // MARK: The activation, push, and what the caller asked for
 
     /// The server does not accept the activation for this call: it is blocked, removed or of another application.

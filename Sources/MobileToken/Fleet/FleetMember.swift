@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import PowerAuth
 import Synchronization
 
@@ -71,15 +72,37 @@ struct ReadyLine: Sendable {
     }
 }
 
-/// Activations that something happened to outside the fleet's actor.
+/// What happens to a fleet outside its actor, and the bell that wakes its pump for it.
 final class FleetInbox: Sendable {
-    private let ids = Mutex<Set<ExactString>>([])
+    private struct State {
+        var rescheduled: Set<ExactString> = []
+        var isRung = false
+    }
 
-    func insert(_ id: ExactString) { self.ids.withLock { _ = $0.insert(id) } }
+    private let state = Mutex(State())
+    /// Raised when there may be something to begin before the time that was slept to.
+    let wake = Signal()
+
+    /// Whether the pump has still to look.
+    var isRung: Bool { self.state.withLock { $0.isRung } }
+
+    func ring() {
+        self.state.withLock { $0.isRung = true }
+        self.wake.raise()
+    }
+
+    /// An activation's schedule was changed.
+    func rescheduled(_ id: ExactString) {
+        self.state.withLock { _ = $0.rescheduled.insert(id) }
+        self.ring()
+    }
+
+    /// Takes the activations whose schedules were changed since the last look.
     func take() -> Set<ExactString> {
-        self.ids.withLock { ids in
-            defer { ids = [] }
-            return ids
+        self.wake.lower()
+        return self.state.withLock { state in
+            defer { state = State() }
+            return state.rescheduled
         }
     }
 }

@@ -121,7 +121,7 @@ extension OperationsFleet {
     private nonisolated func makeService(of activation: Activation, _ client: MobileTokenClient) -> OperationsService {
         var configuration = OperationsService.Configuration()
         configuration.acceptLanguage = client.configuration.acceptLanguage
-        configuration.clock = client.configuration.clock
+        configuration.alarms = self.alarms
         configuration.random = self.configuration.random
         configuration.listener = self.streams.listener(of: activation.activationID)
         return OperationsService(activation: activation, configuration: configuration)
@@ -145,10 +145,7 @@ extension OperationsFleet {
         guard let member = self.members[id], member.isOurs else { return self.streams.unfollow(id.string) }
         guard member.runner == nil else { return }
         let plan = Poller.Plan(interval: self.configuration.pollInterval, start: member.isLate ? .atOnce : .spread)
-        self.members[id]?.runner = service.poller.drive(plan) { [rescheduled, wake] in
-            rescheduled.insert(id)
-            wake.raise()
-        }
+        self.members[id]?.runner = service.poller.drive(plan) { [inbox] in inbox.rescheduled(id) }
     }
 
     /// An activation was opened, or found not to open.

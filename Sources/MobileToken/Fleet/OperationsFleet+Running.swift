@@ -55,8 +55,7 @@ extension OperationsFleet {
     private func pump() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                self.wake.lower()
-                for id in self.rescheduled.take() { self.plan(id) }
+                for id in self.inbox.take() { self.plan(id) }
                 let next = self.begin { job in group.addTask { await self.perform(job) } }
                 await self.sleep(until: next)
             }
@@ -68,10 +67,17 @@ extension OperationsFleet {
         let tick = self.configuration.tick
         let time = next < .longest && tick > .zero ? tick * (next / tick).rounded(.up) : next
         self.sleepingUntil = time
-        let alarm = time < .longest ? self.alarms.set(self.wake, at: time) : nil
-        _ = await self.wake.wait()
+        let alarm = time < .longest ? self.alarms.set(self.inbox.wake, at: time) : nil
+        _ = await self.inbox.wake.wait()
         if let alarm { self.alarms.cancel(alarm) }
         self.sleepingUntil = .zero
+    }
+
+    /// Whether nothing can happen before time passes, for tests that would have to guess otherwise.
+    package var isIdle: Bool {
+        let delayed = self.gates.reduce(0) { $0 + $1.delayedCount }
+        let underWay = self.members.values.count { $0.activity != nil }
+        return self.sleepingUntil > self.now && !self.inbox.isRung && underWay == delayed
     }
 
     /// Begins what may begin now.
@@ -117,7 +123,7 @@ extension OperationsFleet {
             start(FleetJob(id: id, work: .open(client: member.client, member.service)))
         case .askStatus(let time) where time <= now:
             guard let activation = member.service?.channel as? Activation else { return .go }
-            let step = self.gate(of: member).beginPoll()
+            let step = self.gate(of: member).beginPoll(at: now)
             guard step == .go else { return step }
             self.members[id]?.activity = .asking
             start(FleetJob(id: id, work: .ask(activation, self.gate(of: member))))
@@ -137,7 +143,7 @@ extension OperationsFleet {
         guard let service = member.service, let runner = member.runner, let time = service.poller.nextPoll, time <= now
         else { return .go }
         let gate = self.gate(of: member)
-        let step = gate.beginPoll()
+        let step = gate.beginPoll(at: now)
         guard step == .go else { return step }
         guard case .poll(let lag) = service.poller.step(runner) else {
             gate.endPoll()
@@ -168,7 +174,7 @@ extension OperationsFleet {
 
     private func setDue(_ id: ExactString, at time: Duration) {
         self.due.set(id, at: time)
-        if time < self.sleepingUntil { self.wake.raise() }
+        if time < self.sleepingUntil { self.inbox.ring() }
     }
 
     // MARK: Jobs
@@ -203,7 +209,7 @@ extension OperationsFleet {
         switch job.work {
         case .open:
             self.openingCount -= 1
-            if self.lines[0].first != nil { self.wake.raise() }
+            if self.lines[0].first != nil { self.inbox.ring() }
         case .poll(_, let gate, _), .ask(_, let gate): gate.endPoll()
         }
         self.learn(outcome, of: job)

@@ -60,10 +60,7 @@ public actor OperationsFleet {
     nonisolated let origins: [String]
     nonisolated let alarms: Alarms
     nonisolated let streams = FleetStreams()
-    /// Raised when there may be something to begin before the time that was slept to.
-    nonisolated let wake = Signal()
-    /// Activations whose schedule was changed from outside.
-    nonisolated let rescheduled = FleetInbox()
+    nonisolated let inbox = FleetInbox()
 
     var members: [ExactString: FleetMember] = [:]
     /// What the stores held when they were searched last, by client.
@@ -106,7 +103,7 @@ public actor OperationsFleet {
         (self.gates, self.origins, self.gateIndices) = Self.makeGates(for: clients, clock, configuration)
         self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
         for gate in self.gates {
-            gate.onUnblocked { [wake] in wake.raise() }
+            gate.onUnblocked { [inbox] in inbox.ring() }
         }
     }
 

@@ -8,6 +8,8 @@ package final class ServerGate: RequestGate {
         var rules: GuestRules
         /// Whether polls are held back until a request ends.
         var isPollingBlocked = false
+        /// How many requests wait at the door, or in the line before it.
+        var waiterCount = 0
     }
 
     private let alarms: Alarms
@@ -41,20 +43,32 @@ package final class ServerGate: RequestGate {
     }
 
     /// Whether a poll may begin now, for which ``endPoll()`` has to follow.
-    package func beginPoll() -> GuestRules.Step {
+    ///
+    /// - Parameter time: The present in the caller's time, which the result is in too: fleets that share a gate need not count
+    ///   from the same moment.
+    package func beginPoll(at time: Duration) -> GuestRules.Step {
         let now = self.now
         return self.state.withLock { state in
             let step = state.rules.beginPoll(at: now)
             state.isPollingBlocked = step == .waitForEnd
+            if case .wait(let until) = step { return .wait(until: time + (until - now)) }
             return step
         }
     }
 
     package func endPoll() { self.end { $0.endPoll() } }
 
+    /// How many requests wait for nothing but time to pass.
+    package var delayedCount: Int {
+        let now = self.now
+        return self.state.withLock { $0.rules.nextRequest > now ? $0.waiterCount : 0 }
+    }
+
     // MARK: Requests
 
     package func enter() async throws {
+        self.state.withLock { $0.waiterCount += 1 }
+        defer { self.state.withLock { $0.waiterCount -= 1 } }
         guard await self.turn.wait() else { throw CancellationError() }
         defer { self.turn.raise() }
         while true {

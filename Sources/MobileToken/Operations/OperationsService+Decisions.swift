@@ -22,12 +22,16 @@ extension OperationsService {
         // The expiry, and the time that goes out with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
+        let id = self.channel.activationID
+        let signing = authentication.signing(
+            DecisionTicket(.approve, on: operation, with: authentication, of: id)
+        )
         try await self.decide(
             .authorize,
             operation.id,
             path: "/api/auth/token/app/operation/authorize",
             body: RequestBody.authorize(operation, sent: self.currentServerDate),
-            authentication: .signature(uriID: "/operation/authorize", authentication)
+            authentication: .signature(uriID: "/operation/authorize", signing)
         )
     }
 
@@ -35,13 +39,26 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `rejectExpired` or `operationAlreadyFinished`.
     public func reject(_ operation: some AuthorizableOperation, reason: RejectionReason = .unknown) async throws {
+        try await self.reject(operation, reason: reason, with: .possession)
+    }
+
+    /// Rejects an operation, with an authentication that may carry a ticket of its own.
+    func reject(
+        _ operation: some AuthorizableOperation,
+        reason: RejectionReason,
+        with authentication: Authentication
+    ) async throws {
         try await self.channel.synchronizeTime()
+        let verdict = DecisionIntent.Verdict.reject(reason: reason.rawValue)
+        let signing = authentication.signing(
+            DecisionTicket(verdict, on: operation, with: authentication, of: self.channel.activationID)
+        )
         try await self.decide(
             .reject,
             operation.id,
             path: "/api/auth/token/app/operation/cancel",
             body: RequestBody.reject(operation, reason: reason),
-            authentication: .signature(uriID: "/operation/cancel", .possession)
+            authentication: .signature(uriID: "/operation/cancel", signing)
         )
     }
 

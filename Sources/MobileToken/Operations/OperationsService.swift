@@ -1,4 +1,4 @@
-import Coordination
+package import Coordination
 public import Foundation
 public import PowerAuth
 
@@ -9,44 +9,28 @@ public import PowerAuth
 /// try await withThrowingTaskGroup(of: Void.self) { group in
 ///     group.addTask { try await operations.poll(every: .seconds(7)) }
 ///     group.addTask {
-///         for await event in operations.events() {
-///             // After each poll, with news or without, so that what failed is tried again.
-///             guard case .loading(false) = event, let list = try? await operations.lastFetchResult?.get() else {
-///                 continue
-///             }
-///             for operation in list.operations where policyAllows(operation) {
-///                 do {
-///                     try await operations.authorize(operation, with: .possessionAndKnowledge(password: password))
-///                 } catch let error as MobileTokenError where error.code != .authenticationFailed {
-///                     print("\(operation.id) is undecided: \(error)")
-///                 }
-///             }
+///         for await change in operations.changes() {
+///             for operation in change.added { print("new:", operation.name, operation.formData.title) }
 ///         }
 ///     }
-///     for try await _ in group {}  // ends with the error of polling, or of a wrong password
+///     for try await _ in group {}  // ends with the error of polling
 /// }
 /// ```
 ///
-/// What decides without a person approves only what it understands to the last attribute:
+/// What decides without a person is better left to an ``ApprovalAgent``, which fails closed:
 ///
 /// ```swift
-/// /// Whether all of the operation was understood, and it asks for one amount that is small enough.
-/// func policyAllows(_ operation: UserOperation) -> Bool {
-///     guard operation.name == "authorize_payment", operation.issues.isEmpty,
-///         operation.ui?.preApprovalScreens.isEmpty ?? true  // nothing that a person should read first
-///     else { return false }
-///     var amounts: [Decimal] = []
-///     for attribute in operation.formData.attributes {
-///         switch attribute.content {
-///         case .amount(let money):
-///             guard let amount = money.amount, money.currency == "CZK" else { return false }
-///             amounts.append(amount)
-///         case .heading, .keyValue, .note, .partyInfo, .image: break
-///         case .amountConversion, .alert, .unknown: return false
-///         }
-///     }
-///     return amounts.count == 1 && amounts.allSatisfy { $0 > 0 && $0 <= 50 }
+/// let operations = OperationsService(activation: activation)
+/// let agent = ApprovalAgent(
+///     operations: operations,
+///     factors: { try await activation.unlockKnowledge(password: password) }
+/// ) { review in
+///     guard review.operation.name == "authorize_payment",
+///         let total = review.total(in: "CZK"), total > 0, total <= 50
+///     else { return .leave }  // to people
+///     return .approve
 /// }
+/// try await agent.run()
 /// ```
 ///
 /// Nothing runs before a method is called, and nothing goes on after the service is released: its streams end, its
@@ -64,6 +48,8 @@ public actor OperationsService {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        /// What polling waits on, where a fleet shares it; by default its own on the ``clock``.
+        package var alarms: Alarms?
         /// Called with every event, on the service, for a fleet to follow it without a task.
         package var listener: (@Sendable (OperationsEvent) -> Void)?
 
@@ -100,7 +86,7 @@ public actor OperationsService {
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
     ///   - configuration: The language, the polling and the clock.
     public init(activation: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
-        let poller = Poller(clock: configuration.clock, random: configuration.random)
+        let poller = Poller(alarms: configuration.alarms ?? .on(configuration.clock), random: configuration.random)
         self.channel = activation
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage

@@ -169,7 +169,7 @@ package struct PollSchedule: Sendable {
     }
 
     /// 0.8 s × 2ⁿ, at most ``maximumBackoff``.
-    private static func backoff(after failures: Int) -> Duration {
+    package static func backoff(after failures: Int) -> Duration {
         min(.milliseconds(800) * (1 << min(failures, 10)), Self.maximumBackoff)
     }
 }

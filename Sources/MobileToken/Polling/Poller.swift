@@ -61,7 +61,7 @@ package final class Poller: Sendable {
         var observedStreams = 0
     }
 
-    private let alarms: Alarms
+    let alarms: Alarms
     private let random: @Sendable () -> Double
     private let state = Mutex(State())
     /// Raised when the schedule has changed under the runner.
@@ -69,8 +69,13 @@ package final class Poller: Sendable {
     /// Raised when nobody polls: one runner may.
     private let turn = Signal(isRaised: true)
 
-    package init(clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
-        self.alarms = .on(clock)
+    package convenience init(clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
+        self.init(alarms: .on(clock), random: random)
+    }
+
+    /// - Parameter alarms: Those of whoever steps the schedule, so that both count time from the same moment.
+    package init(alarms: Alarms, random: @escaping @Sendable () -> Double) {
+        self.alarms = alarms
         self.random = random
     }
 

@@ -67,12 +67,17 @@ extension Activation {
                 let encrypted = Base64.decode(response.encryptedStatusBlob),
                 let nonce = Base64.decode(response.nonce)
             else { throw MobileTokenError.invalidResponse("The response of \(path) is not about this activation") }
-            return try ActivationStatusBlob(
-                decrypting: encrypted,
-                transportKey: self.identity.transportKey,
-                challenge: challenge,
-                nonce: nonce
-            )
+            do throws(ActivationStatusError) {
+                return try ActivationStatusBlob(
+                    decrypting: encrypted,
+                    transportKey: self.identity.transportKey,
+                    challenge: challenge,
+                    nonce: nonce
+                )
+            } catch .unsupportedVersion(let version) {
+                let what = "The activation is of version \(version) of the protocol, which this client does not speak"
+                throw MobileTokenError.invalidResponse(what)
+            }
         }
     }
 

@@ -65,7 +65,7 @@ public actor Activation: AuthenticatedChannel {
                 devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
                 activationID: record.activationID,
                 serverPublicKey: identity.serverPublicKey
-            ).text
+            ).digits
         }
         self.encryptionKeys = EncryptionKeys(
             scope: .activation(

@@ -66,7 +66,7 @@ struct ActivationCreation: Sendable {
         _ outer: OuterResponse,
         deviceKey: P256PrivateKey
     ) throws -> Created {
-        guard UUIDText.isValid(inner.activationId) else {
+        guard UUIDString.isValid(inner.activationId) else {
             throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no activation identifier")
         }
         guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {

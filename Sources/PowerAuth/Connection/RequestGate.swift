@@ -51,16 +51,28 @@ extension MobileTokenClient {
     package var gate: (any RequestGate)? { self.server.gate.withLock { $0 } }
 
     /// Scheme, host and port of the server.
-    package var serverOrigin: String {
-        guard let url = URLComponents(string: self.server.baseURL), let host = url.host else {
-            return self.server.baseURL
-        }
+    package var serverOrigin: String { self.server.origin }
+
+    /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.
+    package var clockSkew: Duration? { self.server.clockSkew }
+}
+
+extension Activation {
+    /// Scheme, host and port of the server.
+    package nonisolated var serverOrigin: String { self.server.origin }
+
+    /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.
+    package nonisolated var clockSkew: Duration? { self.server.clockSkew }
+}
+
+extension ServerConnection {
+    fileprivate var origin: String {
+        guard let url = URLComponents(string: self.baseURL), let host = url.host else { return self.baseURL }
         return "\(url.scheme ?? "")://\(host.lowercased()):\(url.port.map(String.init) ?? "")"
     }
 
-    /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.
-    package var clockSkew: Duration? {
-        guard let measured = self.server.time.measuredDate else { return nil }
-        return Duration(boundedSeconds: self.server.clocks.reading.wall.timeIntervalSince(measured))
+    fileprivate var clockSkew: Duration? {
+        guard let measured = self.time.measuredDate else { return nil }
+        return Duration(boundedSeconds: self.clocks.reading.wall.timeIntervalSince(measured))
     }
 }

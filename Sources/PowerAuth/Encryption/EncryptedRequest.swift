@@ -1,4 +1,4 @@
-internal import PowerAuthProtocol
+public import PowerAuthProtocol
 
 /// One request encrypted for the server, and the only means to read the answer to it.
 ///

@@ -112,22 +112,22 @@ final class EncryptionKeys: Sendable {
     }
 
     /// Encrypts one request in this scope.
-    func encrypt(_ plaintext: [UInt8], for path: ECIESPath) async throws -> RequestBody {
+    func encrypt(_ plaintext: [UInt8], for path: ECIESPurpose) async throws -> RequestBody {
         let key = try await self.ready()
         return try self.encrypt(plaintext, for: path, with: key)
     }
 
     /// Encrypts one request in this scope with a key that the caller has already.
-    func encrypt(_ plaintext: [UInt8], for path: ECIESPath, with key: EncryptionKey) throws -> RequestBody {
+    func encrypt(_ plaintext: [UInt8], for path: ECIESPurpose, with key: EncryptionKey) throws -> RequestBody {
         let parameters = ECIESParameters(
             version: self.version,
             applicationKey: self.server.application.applicationKey,
             applicationSecret: self.server.application.applicationSecret,
             scope: self.scope.ecies,
-            path: path,
+            purpose: path,
             temporaryKeyID: key.id
         )
-        var encryptor = ECIESEncryptor(parameters: parameters, recipient: key.publicKey)
+        var encryptor = ECIESClientExchange(parameters: parameters, recipient: key.publicKey)
         let request = try MobileTokenError.mapCryptoErrors {
             try encryptor.encryptRequest(
                 plaintext,

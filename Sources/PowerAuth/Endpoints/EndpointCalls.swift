@@ -54,7 +54,7 @@ extension Activation {
 
     private nonisolated func encryption<Request, Response>(
         of endpoint: PowerAuthEndpoint<Request, Response>
-    ) -> (EncryptionKeys, ECIESPath)? {
+    ) -> (EncryptionKeys, ECIESPurpose)? {
         switch endpoint.encryption {
         case nil: nil
         case .application: (self.applicationKeys, .genericApplication)

@@ -1,3 +1,5 @@
+public import PowerAuthProtocol
+
 /// A request of the application's own: where it goes, how it is authenticated and encrypted, and what it carries.
 ///
 /// ```swift
@@ -44,14 +46,6 @@ public struct EndpointAuthentication: Sendable, Hashable {
     public static func token(_ name: String) -> Self { Self(kind: .token(name: name)) }
     /// With a signature over the body and this identifier of the resource.
     public static func signed(uriID: String) -> Self { Self(kind: .signature(uriID: uriID)) }
-}
-
-/// For whom a request is encrypted.
-public enum EncryptionScope: Sendable, Hashable {
-    /// For the application: its key and secret, and no activation.
-    case application
-    /// For the activation: both sides prove that they know its keys.
-    case activation
 }
 
 /// The request or answer of an endpoint that carries nothing.

@@ -25,7 +25,7 @@ extension Activation {
         }
     }
 
-    package nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
+    private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
         DecisionOutcome(result, localDate: self.server.clocks.reading.wall, serverDate: self.measuredServerDate)
     }
 }
@@ -86,5 +86,21 @@ extension SignatureFate {
         } else {
             self = serverMoves == moves ? .followed : .unknown
         }
+    }
+}
+
+// MARK: - Receipts
+
+extension Activation {
+    /// Writes what became of a decision, where the store keeps receipts.
+    package nonisolated func record(_ result: DecisionOutcome.Result, ofMove moves: UInt64) async {
+        let journal = self.server.store as? any DecisionJournal
+        try? await journal?.record(self.outcome(result), ofMove: moves, of: self.activationID)
+    }
+
+    /// The decisions whose fate is not known, where the store keeps receipts.
+    package nonisolated func openDecisions() async throws -> [OpenDecision] {
+        guard let journal = self.server.store as? any DecisionJournal else { return [] }
+        return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
     }
 }

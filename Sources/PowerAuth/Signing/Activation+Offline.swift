@@ -22,7 +22,7 @@ extension Activation {
         guard authentication.knowledge != nil || authentication.biometryKey != nil else {
             throw MobileTokenError(.invalidAuthentication, "An offline signature needs a second factor")
         }
-        guard RequestSignature.offlineComponentLengths.contains(componentLength) else {
+        guard DecimalCode.componentLengths.contains(componentLength) else {
             throw MobileTokenError(.invalidRequest, "An offline signature has 4 to 8 digits in each part")
         }
         let keys = try await self.signingKeys(for: authentication)

@@ -91,7 +91,10 @@ extension Activation {
             in: turn,
             settled: requirement,
             confirmed: confirmed,
-            recording: request.decision?.intent
+            recording: request.decision?.intent.dated(
+                self.server.clocks.reading.wall,
+                serverDate: self.measuredServerDate
+            )
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)

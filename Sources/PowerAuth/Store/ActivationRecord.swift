@@ -87,6 +87,9 @@ public struct ActivationRecord: Sendable, Equatable {
 }
 
 extension ActivationRecord {
+    /// How often the counter was moved since the activation was made: the number by which a receipt knows its signature.
+    public var counterMoves: UInt64 { self.history.moves }
+
     package var counter: HashCounter {
         get { self.ledger.counter }
         set { self.ledger.counter = newValue }

@@ -1,11 +1,15 @@
 import Coordination
+import Foundation
 import Synchronization
 
 /// Keeps activations in memory: for tests, and for programs that activate anew at every start.
+///
+/// Of the receipts of decisions it keeps the latest ten thousand entries at least, and forgets the oldest beyond twice that.
 public final class InMemoryActivationStore: ActivationStore {
     private struct State {
         var records: [String: ActivationRecord] = [:]
         var order: [String] = []
+        var receipts = ReceiptRows(maximumCount: 10_000)
     }
 
     private let state = Mutex(State())
@@ -40,10 +44,22 @@ public final class InMemoryActivationStore: ActivationStore {
         _ activationID: String,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
+        try await self.update(activationID, recordingIfAny: nil, change)
+    }
+
+    private func update<Result: Sendable>(
+        _ activationID: String,
+        recordingIfAny intent: DecisionIntent?,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
         try self.state.withLock { state in
             guard var record = state.records[activationID] else { throw MobileTokenError.notStored() }
+            let before = record.counterMoves
             let result = try change(&record)
             state.records[activationID] = record
+            if let intent, record.counterMoves != before {
+                state.receipts.append(RecordedIntent(intent, moves: record.counterMoves))
+            }
             return result
         }
     }
@@ -65,5 +81,48 @@ public final class InMemoryActivationStore: ActivationStore {
         try await self.gate.enter(activationID)
         defer { self.gate.leave(activationID) }
         return try await body(SigningTurn(of: activationID, in: self))
+    }
+}
+
+extension InMemoryActivationStore: DecisionJournal {
+    /// Changes an activation and adds an intent in a single step; see ``DecisionJournal/update(_:recording:_:)``.
+    @discardableResult
+    public func update<Result: Sendable>(
+        _ activationID: String,
+        recording intent: DecisionIntent,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.update(activationID, recordingIfAny: intent, change)
+    }
+
+    /// Adds what became of an intent; see ``DecisionJournal/record(_:ofMove:of:)``.
+    public func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        self.state.withLock { $0.receipts.record(outcome, ofMove: moves, of: activationID) }
+    }
+
+    /// The intents whose fate has still to be found out, oldest first.
+    public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        self.state.withLock { $0.receipts.openDecisions(of: activationID) }
+    }
+
+    /// A page of receipts, oldest first.
+    public func receipts(
+        of activationID: String?,
+        after number: UInt64,
+        limit: Int
+    ) async throws -> [DecisionReceipt] {
+        self.state.withLock { $0.receipts.receipts(of: activationID, after: number, limit: limit) }
+    }
+
+    /// A page of entries, in the order in which they were written.
+    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+        self.state.withLock { $0.receipts.entries(after: number, limit: limit) }
+    }
+
+    /// Erases the personal data of receipts; see ``DecisionJournal/eraseReceipts(_:)``.
+    @discardableResult
+    public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+        let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+        return self.state.withLock { $0.receipts.erase(selection, unknown: unknown) }
     }
 }

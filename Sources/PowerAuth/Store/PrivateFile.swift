@@ -33,25 +33,48 @@ enum PrivateFile {
     ///
     /// - Returns: whether it was made; `false` when there is one already, which stays as it is.
     static func create(_ path: String, holding bytes: UnsafeRawBufferPointer) throws -> Bool {
-        let suffix = SecureRandom.bytes(8).map { String($0, radix: 16) }.joined()
-        let temporary = "\(path).\(suffix).new"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw MobileTokenError.system("create", path) }
+        let temporary = try self.writeTemporary(for: path, bytes)
         defer { unlink(temporary) }
-        do {
-            defer { close(descriptor) }
-            guard fchmod(descriptor, 0o600) == 0,
-                write(descriptor, bytes.baseAddress, bytes.count) == bytes.count,
-                fsync(descriptor) == 0
-            else { throw MobileTokenError.system("write", path) }
-        }
-        // Closed before it has its name: closing a descriptor of a database drops the locks that SQLite holds on it
-        // elsewhere in the process.
         guard link(temporary, path) == 0 else {
             if errno == EEXIST { return false }
             throw MobileTokenError.system("create", path)
         }
         try self.synchronizeFolder(self.folder(of: path))
+        return true
+    }
+
+    /// Puts a file of mode 0600 in the place of another one, in one step.
+    static func replace(_ path: String, with bytes: UnsafeRawBufferPointer) throws {
+        let temporary = try self.writeTemporary(for: path, bytes)
+        guard rename(temporary, path) == 0 else {
+            defer { unlink(temporary) }
+            throw MobileTokenError.system("replace", path)
+        }
+        try self.synchronizeFolder(self.folder(of: path))
+    }
+
+    /// Writes a file beside `path` to the disk, and closes it before it has its name: closing a descriptor of a database
+    /// drops the locks that SQLite holds on it elsewhere in the process.
+    private static func writeTemporary(for path: String, _ bytes: UnsafeRawBufferPointer) throws -> String {
+        let suffix = SecureRandom.bytes(8).map { String($0, radix: 16) }.joined()
+        let temporary = "\(path).\(suffix).new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw MobileTokenError.system("create", path) }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0, self.write(bytes, to: descriptor), fsync(descriptor) == 0 else {
+            defer { unlink(temporary) }
+            throw MobileTokenError.system("write", path)
+        }
+        return temporary
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var written = 0
+        while written < bytes.count {
+            let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+            guard count >= 0 || errno == EINTR else { return false }
+            written += max(0, count)
+        }
         return true
     }
 

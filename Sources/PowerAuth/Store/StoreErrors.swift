@@ -25,6 +25,12 @@ extension MobileTokenError.Code {
     /// The store was closed before the call.
     public static let storeClosed = Self("storeClosed")
 
+    /// The store keeps no receipts of decisions: it is no ``DecisionJournal``.
+    public static let receiptsNotKept = Self("receiptsNotKept")
+
+    /// Exported receipts do not end with what the store has at that place, so they cannot be continued.
+    public static let receiptsDiffer = Self("receiptsDiffer")
+
     /// The store was restored from a backup that is too old: the server has seen signatures that this state never made,
     /// and more of them than can be made up for. The activation must be made anew.
     public static let stateRolledBack = Self("stateRolledBack")

@@ -1,34 +1,34 @@
 import Basics
 package import PowerAuthCrypto
 
-/// An activation code: what a server hands out so that a client may activate, such as `W65WE-3T7VI-7FBS2-A4OYA`.
+/// An activation code, which a server hands out for one activation, such as `W65WE-3T7VI-7FBS2-A4OYA`.
 ///
 /// Ten random bytes and their CRC-16/ARC (big-endian) in Base32 without padding, as four groups of five joined by `-`. A QR
-/// code holds `CODE#SIGNATURE`, where the signature is ECDSA (DER, Base64) by the application's master key over the code as
-/// text with its dashes.
+/// code holds `CODE#SIGNATURE`, where the signature is ECDSA (DER, Base64) by the application's master key over the code with
+/// its dashes.
 package struct ActivationCode: Sendable, Hashable {
     /// The code, four groups of five letters and digits.
     package let code: String
-    /// The signature, in DER, when the code came with one. It must verify before the code is used.
+    /// The signature, in DER, when the code came with one. Verify it before using the code.
     package let signature: [UInt8]?
 
-    /// Why a text is no activation code.
+    /// The reason why a string is no activation code.
     package struct ParsingError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The name of the reason.
+        /// The reason in words.
         package let description: String
 
-        /// The text before `#` is not four groups of five characters of Base32, or its checksum is wrong.
-        package static let invalidCode = Self(description: "invalidCode")
-        /// The text after `#` is not Base64, or nothing.
-        package static let invalidSignature = Self(description: "invalidSignature")
+        /// The part before `#` is not four groups of five characters of Base32, or its checksum is wrong.
+        package static let invalidCode = Self(description: "the activation code is malformed or mistyped")
+        /// The part after `#` is not Base64, or empty.
+        package static let invalidSignature = Self(description: "the signature of the activation code is not Base64")
     }
 
     /// Reads a code, alone or with its signature as in a QR code.
     ///
-    /// Nothing is trimmed or brought to capitals: use what people typed only after having done so.
-    package init(parsing text: String) throws(ParsingError) {
+    /// Nothing is trimmed or uppercased: do so first with what people typed.
+    package init(parsing string: String) throws(ParsingError) {
         // By bytes: a `#` with a combining mark behind it is no `#` to a `String`.
-        let parts = text.utf8.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = string.utf8.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         guard let code = parts.first else { throw .invalidCode }
         guard Self.isValid(code) else { throw .invalidCode }
@@ -41,16 +41,16 @@ package struct ActivationCode: Sendable, Hashable {
         self.signature = signature
     }
 
-    /// Makes a code of ten random bytes, without a signature.
+    /// Creates a code from ten random bytes, without a signature.
     package init(randomBytes: [UInt8]) throws(CryptoError) {
         guard randomBytes.count == Self.randomByteCount else { throw CryptoError(.invalidLength) }
         let checksum = randomBytes.reduce(0, CRC16.updated)
-        self.code = Self.text(of: randomBytes + checksum.bigEndianBytes)
+        self.code = Self.string(of: randomBytes + checksum.bigEndianBytes)
         self.signature = nil
     }
 
-    /// Makes a code of ten random bytes, signed by the master key of the version that the activation will have: P-256 for
-    /// version 3, P-384 for version 4.
+    /// Creates a code from ten random bytes, signed by the master key of the version that the activation will have: P-256
+    /// for version 3, P-384 for version 4.
     package init<Curve>(randomBytes: [UInt8], signedBy masterKey: ECPrivateKey<Curve>?) throws(CryptoError) {
         self.code = try Self(randomBytes: randomBytes).code
         self.signature = try masterKey?.derSignature(for: Array(self.code.utf8))
@@ -61,21 +61,20 @@ package struct ActivationCode: Sendable, Hashable {
         self.signature.map { "\(self.code)#\(Base64.encode($0))" } ?? self.code
     }
 
-    /// Whether the signature is by the master key of the application. A code without a signature has nothing to verify, and
-    /// is not verified.
+    /// Returns whether the code has a valid signature by the master key of the application; `false` without a signature.
     package func isSigned<Curve>(by masterKey: ECPublicKey<Curve>) -> Bool {
         guard let signature else { return false }
         return masterKey.isValid(derSignature: signature, for: Array(self.code.utf8))
     }
 
-    /// How many random bytes a code holds.
+    /// The number of random bytes in a code.
     package static let randomByteCount = 10
 
-    /// Whether a text is an activation code without signature: its form, its spare bits, which must be zero, and its
-    /// checksum. Of the 16 texts that differ in the spare bits alone, one is the code that the server knows.
-    package static func isValid(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { characters in
+    /// Returns whether `string` is an activation code without signature: its form, its spare bits, which must be zero, and
+    /// its checksum. Of the 16 strings that differ in the spare bits alone, one is the code that the server knows.
+    package static func isValid(_ string: String) -> Bool {
+        var string = string
+        return string.withUTF8 { characters in
             guard characters.count == 23 else { return false }
             var checksum: UInt16 = 0
             var pending: UInt32 = 0
@@ -114,14 +113,14 @@ package struct ActivationCode: Sendable, Hashable {
         }
     }
 
-    private static func text(of bytes: [UInt8]) -> String {
+    private static func string(of bytes: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
-        var text = [UInt8]()
+        var characters = [UInt8]()
         var pending: UInt32 = 0
         var pendingBits = 0
         func append(_ value: UInt32) {
-            if text.count % 6 == 5 { text.append(UInt8(ascii: "-")) }
-            text.append(digits[Int(value & 0x1F)])
+            if characters.count % 6 == 5 { characters.append(UInt8(ascii: "-")) }
+            characters.append(digits[Int(value & 0x1F)])
         }
         for byte in bytes {
             pending = pending << 8 | UInt32(byte)
@@ -132,23 +131,11 @@ package struct ActivationCode: Sendable, Hashable {
             }
         }
         if pendingBits > 0 { append(pending << UInt32(5 - pendingBits)) }
-        return String(decoding: text, as: UTF8.self)
+        return String(decoding: characters, as: UTF8.self)
     }
 }
 
 extension ActivationCode: CustomStringConvertible {
-    /// A placeholder: whoever reads a code in a log can activate with it.
+    /// A placeholder: anyone who reads a code in a log could activate with it.
     package var description: String { "<activation code>" }
-}
-
-/// CRC-16/ARC: polynomial 0x8005 mirrored, starting at zero.
-package enum CRC16 {
-    private static let table: [UInt16] = (0..<256).map { (byte: UInt16) in
-        (0..<8).reduce(byte) { remainder, _ in remainder & 1 == 1 ? remainder >> 1 ^ 0xA001 : remainder >> 1 }
-    }
-
-    /// The checksum after one more byte.
-    package static func updated(_ checksum: UInt16, with byte: UInt8) -> UInt16 {
-        checksum >> 8 ^ Self.table[Int((checksum ^ UInt16(byte)) & 0xFF)]
-    }
 }

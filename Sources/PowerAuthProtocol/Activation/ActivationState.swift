@@ -1,13 +1,13 @@
-/// Where an activation stands in its life.
+/// The state of an activation on the server.
 public enum ActivationState: UInt8, Sendable, Hashable, CaseIterable {
-    /// A code was made, and nobody has used it yet.
+    /// An activation code was created and has not been used yet.
     case created = 1
-    /// Keys were exchanged; the server's side has still to agree.
+    /// Keys were exchanged; the activation waits for the server to commit it.
     case pendingCommit = 2
     /// Signatures are accepted.
     case active = 3
-    /// Signatures are refused until the server's side lifts it.
+    /// Signatures are refused until the activation is unblocked on the server.
     case blocked = 4
-    /// The end: nothing leads out of it.
+    /// The activation was removed, for good.
     case removed = 5
 }

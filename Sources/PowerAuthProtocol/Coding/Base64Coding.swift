@@ -1,6 +1,6 @@
 import PowerAuthCrypto
 
-// Bytes that stand in JSON as Base64.
+// Bytes that are Base64 strings in JSON.
 extension KeyedDecodingContainer {
     func decodeBase64(forKey key: Key) throws -> [UInt8] {
         guard let bytes = Base64.decode(try self.decode(String.self, forKey: key)) else {
@@ -15,18 +15,22 @@ extension KeyedDecodingContainer {
     }
 
     func decodeBase64List(forKey key: Key) throws -> [[UInt8]] {
-        try self.decode([String].self, forKey: key).map { text in
-            guard let bytes = Base64.decode(text) else {
+        try self.decode([String].self, forKey: key).map { string in
+            guard let bytes = Base64.decode(string) else {
                 throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not Base64")
             }
             return bytes
         }
     }
 
-    /// Decodes a secret of a known length.
+    /// Decodes a secret of `count` bytes.
     func decodeSecret(count: Int, forKey key: Key) throws -> SecretBytes {
         guard let secret = Base64.decodeSecret(try self.decode(String.self, forKey: key)), secret.count == count else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not \(count) bytes")
+            throw DecodingError.dataCorruptedError(
+                forKey: key,
+                in: self,
+                debugDescription: "not \(count) bytes in Base64"
+            )
         }
         return secret
     }

@@ -1,18 +1,19 @@
 package import PowerAuthCrypto
 
-/// What an application needs to know of its server besides the URL: the text that the server's administrator hands out.
+/// The keys by which an application and its server know each other, from the string that the server's administrator hands out.
 ///
 /// Base64 of a version byte `01`; application key and application secret (16 bytes each), each after its length; the number
 /// of public keys; and for each an identifying byte and the key after its length: `01` P-256, `02` P-384, `03` ML-DSA-65,
-/// `04` ML-DSA-87. A length or number takes one byte up to 0x7F, or two or four bytes, big-endian, whose top bits `10` or
-/// `11` mark them and do not count.
+/// `04` ML-DSA-87. A length or number takes one byte up to 0x7F, or two or four bytes, big-endian, marked by the top bits `10`
+/// or `11`.
 public struct SDKConfiguration: Sendable, Equatable {
-    /// The application key, in Base64: names the application in every request.
+    /// The application key in Base64, which names the application in every request.
     public let applicationKey: String
     /// The application secret.
     package let applicationSecret: ApplicationSecret
+    /// The server's key of version 3 of the protocol.
     package let masterPublicKey: P256PublicKey
-    /// The keys of version 4 of the protocol, where the server speaks it.
+    /// The server's keys of version 4 of the protocol; `nil` when the server does not speak it.
     package let version4MasterPublicKeys: Version4.MasterPublicKeys?
 
     package init(
@@ -27,11 +28,12 @@ public struct SDKConfiguration: Sendable, Equatable {
         self.version4MasterPublicKeys = version4MasterPublicKeys
     }
 
-    /// The suites of version 4 of the protocol whose keys are here, whether or not this process can use them; none when the
-    /// server speaks version 3 alone.
+    /// The suites of version 4 of the protocol that the server has keys for, whether or not this process can use them.
     package var suites: [AlgorithmSuite] { self.version4MasterPublicKeys?.suites ?? [] }
 
-    /// Puts a configuration together from its parts, all in Base64.
+    /// Creates a configuration from its parts, all in Base64.
+    ///
+    /// - Throws: The part that is not right.
     public init(
         applicationKey: String,
         applicationSecret: String,
@@ -45,11 +47,13 @@ public struct SDKConfiguration: Sendable, Equatable {
         self.init(applicationKey: applicationKey, applicationSecret: secret, masterPublicKey: key)
     }
 
-    /// Reads a configuration text. Blanks at its ends are a mistake of copying, and cost nothing to forgive; nothing else is.
-    public init(parsing text: String) throws(SDKConfigurationError) {
-        let contents = try SDKConfigurationContents(parsing: text)
+    /// Reads a configuration string. Whitespace around it is ignored.
+    ///
+    /// - Throws: The first mistake; `requiresVersion4` when the server no longer speaks a version that this package does.
+    public init(parsing string: String) throws(SDKConfigurationError) {
+        let contents = try SDKConfigurationContents(parsing: string)
         guard let masterPublicKey = try contents.key(.p256, { try? P256PublicKey(x963: $0) }) else {
-            throw .missingMasterPublicKey
+            throw contents.hasKey(.p384) ? .requiresVersion4 : .missingMasterPublicKey
         }
         self.init(
             applicationKey: contents.applicationKey,
@@ -59,8 +63,8 @@ public struct SDKConfiguration: Sendable, Equatable {
         )
     }
 
-    /// The configuration as text, which holds the application secret.
-    public var text: String {
+    /// The configuration as a string, which holds the application secret.
+    public var string: String {
         var keys = [(SDKConfigurationContents.KeyKind.p256, self.masterPublicKey.uncompressed)]
         if let version4Keys = self.version4MasterPublicKeys {
             keys = [(.p256, self.masterPublicKey.compressed), (.p384, version4Keys.ecdsa.compressed)]
@@ -71,7 +75,7 @@ public struct SDKConfiguration: Sendable, Equatable {
             applicationKey: self.applicationKey,
             applicationSecret: self.applicationSecret,
             keys: keys.map { ($0.rawValue, $1) }
-        ).text
+        ).string
     }
 
     private static let keyByteCount = 16
@@ -80,29 +84,4 @@ public struct SDKConfiguration: Sendable, Equatable {
 extension SDKConfiguration: CustomStringConvertible {
     /// The application key; not the secret.
     public var description: String { "SDKConfiguration(applicationKey: \(self.applicationKey))" }
-}
-
-/// What is wrong with a configuration.
-public struct SDKConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name of the mistake.
-    public let description: String
-
-    /// There is no text.
-    public static let empty = Self(description: "empty")
-    /// The text is not Base64.
-    public static let notBase64 = Self(description: "notBase64")
-    /// The text is of a format that this version of the package does not know.
-    public static let unsupportedVersion = Self(description: "unsupportedVersion")
-    /// The text ends too early: it was cut off.
-    public static let truncated = Self(description: "truncated")
-    /// Something follows where the configuration ends.
-    public static let trailingBytes = Self(description: "trailingBytes")
-    /// The application key is not 16 bytes.
-    public static let invalidApplicationKey = Self(description: "invalidApplicationKey")
-    /// The application secret is not 16 bytes.
-    public static let invalidApplicationSecret = Self(description: "invalidApplicationSecret")
-    /// A master key is not one of its kind, or there are two of a kind.
-    public static let invalidMasterPublicKey = Self(description: "invalidMasterPublicKey")
-    /// There is no key of a kind that this version of the package knows.
-    public static let missingMasterPublicKey = Self(description: "missingMasterPublicKey")
 }

@@ -1,8 +1,8 @@
 import PowerAuthCrypto
 
-/// The parts of a configuration text, of whose keys nothing is known yet but their kind.
+/// The parts of a configuration string, whose keys are not parsed yet.
 package struct SDKConfigurationContents: Sendable {
-    /// What a key is for, by its identifying byte.
+    /// The kind of a key, by its identifying byte.
     package enum KeyKind: UInt8, Sendable {
         case p256 = 1
         case p384 = 2
@@ -12,7 +12,7 @@ package struct SDKConfigurationContents: Sendable {
 
     package let applicationKey: String
     package let applicationSecret: ApplicationSecret
-    /// All keys in their order, those of unknown kinds included.
+    /// All keys in the order given, including those of unknown kinds.
     package let keys: [(kind: UInt8, bytes: [UInt8])]
 
     package init(applicationKey: String, applicationSecret: ApplicationSecret, keys: [(kind: UInt8, bytes: [UInt8])]) {
@@ -21,9 +21,9 @@ package struct SDKConfigurationContents: Sendable {
         self.keys = keys
     }
 
-    /// Takes a text apart.
-    package init(parsing text: String) throws(SDKConfigurationError) {
-        let characters = text.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+    /// Reads a configuration string.
+    package init(parsing string: String) throws(SDKConfigurationError) {
+        let characters = string.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
         guard !characters.isEmpty else { throw .empty }
         guard let bytes = Base64.decode(String(decoding: Array(characters), as: UTF8.self)) else { throw .notBase64 }
         var reader = Reader(rest: bytes[...])
@@ -42,8 +42,8 @@ package struct SDKConfigurationContents: Sendable {
         )
     }
 
-    /// The parts as text.
-    package var text: String {
+    /// The configuration string of these parts.
+    package var string: String {
         var bytes: [UInt8] = [Self.formatVersion]
         Self.append(Base64.decode(self.applicationKey) ?? [], to: &bytes)
         Self.append(self.applicationSecret.bytes.disclosed, to: &bytes)
@@ -55,9 +55,12 @@ package struct SDKConfigurationContents: Sendable {
         return Base64.encode(bytes)
     }
 
-    /// Reads the key of a kind; `nil` when there is none.
+    /// Returns whether there is a key of a kind.
+    func hasKey(_ kind: KeyKind) -> Bool { self.keys.contains { $0.kind == kind.rawValue } }
+
+    /// Returns the key of a kind as `read` returns it; `nil` when there is none.
     ///
-    /// - Throws: `invalidMasterPublicKey` when there are two, or when the one is none of its kind.
+    /// - Throws: `invalidMasterPublicKey` when there are two, or when `read` returns `nil`.
     func key<Key>(_ kind: KeyKind, _ read: ([UInt8]) -> Key?) throws(SDKConfigurationError) -> Key? {
         let found = self.keys.filter { $0.kind == kind.rawValue }
         guard let bytes = found.first?.bytes else { return nil }
@@ -65,7 +68,7 @@ package struct SDKConfigurationContents: Sendable {
         return key
     }
 
-    /// Reads the keys of version 4 of the protocol; `nil` when there are none, or none of P-384.
+    /// Returns the keys of version 4 of the protocol; `nil` when there are none, or none of P-384.
     func version4MasterPublicKeys() throws(SDKConfigurationError) -> Version4.MasterPublicKeys? {
         let ecdsa = try self.key(.p384) { try? P384PublicKey(x963: $0) }
         var mldsa: [MLDSA: [UInt8]] = [:]
@@ -80,14 +83,14 @@ package struct SDKConfigurationContents: Sendable {
     private static let formatVersion: UInt8 = 0x01
     private static let applicationKeyByteCount = 16
 
-    /// Appends at most 16383 bytes after their number.
+    /// Appends the number of bytes in `block`, at most 16383, and then `block`.
     private static func append(_ block: [UInt8], to bytes: inout [UInt8]) {
         if block.count > 0x7F { bytes.append(0x80 | UInt8(truncatingIfNeeded: block.count >> 8)) }
         bytes.append(UInt8(truncatingIfNeeded: block.count))
         bytes += block
     }
 
-    /// Takes a configuration apart from its beginning.
+    /// Reads the bytes of a configuration from the beginning.
     private struct Reader {
         var rest: ArraySlice<UInt8>
 

@@ -1,49 +1,53 @@
-/// The fields of a `PowerAuth …` header, split the way the servers split them.
+import Basics
+
+/// The fields of a `PowerAuth …` header, split as servers split them.
 ///
-/// The value begins, after blanks at its ends are cut off, with the word `PowerAuth` and a blank. Then fields
+/// The value, trimmed of whitespace and control characters, begins with the word `PowerAuth` and a space. Then fields
 /// `name="value"` follow in any order, with anything between them; the last of the same name counts. A value begins
 /// after all quotes that follow the equals sign, and ends before the next quote; where no quote follows, before the next
-/// whitespace. Nothing is trimmed or unescaped.
+/// whitespace. Values are neither trimmed nor unescaped.
 package struct HeaderFields {
     private static let scheme = Array("PowerAuth ".utf8)
 
     private var values: [String: String] = [:]
 
-    package init(parsing text: String?) {
-        let bytes = Array((text ?? "").utf8)
-        let isBlank: (UInt8) -> Bool = { $0 <= 0x20 }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return }
+    /// Reads the value of a header; without one, there are no fields.
+    package init(parsing value: String?) {
+        let bytes = Array((value ?? "").utf8)
+        let isVisible: (UInt8) -> Bool = { $0 > 0x20 }
+        guard let first = bytes.firstIndex(where: isVisible), let last = bytes.lastIndex(where: isVisible) else {
+            return
+        }
         let trimmed = bytes[first...last]
         guard trimmed.starts(with: Self.scheme) else { return }
         self.scan(trimmed.dropFirst(Self.scheme.count))
     }
 
-    /// A value, or `nil` when there is no such field.
+    /// The value of a field; `nil` when there is none of this name.
     package subscript(_ name: String) -> String? { self.values[name] }
 
-    private mutating func scan(_ text: ArraySlice<UInt8>) {
-        var position = text.startIndex
-        while position < text.endIndex {
-            let nameEnd = text[position...].firstIndex { !$0.isWordCharacter } ?? text.endIndex
-            guard nameEnd < text.endIndex else { return }
-            guard nameEnd > position, text[nameEnd] == UInt8(ascii: "="),
-                let value = Self.valueRange(in: text, after: nameEnd + 1)
+    private mutating func scan(_ bytes: ArraySlice<UInt8>) {
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            let nameEnd = bytes[position...].firstIndex { !$0.isWordCharacter } ?? bytes.endIndex
+            guard nameEnd < bytes.endIndex else { return }
+            guard nameEnd > position, bytes[nameEnd] == UInt8(ascii: "="),
+                let value = Self.valueRange(in: bytes, after: nameEnd + 1)
             else {
                 position = nameEnd + 1
                 continue
             }
-            let name = String(decoding: text[position..<nameEnd], as: UTF8.self)
-            self.values[name] = String(decoding: text[value], as: UTF8.self)
-            position = text[value.upperBound...].firstIndex { $0 != UInt8(ascii: "\"") } ?? text.endIndex
+            let name = String(decoding: bytes[position..<nameEnd], as: UTF8.self)
+            self.values[name] = String(decoding: bytes[value], as: UTF8.self)
+            position = bytes[value.upperBound...].firstIndex { $0 != UInt8(ascii: "\"") } ?? bytes.endIndex
         }
     }
 
-    private static func valueRange(in text: ArraySlice<UInt8>, after start: Int) -> Range<Int>? {
+    private static func valueRange(in bytes: ArraySlice<UInt8>, after start: Int) -> Range<Int>? {
         let quote = UInt8(ascii: "\"")
-        let begin = text[start...].firstIndex { $0 != quote } ?? text.endIndex
-        if begin > start, let end = text[begin...].firstIndex(of: quote) { return begin..<end }
-        let end = text[begin...].firstIndex { $0.isWhitespace } ?? text.endIndex
+        let begin = bytes[start...].firstIndex { $0 != quote } ?? bytes.endIndex
+        if begin > start, let end = bytes[begin...].firstIndex(of: quote) { return begin..<end }
+        let end = bytes[begin...].firstIndex { $0.isWhitespace } ?? bytes.endIndex
         if begin < end { return begin..<end }
         // Nothing but quotes: the last of them is the value, and refused later because it is none.
         return begin > start ? (begin - 1)..<begin : nil
@@ -51,14 +55,7 @@ package struct HeaderFields {
 }
 
 extension UInt8 {
-    fileprivate var isWordCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
+    fileprivate var isWordCharacter: Bool { self.isASCIILetter || self.isASCIIDigit || self == UInt8(ascii: "_") }
 
     fileprivate var isWhitespace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

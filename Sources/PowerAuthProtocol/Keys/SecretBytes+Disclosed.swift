@@ -1,6 +1,6 @@
 import PowerAuthCrypto
 
 extension SecretBytes {
-    /// The bytes, copied into an ordinary array: for what is not secret although it is derived like a key.
+    /// A copy of the bytes in an ordinary array, for values that are derived like keys and are no secret.
     var disclosed: [UInt8] { self.withUnsafeBytes { [UInt8]($0) } }
 }

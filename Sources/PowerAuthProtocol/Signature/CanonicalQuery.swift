@@ -1,16 +1,18 @@
-/// The one spelling of a URL's query that both sides sign, whatever the order and encoding it travelled in.
+import Basics
+
+/// The canonical form of a URL's query, which both sides sign whatever order and encoding it was sent in.
 package enum CanonicalQuery {
-    /// A percent sign without two hexadecimal digits after it: the servers refuse such a request.
+    /// The error for a percent sign without two hexadecimal digits after it. Servers refuse such a request.
     package struct Malformed: Error, Equatable {
         package init() {}
     }
 
-    /// Brings a query into its canonical form.
+    /// Returns the canonical form of `query`.
     ///
     /// Split at `&`; pairs without `=` are dropped; each is split at its first `=`, form-decoded (a plus is a space; bytes
     /// that are not UTF-8 become U+FFFD), sorted by key, then value, in the order of UTF-16 code units, and written again:
-    /// letters, digits and `-_.*` as they are, a space as `+`, all else percent-encoded. Nothing left is an empty text.
-    package static func text(of query: String?) throws(Malformed) -> String {
+    /// letters, digits and `-_.*` as they are, a space as `+`, all else percent-encoded. Without pairs, it is empty.
+    package static func string(of query: String?) throws(Malformed) -> String {
         var pairs: [(key: String, value: String)] = []
         for pair in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
@@ -27,9 +29,9 @@ package enum CanonicalQuery {
         return pairs.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }.joined(separator: "&")
     }
 
-    private static func decoded(_ text: Substring.UTF8View) throws(Malformed) -> String {
+    private static func decoded(_ string: Substring.UTF8View) throws(Malformed) -> String {
         var bytes = [UInt8]()
-        var rest = text
+        var rest = string
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "+"):
@@ -46,14 +48,12 @@ package enum CanonicalQuery {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func encoded(_ text: String) -> String {
+    private static func encoded(_ string: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes = [UInt8]()
-        for byte in text.utf8 {
+        for byte in string.utf8 {
             switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "*"):
+            case _ where byte.isASCIILetter || byte.isASCIIDigit || "-_.*".utf8.contains(byte):
                 bytes.append(byte)
             case UInt8(ascii: " "):
                 bytes.append(UInt8(ascii: "+"))
@@ -62,16 +62,5 @@ package enum CanonicalQuery {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -3,15 +3,15 @@ import PowerAuthCrypto
 /// The part of a request that its signature covers, in the form that both sides can build:
 /// `METHOD & B64(uriId) & B64(nonce) & B64(body)`.
 ///
-/// The signed bytes are these, `&`, and `APP_SECRET` as text (online) or the word `offline` (offline).
+/// The signed bytes are these, `&`, and a ``SigningSecret``.
 package struct SignatureData: Sendable, Equatable {
     /// The ASCII bytes, without the secret.
     package let normalized: [UInt8]
 
-    /// The data of a request with a body, or of an offline signature, whose method is `POST`.
+    /// Creates the data of a request with a body, or of an offline signature, whose method is `POST`.
     ///
     /// - Parameters:
-    ///   - method: The HTTP method; capitals are made here.
+    ///   - method: The HTTP method. Case-insensitive.
     ///   - uriID: The identifier of the resource, such as `/operation/authorize`; not its URL.
     ///   - nonce: 16 bytes.
     ///   - body: The bytes exactly as sent.
@@ -29,14 +29,14 @@ package struct SignatureData: Sendable, Equatable {
         self.normalized = normalized
     }
 
-    /// The data of a request without a body (`GET`, `HEAD`), which signs its query in canonical form.
+    /// Creates the data of a request without a body (`GET`, `HEAD`), which signs its query in canonical form.
     ///
-    /// - Throws: when the query has a percent sign that is not followed by two hexadecimal digits.
+    /// - Throws: When the query has a percent sign that is not followed by two hexadecimal digits.
     package init(method: String, uriID: String, nonce: [UInt8], query: String?) throws(CanonicalQuery.Malformed) {
-        let canonical = try CanonicalQuery.text(of: query)
+        let canonical = try CanonicalQuery.string(of: query)
         self.init(method: method, uriID: uriID, nonce: nonce, body: [UInt8](canonical.utf8))
     }
 
-    /// Takes data that was normalised elsewhere.
+    /// Creates data from its normalized form.
     package init(normalized: [UInt8]) { self.normalized = normalized }
 }

@@ -1,14 +1,14 @@
-/// One of the keys that a signature can be made with.
+/// A kind of key that a signature can be made with.
 package enum SignatureFactor: String, Sendable, Hashable, CaseIterable, Codable {
     /// Something you have: the activation itself.
     case possession
     /// Something you know: the password.
     case knowledge
-    /// Something you are; on a server, a key held outside the activation.
+    /// Something you are; in a server process, a key held outside the activation.
     case biometry
 }
 
-/// Which factors sign a request, under the name that goes into the request's header.
+/// The factors that sign a request, under the name that goes into the request's header.
 package enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
     /// The activation alone.
     case possession
@@ -35,7 +35,7 @@ package enum SignatureType: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// Reads the name from a header, where capitals do not matter.
+    /// Reads the name in a header. Case-insensitive.
     package init?(headerValue: String) {
         guard headerValue.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }  // lower-casing folds others into ASCII
         self.init(rawValue: headerValue.lowercased())

@@ -1,9 +1,9 @@
 import Foundation
 import PowerAuthCrypto
 
-/// A JSON web token in its three parts, whose signature is still to be checked.
+/// A JSON web token in its three parts, whose signature has not been checked yet.
 package struct JSONWebToken: Sendable {
-    /// The algorithms of the protocol.
+    /// The algorithms that the protocol uses.
     package enum Algorithm: String, Sendable {
         /// HMAC with SHA-256.
         case hs256 = "HS256"
@@ -19,20 +19,20 @@ package struct JSONWebToken: Sendable {
         let crit: [String]?
     }
 
-    /// What the signature covers: the first two parts with the dot between them.
+    /// The bytes that the signature covers: the first two parts with the dot between them.
     package let signingInput: [UInt8]
-    /// The bytes of the third part.
+    /// The signature, the third part.
     package let signature: [UInt8]
-    /// The algorithm that the header names; `nil` for any other, and when there are extensions to be understood.
+    /// The algorithm that the header names; `nil` for any other, and when the header demands extensions.
     package let algorithm: Algorithm?
     private let payload: [UInt8]
 
     /// Splits a token: three parts in base64url, the first a JSON object.
     ///
-    /// - Returns: `nil` when the text is no token.
-    package init?(_ text: String) {
+    /// - Returns: `nil` when `string` is no token.
+    package init?(_ string: String) {
         // By bytes: a dot with a combining mark behind it is no dot to a `String`.
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let parts = string.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         guard parts.count == 3,
             let headerBytes = Base64URL.decode(parts[0]),
@@ -46,12 +46,12 @@ package struct JSONWebToken: Sendable {
         self.payload = payload
     }
 
-    /// Decodes the claims, which nothing vouches for until the signature was checked.
+    /// Returns the claims. Check the signature before using them.
     package func claims<Claims: Decodable>(_ type: Claims.Type) -> Claims? {
         try? JSONDecoder().decode(type, from: Data(self.payload))
     }
 
-    /// Makes a token.
+    /// Returns a token that `sign` signs.
     static func encode<Failure: Error>(
         claims: some Encodable,
         algorithm: Algorithm,
@@ -59,7 +59,7 @@ package struct JSONWebToken: Sendable {
     ) throws(Failure) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts and whole numbers always encode; an empty payload would be refused by any receiver.
+        // Strings and integers always encode; any receiver would refuse an empty payload.
         let payload = (try? encoder.encode(claims)).map { [UInt8]($0) } ?? []
         let header = Array(#"{"alg":"\#(algorithm.rawValue)","typ":"JWT"}"#.utf8)
         let signingInput = "\(Base64URL.encode(header)).\(Base64URL.encode(payload))"

@@ -1,9 +1,9 @@
 package import PowerAuthCrypto
 
-/// The algorithms of an activation of version 4, chosen when it is made and kept for its life.
+/// The algorithms of an activation of version 4, chosen when it is created and kept for its life.
 ///
 /// All of them agree on keys and sign with P-384. The hybrid ones do both a second time with the algorithms of FIPS 203 and
-/// 204, and hold as long as one of the two does.
+/// 204, and are secure as long as one of the two is.
 package enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     /// P-384 alone.
     case p384 = "EC_P384"
@@ -48,9 +48,9 @@ package enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     }
 }
 
-/// The libcrypto of this process lacks an algorithm of a suite.
+/// The error for a suite with an algorithm that the libcrypto of this process lacks.
 package struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
-    /// The suite that was asked for.
+    /// The suite that was requested.
     package let suite: AlgorithmSuite
     /// The libcrypto that was found, such as `OpenSSL 3.0.19`.
     package let foundVersion: String
@@ -63,8 +63,8 @@ package struct SuiteUnavailableError: Error, Hashable, CustomStringConvertible {
         self.neededVersion = "OpenSSL 3.5"
     }
 
-    /// Both versions and the suite.
+    /// The suite and both versions.
     package var description: String {
-        "suiteUnavailable: \(self.suite.rawValue) needs \(self.neededVersion) or newer, found \(self.foundVersion)"
+        "the algorithms \(self.suite.rawValue) need \(self.neededVersion) or newer, found \(self.foundVersion)"
     }
 }

@@ -1,9 +1,9 @@
 extension Version4 {
-    /// An endpoint of version 4: where it is, what authenticates a request, and for what purpose it is encrypted.
+    /// An endpoint of version 4: its path, the authentication of its requests, and the purpose of their encryption.
     package struct Endpoint: Sendable, Equatable {
-        /// What authenticates a request.
+        /// The authentication of a request.
         package enum Authentication: Sendable, Equatable {
-            /// Nothing but its encryption, if any.
+            /// None but its encryption, if any.
             case none
             /// A code of one of these types, over this `uriId`.
             case code(uriID: String, types: Set<AuthenticationCodeType>)

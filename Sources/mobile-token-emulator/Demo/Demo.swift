@@ -1,12 +1,12 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
-internal import MobileTokenEmulator
-internal import ExactJSON
+import CommandLineSupport
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import ExactJSON
 
-/// The main job from beginning to end, against a development server of its own, over real sockets.
+/// A demonstration of the SDK from activation to removal, against a development server of its own, over real sockets.
 ///
-/// Each step says what it does and checks that it happened; the first that did not ends the demonstration.
+/// Each step describes and checks what it does; the first that fails ends the demonstration.
 struct Demo {
     static let command = Command(
         "demo",
@@ -66,7 +66,7 @@ struct Demo {
         Output.line("\nEverything happened as it should.")
     }
 
-    /// Operations appear in the live stream; one is approved, one rejected, one claimed, one left to expire.
+    /// Shows operations in the live stream: one is approved, one rejected, one claimed, one left to expire.
     private func decide(with service: OperationsService, of activation: Activation, bank: Emulator.Cloud) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.poll(every: .seconds(5)) }
@@ -141,7 +141,7 @@ struct Demo {
         "amount": "1949.00", "currency": "CZK", "account": "238400856/0300", "note": "Utility bill",
     ]
 
-    private func say(_ text: String) { Output.line(text) }
+    private func say(_ line: String) { Output.line(line) }
 
     private func check(_ condition: Bool, _ claim: String) throws {
         guard condition else { throw DemoFailure("failed: \(claim)") }
@@ -149,7 +149,7 @@ struct Demo {
     }
 }
 
-/// Something did not go as the demonstration says it does.
+/// The error for a step of the demonstration that failed.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -1,18 +1,18 @@
-internal import MobileToken
+import MobileToken
 
-/// Waits for things to happen in a service's live stream.
+/// The live stream of a service, with ways to wait for changes.
 struct LiveList {
     let service: OperationsService
     let isFast: Bool
 
-    /// The operation, once the stream shows it.
+    /// Waits until the stream shows an operation, and returns it.
     func operation(_ id: String) async throws -> UserOperation {
         try await self.first("operation \(id) never appeared") { change in
             change.operations.first { $0.id == id }
         }
     }
 
-    /// Why the operation left, once it did.
+    /// Waits until the stream no longer shows an operation, and returns the reason.
     func removal(of id: String) async throws -> OperationListChange.RemovalReason {
         try await self.first("operation \(id) never left") { change in
             change.removed.first { $0.operation.id == id }?.reason
@@ -24,7 +24,7 @@ struct LiveList {
         _ find: @escaping @Sendable (OperationListChange) -> Found?
     ) async throws -> Found {
         let changes = self.service.changes()
-        // The poll would show it within its interval.
+        // Otherwise the poll shows it within its interval.
         if self.isFast { await self.service.refresh() }
         return try await withThrowingTaskGroup(of: Found.self) { group in
             group.addTask {

@@ -1,7 +1,7 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
-internal import PowerAuthProtocol
+import CommandLineSupport
+import Foundation
+import MobileToken
+import PowerAuthProtocol
 
 /// Commands about the activation itself.
 enum ActivationCommands {
@@ -10,13 +10,13 @@ enum ActivationCommands {
     static let activate = Command(
         "activate",
         summary: "Make this profile a device of the user who holds an activation code.",
-        discussion: "Compare the fingerprint with the one the server's side shows, then let it commit.",
+        discussion: "Compare the fingerprint with the one that the server shows, then commit the activation there.",
         operands: [.init("CODE", "the activation code, or the content of its QR code")],
         options: PasswordSource.options + [
-            .init("name", "TEXT", "what the server's side calls this device (default: mobile-token)"),
-            .init("otp", "CODE", "the one-time password that some servers ask for"),
-            .init("protocol", "VERSION", "3.1, 3.2 or 3.3 (default: 3.3); the activation keeps to it"),
-            .init("replace", nil, "forget the profile's present activation"),
+            .init("name", "TEXT", "the name of this device on the server (default: mobile-token)"),
+            .init("otp", "CODE", "the one-time password that some servers require"),
+            .init("protocol", "VERSION", "3.1, 3.2 or 3.3 (default: 3.3); the activation keeps it"),
+            .init("replace", nil, "forget the profile's current activation"),
         ]
     ) { invocation in
         let session = try Session(invocation, version: Self.version(invocation))
@@ -56,7 +56,7 @@ enum ActivationCommands {
 
     static let status = Command(
         "status",
-        summary: "Ask the server for the activation's state, and bring the counter in step."
+        summary: "Show the activation's state on the server, and synchronize the counter."
     ) { invocation in
         let session = try Session(invocation)
         let activation = try await session.activation()
@@ -76,7 +76,7 @@ enum ActivationCommands {
 
     static let counter = Command(
         "counter",
-        summary: "Show how far the server's counter and this one are apart.",
+        summary: "Show how far the counters of the server and of this activation are apart.",
         discussion: """
             A counter that is behind is moved forward, and one that is far ahead lets the server catch up. When no signature
             can be accepted any more (deadlock, rolledBack) the exit code is 1, and the activation must be replaced.
@@ -100,16 +100,16 @@ enum ActivationCommands {
         "change",
         summary: "Change the activation's password.",
         discussion: """
-            The present password is proven to the server first, so that a slip cannot lock the activation. With
-            --password-stdin the first line is the present password and the second the new one.
+            The current password is verified by the server first, so that a typing mistake cannot lock the activation. With
+            --password-stdin the first line is the current password and the second the new one.
             """,
         options: PasswordSource.options + [.init("new-password-file", "FILE", "read the new password from a file")]
     ) { invocation in
         let session = try Session(invocation)
         let activation = try await session.activation()
-        let present = try PasswordSource(invocation)
-        let old = try present.read(prompt: "Present password: ")
-        let next = invocation["new-password-file"].map { PasswordSource(place: .file($0)) } ?? present
+        let current = try PasswordSource(invocation)
+        let old = try current.read(prompt: "Current password: ")
+        let next = invocation["new-password-file"].map { PasswordSource(place: .file($0)) } ?? current
         let new = try next.readNew(prompt: "New password: ")
         try await activation.changePassword(from: old, to: new)
         session.output.result(["changed": true], text: "The password is changed.")
@@ -118,8 +118,10 @@ enum ActivationCommands {
 
     static let remove = Command(
         "remove",
-        summary: "Remove the activation, on the server and here.",
-        options: PasswordSource.options + [.init("local", nil, "forget it here only; the server is not asked")]
+        summary: "Remove the activation on the server and on this machine.",
+        options: PasswordSource.options + [
+            .init("local", nil, "forget it on this machine only, without a request to the server")
+        ]
     ) { invocation in
         let session = try Session(invocation)
         let activation = try await session.activation()

@@ -1,6 +1,6 @@
-internal import CommandLineSupport
-internal import MobileToken
-internal import PowerAuthProtocol
+import CommandLineSupport
+import MobileToken
+import PowerAuthProtocol
 
 /// Commands about the inbox, and about push messages.
 enum InboxCommands {
@@ -22,7 +22,7 @@ enum InboxCommands {
                 messages.append(message)
             }
         } catch let error as MobileTokenError where error.code == .invalidResponse && !messages.isEmpty {
-            failure = error  // those that can be read are shown all the same
+            failure = error  // messages that can be read are shown anyway
         }
         session.output.result(.array(messages.map(\.document)), text: messages.table)
         if let failure { throw failure }

@@ -1,7 +1,7 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
-internal import PowerAuthProtocol
+import CommandLineSupport
+import Foundation
+import MobileToken
+import PowerAuthProtocol
 
 /// Commands about operations.
 enum OperationCommands {
@@ -12,7 +12,7 @@ enum OperationCommands {
     static let list = Command(
         "list",
         summary: "Show the operations that wait for a decision.",
-        discussion: "What cannot be read of the server's answer is named on standard error; the rest is shown."
+        discussion: "Parts of the response that cannot be read are named on standard error; the rest is shown."
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
@@ -26,10 +26,10 @@ enum OperationCommands {
         "watch",
         summary: "Follow the list of operations until interrupted.",
         discussion: """
-            On a terminal the list is redrawn; in a pipe, or with --json, each change is a line. What cannot be read of the
-            server's answer is named below the list, or on standard error.
+            On a terminal the list is redrawn; in a pipe, or with --json, each change is a line. Parts of the response that
+            cannot be read are named below the list, or on standard error.
             """,
-        options: [.init("interval", "SECONDS", "how often to ask, 5 at least (default: 7)")]
+        options: [.init("interval", "SECONDS", "the time between requests, at least 5 (default: 7)")]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
@@ -44,7 +44,7 @@ enum OperationCommands {
                     case .failed(let error): view.show(error)
                     case .loading(true): break
                     case .loading(false):
-                        // Nothing changes when all that is new cannot be read, so the end of each fetch is the moment.
+                        // When all that is new cannot be read, nothing changes: so after each fetch.
                         if case .success(let list) = await service.lastFetchResult { view.show(list.issues) }
                     }
                 }
@@ -65,7 +65,7 @@ enum OperationCommands {
 
     static let approve = Command(
         "approve",
-        summary: "Approve an operation, with the factors it asks for.",
+        summary: "Approve an operation, with the factors that it requires.",
         operands: [id],
         options: PasswordSource.options
     ) { invocation in
@@ -105,7 +105,7 @@ enum OperationCommands {
 
     static let claim = Command(
         "claim",
-        summary: "Take an operation that belongs to nobody yet.",
+        summary: "Claim an operation that has no user yet.",
         operands: [id]
     ) { invocation in
         let session = try Session(invocation)
@@ -118,7 +118,7 @@ enum OperationCommands {
 
     static let history = Command(
         "history",
-        summary: "Show operations of the past, with their outcome.",
+        summary: "Show past operations, with their outcome.",
         options: PasswordSource.options
     ) { invocation in
         let session = try Session(invocation)
@@ -133,13 +133,13 @@ enum OperationCommands {
     static let offline = Command(
         "offline",
         summary: "Compute the code that approves the operation of a QR code, without a network.",
-        discussion: "The text's signature is verified before anything of it is shown.",
+        discussion: "The signature of the QR code is verified before anything of it is shown.",
         operands: [.init("TEXT", "the content of the QR code, or - for standard input", isOptional: true)],
         options: PasswordSource.options + [.init("file", "FILE", "read the content of the QR code from a file")]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let received = try UnverifiedOfflineOperation(parsing: Self.offlineText(invocation))
+        let received = try UnverifiedOfflineOperation(parsing: Self.content(ofQRCode: invocation))
         let operation = try service.verify(received)
         if !session.output.isJSON {
             Output.note(TextTable.printable(operation.title))
@@ -151,25 +151,25 @@ enum OperationCommands {
         return .done
     }
 
-    private static func offlineText(_ invocation: Invocation) throws -> String {
+    private static func content(ofQRCode invocation: Invocation) throws -> String {
         let limit = 64 * 1024
         switch (invocation.operand(0), invocation["file"]) {
         case ("-", nil):
             guard !invocation.has("password-stdin") else {
                 throw UsageError(
-                    message: "only one of the two can come from standard input",
+                    message: "standard input can be the QR code or the password, not both",
                     command: invocation.command
                 )
             }
             return String(decoding: FileHandle.standardInput.readData(ofLength: limit), as: UTF8.self)
-        case (let text?, nil): return text
+        case (let content?, nil): return content
         case (nil, let file?):
             guard let handle = FileHandle(forReadingAtPath: file) else {
                 throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
             }
             return String(decoding: handle.readData(ofLength: limit), as: UTF8.self)
         case (_?, _?), (nil, nil):
-            throw UsageError(message: "give the text, or --file", command: invocation.command)
+            throw UsageError(message: "give the content of the QR code, or --file", command: invocation.command)
         }
     }
 }

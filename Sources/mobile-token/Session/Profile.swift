@@ -1,29 +1,29 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
+import CommandLineSupport
+import Foundation
+import MobileToken
 
-/// What a later call needs to find its activation again. The secrets are in the store beside it, sealed.
+/// The settings by which later calls find the activation. The secrets are in the store beside it, sealed.
 struct Profile: Codable, Sendable {
     var url: String
     var sdkConfiguration: String
-    /// What the server's certificate is checked against, when it is not what the system trusts.
+    /// The rules for the server's certificate, when they are not the system's.
     var trust: Trust?
     var activationID: String?
 
     struct Trust: Codable, Sendable {
-        /// The absolute path of a file of authorities.
+        /// The absolute path of a file of certificate authorities.
         var caFile: String?
         var pin: String?
-        /// Whether plain `http` may lead to another machine.
+        /// Whether plain `http` is allowed to another machine.
         var allowsInsecureHTTP: Bool?
     }
 }
 
-/// A profile's folder: the description, the store and its key.
+/// The folder of a profile, with its settings, the store and its key.
 struct ProfileFolder: Sendable {
     let url: URL
 
-    /// The folder of the profile that the options and the environment name.
+    /// Creates the folder that the options and the environment name.
     init(_ invocation: Invocation) throws {
         let name = invocation["profile"] ?? "default"
         let allowed = name.utf8.allSatisfy { byte in
@@ -73,7 +73,7 @@ struct ProfileFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file.path)
     }
 
-    /// Makes the folder, readable by its owner only.
+    /// Creates the folder on disk, readable by its owner only.
     func create() throws {
         do {
             try FileManager.default.createDirectory(
@@ -82,7 +82,7 @@ struct ProfileFolder: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw UsageError(message: "the folder '\(self.url.path)' cannot be made")
+            throw UsageError(message: "the folder '\(self.url.path)' cannot be created")
         }
     }
 }

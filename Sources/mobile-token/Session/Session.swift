@@ -1,10 +1,10 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
-internal import PowerAuthProtocol
-internal import Synchronization
+import CommandLineSupport
+import Foundation
+import MobileToken
+import PowerAuthProtocol
+import Synchronization
 
-/// What every command that talks to a server starts from: the profile's client, and where results go.
+/// The profile's client and the output, which every command that talks to a server uses.
 struct Session: Sendable {
     let folder: ProfileFolder
     let client: MobileTokenClient
@@ -16,11 +16,11 @@ struct Session: Sendable {
     /// The options that choose the server, the profile and the connection.
     static let options = [
         Command.Option("url", "URL", "the server, such as https://host/enrollment-server"),
-        Command.Option("sdk-configuration", "TEXT", "the text handed out by the server's administrator"),
-        Command.Option("profile", "NAME", "which activation to use (default: default)"),
-        Command.Option("home", "DIR", "where profiles are kept (default: $MOBILE_TOKEN_HOME)"),
-        Command.Option("language", "TAG", "the language of texts from the server (default: en)"),
-        Command.Option("timeout", "SECONDS", "the longest a request may take (default: 20)"),
+        Command.Option("sdk-configuration", "TEXT", "the configuration string from the server's administrator"),
+        Command.Option("profile", "NAME", "the profile to use (default: default)"),
+        Command.Option("home", "DIR", "the folder of the profiles (default: $MOBILE_TOKEN_HOME)"),
+        Command.Option("language", "TAG", "the language of the server's texts (default: en)"),
+        Command.Option("timeout", "SECONDS", "the longest time for a request (default: 20)"),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
         Command.Option("insecure-http", nil, "allow plain http to another machine; the profile keeps it"),
         Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM); the profile keeps it"),
@@ -31,7 +31,7 @@ struct Session: Sendable {
     ///
     /// Server, configuration and trust come from the options, else from the profile.
     ///
-    /// - Parameter version: What a new activation speaks.
+    /// - Parameter version: The version of the protocol for a new activation.
     init(_ invocation: Invocation, version: ProtocolVersion = .v3_3) throws {
         let folder = try ProfileFolder(invocation)
         let stored = try folder.load()
@@ -99,8 +99,8 @@ struct Session: Sendable {
     /// Whether the profile has an activation already.
     var hasActivation: Bool { self.profile.activationID != nil }
 
-    /// Activates, and makes the activation the profile's own, also when the program is told to end meanwhile: once the server
-    /// has used up the code, the activation is stored and remembered before the program ends.
+    /// Activates, and makes the activation the profile's own, even if the program is interrupted meanwhile: once the server has
+    /// used up the code, the activation is stored and remembered before the program ends.
     func activate(_ body: (MobileTokenClient) async throws -> Activation) async throws -> Activation {
         let known = Set(try await self.store.activationIDs())
         TerminationSignals.mustFinish.store(true, ordering: .releasing)
@@ -113,7 +113,7 @@ struct Session: Sendable {
             await self.client.shutdown()
             if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
                 try self.remember(id)
-                Output.note("mobile-token: activated \(id) before the program was told to end")
+                Output.note("mobile-token: activated \(id) before the program was interrupted")
             }
             throw error
         }
@@ -125,7 +125,7 @@ struct Session: Sendable {
         try self.folder.save(profile)
     }
 
-    /// Forgets the activation, and keeps where the server is.
+    /// Forgets the activation, and keeps the server.
     func forgetActivation() throws {
         var profile = self.profile
         profile.activationID = nil
@@ -140,14 +140,14 @@ extension Session {
         return OperationsService(activation: try await self.activation(), configuration: configuration)
     }
 
-    /// An operation by its identifier.
+    /// Returns an operation by its identifier.
     ///
-    /// - Throws: ``NotFound`` when the server knows none.
+    /// - Throws: ``NotFound`` when the server has none.
     func operation(_ id: String, from service: OperationsService) async throws -> UserOperation {
         try await self.finding("operation \(id)") { try await service.detail(id: id) }
     }
 
-    /// Names what a server means that calls a well-formed question invalid: it does not know what is asked for.
+    /// Runs `body`; throws ``NotFound`` when the server calls the request invalid, which is well-formed, or responds with 404.
     func finding<Found>(_ what: String, _ body: () async throws -> Found) async throws -> Found {
         do {
             return try await body()

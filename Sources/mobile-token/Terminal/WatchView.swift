@@ -1,8 +1,8 @@
-internal import CommandLineSupport
-internal import Foundation
-internal import MobileToken
+import CommandLineSupport
+import Foundation
+import MobileToken
 
-/// Shows a live list: redrawn on a terminal, a line for each change elsewhere, a document each with `--json`.
+/// The view of a live list: redrawn on a terminal, a line for each change elsewhere, a document for each with `--json`.
 struct WatchView: Sendable {
     let output: Output
     private var operations: [UserOperation] = []
@@ -23,7 +23,7 @@ struct WatchView: Sendable {
         }
     }
 
-    /// Shows what could not be read, unless it is what could not be read before.
+    /// Shows issues, unless they are the same as before.
     mutating func show(_ issues: [DecodingIssue]) {
         guard issues != self.issues else { return }
         let known = Set(self.issues)
@@ -39,7 +39,7 @@ struct WatchView: Sendable {
         Output.note("mobile-token: \(TextTable.printable("\(error)"))")
     }
 
-    /// Home, list, clear the rest: no flicker, and nothing of the old list stays.
+    /// Moves to the top, writes the list and clears the rest, without flicker and without remains of the old list.
     private func redraw() {
         let clock = Date().formatted(.dateTime.hour().minute().second())
         let lines = ["\(clock)  \(self.operations.count) waiting", "", self.operations.table]
@@ -49,7 +49,7 @@ struct WatchView: Sendable {
 }
 
 extension Output {
-    /// Names what could not be read of an answer.
+    /// Writes the issues of a response.
     static func note(_ issues: [DecodingIssue], omitted: Int = 0) {
         for issue in issues { self.note("mobile-token: " + issue.line) }
         if omitted > 0 { self.note("mobile-token: not read: \(omitted) more") }

@@ -67,10 +67,10 @@ struct TestDevice {
     }
 
     mutating func encryptor(
-        _ path: ECIESPath,
+        _ path: ECIESPurpose,
         activationScope: Bool,
         in fixture: inout BackendFixture
-    ) throws -> ECIESEncryptor {
+    ) throws -> ECIESClientExchange {
         var temporaryKeyID: String?
         let recipient: P256PublicKey
         if self.version.usesTemporaryKeys {
@@ -85,16 +85,16 @@ struct TestDevice {
             applicationSecret: self.applicationSecret,
             scope: try activationScope
                 ? .activation(id: self.activationID, transportKey: #require(self.keys).transport) : .application,
-            path: path,
+            purpose: path,
             temporaryKeyID: temporaryKeyID
         )
-        return ECIESEncryptor(parameters: parameters, recipient: recipient)
+        return ECIESClientExchange(parameters: parameters, recipient: recipient)
     }
 
     /// - Parameter timestamp: The fixture's time, unless it is to be wrong.
     static func encrypt(
         _ json: JSONValue,
-        _ encryptor: inout ECIESEncryptor,
+        _ encryptor: inout ECIESClientExchange,
         timestamp: Milliseconds
     ) throws -> JSONValue {
         let request = try encryptor.encryptRequest(
@@ -106,7 +106,7 @@ struct TestDevice {
         return try JSONValue(parsing: Array(JSONEncoder().encode(request)))
     }
 
-    static func decrypt(_ json: JSONValue, _ encryptor: inout ECIESEncryptor) throws -> JSONValue {
+    static func decrypt(_ json: JSONValue, _ encryptor: inout ECIESClientExchange) throws -> JSONValue {
         let response = try JSONDecoder().decode(ECIESResponse.self, from: Data(json.serialized()))
         return try JSONValue(parsing: try encryptor.decryptResponse(response))
     }
@@ -125,8 +125,8 @@ struct TestDevice {
     /// What is sent to activate, and what it takes to read the answer.
     struct ActivationAttempt {
         let privateKey: P256PrivateKey
-        var outer: ECIESEncryptor
-        var inner: ECIESEncryptor
+        var outer: ECIESClientExchange
+        var inner: ECIESClientExchange
         var body: JSONValue
         var headers: [(name: String, value: String)]
     }
@@ -240,7 +240,7 @@ struct TestDevice {
     mutating func sendSignedAndEncrypted(
         _ path: String,
         uriID: String,
-        _ purpose: ECIESPath,
+        _ purpose: ECIESPurpose,
         _ type: SignatureType,
         _ json: JSONValue,
         in fixture: inout BackendFixture

@@ -28,12 +28,13 @@ extension JSONValue {
     static func sampleOperation(
         _ id: String,
         name: String = "payment",
+        data: String = "A1*A100CZK",
         expiresIn seconds: Double = 300,
         status: String = "PENDING",
         variants: [String] = ["possession_knowledge", "possession_biometry"]
     ) -> Self {
         [
-            "id": .string(id), "name": .string(name), "data": "A1*A100CZK", "status": .string(status),
+            "id": .string(id), "name": .string(name), "data": .string(data), "status": .string(status),
             "operationCreated": .string(Self.text(UserOperation.sampleDate)),
             "operationExpires": .string(Self.text(UserOperation.sampleDate + seconds)),
             "allowedSignatureType": ["type": "2FA", "variants": .array(variants.map { .string($0) })],

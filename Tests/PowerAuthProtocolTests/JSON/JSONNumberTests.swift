@@ -4,7 +4,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 
-/// What no number from outside may do: end the process.
+/// No number from outside may end the process.
 @Suite struct JSONNumberTests {
     private static let digits = String(repeating: "7", count: 500)
     private static let zeros = String(repeating: "0", count: 500)

@@ -88,7 +88,7 @@ import Testing
     )
     func refusesWhatIsNotUTF8(bytes: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
-        // Also where the text ends inside the sequence.
+        // Also where the document ends inside the sequence.
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes) }
     }
 

@@ -38,7 +38,7 @@ import Testing
         #expect(throws: JSONError.self) { try self.document(text, known: [#"{"a":1}"#]) }
     }
 
-    /// With and without known objects, the same texts are valid and mean the same.
+    /// With and without known objects, the same documents are valid and mean the same.
     @Test func changesNothingButTheWork() throws {
         var random = SeededGenerator()
         var recognised = 0

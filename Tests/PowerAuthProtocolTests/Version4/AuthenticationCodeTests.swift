@@ -142,7 +142,7 @@ struct AuthenticationCodeTests {
         #expect(!key.isOn)
     }
 
-    /// What still parses after a bit was flipped either says the same, or nothing vouches for it.
+    /// Anything that still parses after a bit was flipped either means the same, or is not authenticated.
     @Test func anyBitFlippedInAHeaderIsRefused() throws {
         var generator = SeededGenerator()
         let scene = try Scene(&generator)

@@ -29,15 +29,15 @@ struct EncryptionTests4 {
         var generator = SeededGenerator()
         let parameters = try self.parameters(purpose, &generator)
         let plaintext = generator.bytes(upTo: 40)
-        var client = Version4.RequestEncryptor(parameters: parameters)
+        var client = Version4.ClientExchange(parameters: parameters)
         let request = try client.encryptRequest(plaintext, nonce: generator.bytes(24), timestamp: 1_770_000_000_000)
         for changed in try encodeJSON(request).withOneBitFlipped {
             #expect(throws: (any Error).self, "\(generator)") {
-                var server = Version4.RequestDecryptor(parameters: parameters)
+                var server = Version4.ServerExchange(parameters: parameters)
                 _ = try server.decryptRequest(decodeJSON(Version4.EncryptedRequest.self, changed))
             }
         }
-        var server = Version4.RequestDecryptor(parameters: parameters)
+        var server = Version4.ServerExchange(parameters: parameters)
         #expect(try server.decryptRequest(request) == plaintext, "\(generator)")
         let answer = generator.bytes(upTo: 40)
         let response = try server.encryptResponse(answer, timestamp: 1_770_000_000_001)
@@ -46,10 +46,10 @@ struct EncryptionTests4 {
                 _ = try client.decryptResponse(decodeJSON(Version4.EncryptedResponse.self, changed))
             }
         }
-        // None of them used the encryptor up.
+        // None of them ended the exchange.
         #expect(try client.decryptResponse(response) == answer, "\(generator)")
-        #expect(throws: Version4.EncryptionError.outOfOrder) { try client.decryptResponse(response) }
-        #expect(throws: Version4.EncryptionError.outOfOrder) { try server.encryptResponse(answer, timestamp: 1) }
+        #expect(throws: EncryptionError.outOfOrder) { try client.decryptResponse(response) }
+        #expect(throws: EncryptionError.outOfOrder) { try server.encryptResponse(answer, timestamp: 1) }
     }
 
     @Test func purposesAndScopesDoNotMix() throws {
@@ -59,7 +59,7 @@ struct EncryptionTests4 {
             let wrong: Version4.EncryptionParameters.Scope =
                 purpose.scope == .activation
                 ? .application : .activation(id: "id", sharedInfo2Key: generator.secret(32))
-            #expect(throws: Version4.EncryptionError.wrongScope) {
+            #expect(throws: EncryptionError.wrongScope) {
                 try Version4.EncryptionParameters(
                     applicationKey: "key",
                     applicationSecret: secret,
@@ -75,10 +75,10 @@ struct EncryptionTests4 {
     @Test func aRequestSentBackIsNoResponse() throws {
         var generator = SeededGenerator()
         let parameters = try self.parameters(.tokenCreate, &generator)
-        var client = Version4.RequestEncryptor(parameters: parameters)
+        var client = Version4.ClientExchange(parameters: parameters)
         let request = try client.encryptRequest([1], nonce: generator.bytes(24), timestamp: 5)
         let echo = Version4.EncryptedResponse(encryptedData: request.encryptedData, timestamp: 5)
-        #expect(throws: Version4.EncryptionError.malformed(member: "encryptedData")) {
+        #expect(throws: EncryptionError.malformed(member: "encryptedData")) {
             try client.decryptResponse(echo)
         }
     }
@@ -88,18 +88,18 @@ struct EncryptionTests4 {
         let parameters = try self.parameters(.genericApplication, &generator)
         let half = generator.bytes(12)
         for nonce in [[], half, generator.bytes(23), generator.bytes(25), half + half] {
-            var client = Version4.RequestEncryptor(parameters: parameters)
-            #expect(throws: Version4.EncryptionError.malformed(member: "nonce")) {
+            var client = Version4.ClientExchange(parameters: parameters)
+            #expect(throws: EncryptionError.malformed(member: "nonce")) {
                 try client.encryptRequest([1], nonce: nonce, timestamp: 5)
             }
-            var server = Version4.RequestDecryptor(parameters: parameters)
+            var server = Version4.ServerExchange(parameters: parameters)
             let request = Version4.EncryptedRequest(
                 temporaryKeyID: parameters.temporaryKeyID,
                 encryptedData: generator.bytes(60),
                 nonce: nonce,
                 timestamp: 5
             )
-            #expect(throws: Version4.EncryptionError.malformed(member: "nonce")) { try server.decryptRequest(request) }
+            #expect(throws: EncryptionError.malformed(member: "nonce")) { try server.decryptRequest(request) }
         }
     }
 

@@ -41,11 +41,11 @@ struct SharedSecretTests {
         let request = try agreement().request
         let made = try request.agree(ephemeralKey: generator.p384PrivateKey(), salt: generator.bytes(32))
         #expect(try agreement().secret(from: made.response) == made.secret)
-        for changed in generator.sampledBitFlips(in: try encodeJSON(made.response)) {
+        for changed in generator.oneBitFlipped(in: try encodeJSON(made.response)) {
             guard let response = try? decodeJSON(Version4.SharedSecretResponse.self, changed) else { continue }
             #expect((try? agreement().secret(from: response)) != made.secret, "\(generator)")
         }
-        for changed in generator.sampledBitFlips(in: try encodeJSON(request)) {
+        for changed in generator.oneBitFlipped(in: try encodeJSON(request)) {
             guard let request = try? decodeJSON(Version4.SharedSecretRequest.self, changed),
                 let other = try? request.agree(ephemeralKey: clientKey, salt: made.response.salt)
             else { continue }

@@ -24,12 +24,12 @@ struct StatusTests4 {
         let bytes = try blob.bytes(key: keys.status)
         #expect(try Version4.ActivationStatusBlob(bytes, key: keys.status) == blob)
         for changed in bytes.withOneBitFlipped {
-            #expect(throws: Version4.ActivationStatusBlob.Failure.authenticationFailed, "\(generator)") {
+            #expect(throws: ActivationStatusError.authenticationFailed, "\(generator)") {
                 try Version4.ActivationStatusBlob(changed, key: keys.status)
             }
         }
         for bytes in [[], [UInt8](bytes.dropLast()), bytes + [0]] {
-            #expect(throws: Version4.ActivationStatusBlob.Failure.invalidLength) {
+            #expect(throws: ActivationStatusError.invalidLength) {
                 try Version4.ActivationStatusBlob(bytes, key: keys.status)
             }
         }
@@ -43,17 +43,17 @@ struct StatusTests4 {
         for ahead in -30...30 {
             let client = start.advanced(by: max(0, ahead))
             let server = start.advanced(by: max(0, -ahead))
-            let result = try Version4.CounterSynchronization(
+            let result = try CounterSynchronization(
                 client: client,
                 status: self.blob(server, key: keys.counterHash),
                 key: keys.counterHash
             )
-            let expected: Version4.CounterSynchronization.Outcome =
+            let expected: CounterSynchronization<Version4.HashCounter>.Outcome =
                 switch ahead {
                 case ..<(-19): .deadlock
                 case ..<0: .movedForward(-ahead, server)
                 case ...10: .inSync
-                case ...20: .codeRecommended
+                case ...20: .signatureRecommended
                 default: .deadlock
                 }
             #expect(result.outcome == expected, "\(ahead), \(generator)")
@@ -68,7 +68,7 @@ struct StatusTests4 {
         for (steps, byte) in [(0, 8), (0, 10), (3, 11), (3, 13), (3, 9)] {
             var status = try self.blob(client.advanced(by: steps), key: keys.counterHash)
             status.counterByte = UInt8(byte)
-            let result = try Version4.CounterSynchronization(client: client, status: status, key: keys.counterHash)
+            let result = try CounterSynchronization(client: client, status: status, key: keys.counterHash)
             #expect(result.outcome == .deadlock)
         }
     }
@@ -102,13 +102,13 @@ struct StatusTests4 {
                 applicationKey: applicationKey,
                 applicationSecret: secret,
                 keys: [(1, p256.compressed)] + keys.map { (kind: $0, bytes: $1) }
-            ).text
+            ).string
         }
         for point in [p384.compressed, p384.uncompressed] {
             let configuration = try SDKConfiguration(parsing: text([(2, point)]))
             #expect(configuration.suites == [.p384])
             #expect(configuration.version4MasterPublicKeys?.ecdsa == p384)
-            #expect(try SDKConfiguration(parsing: configuration.text) == configuration)
+            #expect(try SDKConfiguration(parsing: configuration.string) == configuration)
         }
         #expect(try SDKConfiguration(parsing: text([])).suites.isEmpty)
         let offCurve = [0x04] + [UInt8](repeating: 1, count: 96)

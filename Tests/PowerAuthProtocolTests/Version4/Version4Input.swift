@@ -4,7 +4,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
 
-// What the tests of version 4 draw.
+// The random input of the tests of version 4.
 extension SeededGenerator {
     mutating func p384PrivateKey() throws -> P384PrivateKey {
         var scalar = self.bytes(48)
@@ -27,15 +27,14 @@ extension SeededGenerator {
         try Version4.ActivationKeys(activationSecret: self.secret(32))
     }
 
-    /// Arrays that differ from some bytes in one bit: one bit of each of the first 256 bytes, and `samples` bits behind them.
-    /// Messages of hybrid suites have thousands of bytes, whose every bit would take minutes.
-    mutating func sampledBitFlips(in bytes: [UInt8], samples: Int = 50) -> [[UInt8]] {
-        let indices = bytes.indices.prefix(256) + (0..<samples).map { _ in Int.random(in: bytes.indices, using: &self) }
-        return indices.map { index in
-            var changed = bytes
-            changed[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-            return changed
+    /// Returns arrays that differ from `bytes` in one bit, which is drawn for every byte, or for every few bytes: messages of
+    /// hybrid suites have thousands of bytes, whose every bit would take minutes.
+    mutating func oneBitFlipped(in bytes: [UInt8], every stride: Int = 1) -> some Sequence<[UInt8]> {
+        let flips = Swift.stride(from: 0, to: bytes.count, by: stride).map { start in
+            let index = Int.random(in: start..<min(start + stride, bytes.count), using: &self)
+            return (index: index, bit: Int.random(in: 0..<8, using: &self))
         }
+        return flips.lazy.map { bytes.withBitFlipped($0.bit, at: $0.index) }
     }
 }
 

@@ -1,4 +1,5 @@
 import EmulatorBackend
+import ExactJSON
 import Foundation
 import HTTPClientTransport
 import PowerAuth
@@ -76,6 +77,50 @@ import Testing
         fixture.server.change(activation.activationID) { $0.remove() }
         #expect(await self.error { try await activation.approve("x") }?.code == .activationRemoved)
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
+    }
+
+    @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        let keys = try #require(fixture.server.device(activation.activationID)).keys
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/activation/status") else { return .delivered }
+            return .answered(try Self.status(inVersion: 4, toldTo: request, keys))
+        }
+        let error = await self.error { _ = try await activation.status() }
+        #expect(error?.code == .invalidResponse)
+        #expect(error?.message.contains("version 4 of the protocol") == true)
+    }
+
+    /// A status as a server writes it that has moved the activation to another version.
+    private static func status(
+        inVersion version: UInt8,
+        toldTo request: HTTPRequest,
+        _ keys: ActivationKeys
+    ) throws -> HTTPResponse {
+        let asked = try JSONValue(parsing: request.body ?? [])["requestObject"]
+        let blob = ActivationStatusBlob(
+            state: .active,
+            currentVersion: version,
+            counterByte: 0,
+            failedAttempts: 0,
+            maxFailedAttempts: 5,
+            lookAhead: 20,
+            counterHash: [UInt8](repeating: 0, count: 16)
+        )
+        let (challenge, nonce) = (asked?["challenge"]?.string.flatMap { Base64.decode($0) }, [UInt8](0..<16))
+        let encrypted = try blob.encrypted(
+            transportKey: keys.transport,
+            challenge: #require(challenge),
+            nonce: nonce
+        )
+        let status: JSONValue = [
+            "activationId": asked?["activationId"] ?? .null,
+            "encryptedStatusBlob": .string(Base64.encode(encrypted)),
+            "nonce": .string(Base64.encode(nonce)),
+        ]
+        let body: JSONValue = ["status": "OK", "responseObject": status]
+        return HTTPResponse(status: 200, body: body.serialized())
     }
 
     @Test func aRefusalWhoseReasonCannotBeAskedForIsReportedAsItCame() async throws {

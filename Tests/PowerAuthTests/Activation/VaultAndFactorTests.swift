@@ -194,8 +194,8 @@ import Testing
         let server = try #require(fixture.server.device(activation.activationID))
         let data: [UInt8] = [1, 2, 3]
         for (key, name) in [(server.serverKey, ServerSigningKey.activation), (fixture.server.masterKey, .master)] {
-            let der = try ServerSignature.sign(data, with: key, encoding: .der)
-            let jose = try ServerSignature.sign(data, with: key, encoding: .jose)
+            let der = try key.derSignature(for: data)
+            let jose = try key.rawSignature(for: data)
             #expect(activation.isSignedByServer(data, signature: der, key: name))
             #expect(activation.isSignedByServer(data, signature: jose, key: name, format: .jose))
             #expect(!activation.isSignedByServer(data, signature: der, key: name, format: .jose))

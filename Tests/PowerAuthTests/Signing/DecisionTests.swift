@@ -1,3 +1,4 @@
+import Foundation
 import HTTPClientTransport
 @testable import EmulatorBackend
 @testable import PowerAuth
@@ -20,7 +21,8 @@ import TestSupport
             operationID: operation,
             verdict: .approve,
             factors: .possessionKnowledge,
-            signedDigest: [1, 2, 3]
+            signed: "A1",
+            localDate: .distantPast
         )
         return DecisionTicket(intent) {
             $0.starts(with: #"{"responseObject""#.utf8) || $0.starts(with: #"{"status""#.utf8)

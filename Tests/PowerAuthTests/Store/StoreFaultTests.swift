@@ -4,6 +4,7 @@ import Glibc
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
+import SQLiteDatabase
 import Testing
 
 @testable import PowerAuth
@@ -302,7 +303,7 @@ struct StoreFaultTests {
         let before = contents(of: self.path)
         #expect(await self.codeOfOpening() == .storeFromFuture)
         #expect(contents(of: self.path) == before)
-        try spoil("PRAGMA user_version = 1", at: self.path)
+        try spoil("PRAGMA user_version = \(SQLiteSchema.activationStore.currentVersion)", at: self.path)
         try await self.expectIntact()
     }
 
@@ -310,7 +311,7 @@ struct StoreFaultTests {
         try await self.fill()
         try spoil("PRAGMA user_version = \(version)", at: self.path)
         #expect(await self.codeOfOpening() == .storeUnreadable)
-        try spoil("PRAGMA user_version = 1", at: self.path)
+        try spoil("PRAGMA user_version = \(SQLiteSchema.activationStore.currentVersion)", at: self.path)
         try await self.expectIntact()
     }
 

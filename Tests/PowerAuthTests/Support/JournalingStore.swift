@@ -1,9 +1,11 @@
+import Foundation
 @testable import PowerAuth
 import Synchronization
 
 /// Keeps activations and receipts in memory, and can run out of room.
 final class JournalingStore: DecisionJournal {
     struct Row: Equatable {
+        /// Without the time.
         let intent: DecisionIntent
         let moves: UInt64
         var outcome: DecisionOutcome.Result?
@@ -32,7 +34,7 @@ final class JournalingStore: DecisionJournal {
             let moves = record.history.moves
             try self.state.withLock { state in
                 guard !state.isFull else { throw Full() }
-                state.rows.append(Row(intent: intent, moves: moves))
+                state.rows.append(Row(intent: intent.dated(.distantPast, serverDate: nil), moves: moves))
             }
             return result
         }
@@ -47,6 +49,9 @@ final class JournalingStore: DecisionJournal {
     }
 
     func openDecisions(of activationID: String) async throws -> [OpenDecision] { [] }
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] { [] }
+    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] { [] }
+    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int { 0 }
 
     // MARK: As an ordinary store
 

@@ -38,7 +38,7 @@ enum TestEndpoints {
     {
         let (_, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .genericActivation,
+            purpose: .genericActivation,
             uriID: "/sealed",
             allowing: .validatedFactors
         )
@@ -49,7 +49,7 @@ enum TestEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        let envelope = try bank.openEncrypted(&context, scope: .application, path: .genericApplication)
+        let envelope = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
         bank.remember(envelope, at: context.now)
         return try Self.echo(envelope, &bank, context)
     }
@@ -58,7 +58,7 @@ enum TestEndpoints {
         _ bank: inout Backend,
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
-        let envelope = try bank.openEncrypted(&context, scope: .activation, path: .genericActivation)
+        let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
         bank.remember(envelope, at: context.now)
         return try Self.echo(envelope, &bank, context)
     }

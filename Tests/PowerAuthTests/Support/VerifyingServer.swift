@@ -134,7 +134,7 @@ final class VerifyingServer: HTTPTransport {
         received.body = request.body ?? []
         var context = RequestContext(received, at: self.milliseconds)
         let envelope = try? self.backend.withBackend { $0 }
-            .openEncrypted(&context, scope: .application, path: .genericApplication)
+            .openEncrypted(&context, scope: .application, purpose: .genericApplication)
         let layer = try? envelope?.json()
         self.state.withLock { $0.lastActivationRequest = layer.map(JSONValue.object) }
     }

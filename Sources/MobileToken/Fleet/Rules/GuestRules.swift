@@ -68,10 +68,13 @@ package struct GuestRules: Sendable {
 
     // MARK: Requests
 
+    /// Before when the cap allows no other request.
+    package var nextRequest: Duration { self.requests.next }
+
     /// Takes a place for a request, for which ``ended(_:at:random:)`` has to follow.
     package mutating func enter(at now: Duration) -> Step {
         guard self.requestsUnderWay < max(1, self.share.concurrentRequests) else { return .waitForEnd }
-        let next = self.requests.next
+        let next = self.nextRequest
         guard next <= now else { return .wait(until: next) }
         self.requests.take(at: now)
         self.requestsUnderWay += 1
@@ -147,7 +150,7 @@ package struct GuestRules: Sendable {
     }
 
     private mutating func nextPoll(at now: Duration) -> Duration {
-        guard let lastPoll else { return self.requests.next }
+        guard let lastPoll else { return self.nextRequest }
         var rate = self.share.requestsPerSecond
         if let recoveryStart {
             let doublings = (now - recoveryStart).components.seconds
@@ -159,8 +162,8 @@ package struct GuestRules: Sendable {
         }
         if self.isStorm(at: now) { rate = min(rate, self.share.tokenRenewalsPerSecond) }
         // At full speed the requests themselves are what is counted.
-        guard rate < self.share.requestsPerSecond else { return self.requests.next }
-        return max(lastPoll + .seconds(1 / max(rate, 0.001)), self.requests.next)
+        guard rate < self.share.requestsPerSecond else { return self.nextRequest }
+        return max(lastPoll + .seconds(1 / max(rate, 0.001)), self.nextRequest)
     }
 
     // MARK: Refused tokens

@@ -15,9 +15,15 @@ package struct RateWindow: Sendable {
     package init(rate: Double) {
         let rate = min(max(rate.isNaN ? 0 : rate, 0.001), 1_000_000)
         self.count = max(1, Int(rate / 10))
+        let windows = rate / Double(self.count)
         // Rounded so that a second never holds more than the rate, whatever the rate is divided into.
-        let windows = self.count == 1 ? rate : (rate / Double(self.count)).rounded(.down)
-        self.length = .seconds(1 / windows)
+        self.length = windows < 1 ? .seconds(1 / windows) : Self.part(Int64(windows))
+    }
+
+    /// The shortest part of a second of which no more than so many fit into one.
+    private static func part(_ count: Int64) -> Duration {
+        let second: Int64 = 1_000_000_000_000_000_000
+        return Duration(secondsComponent: 0, attosecondsComponent: (second + count - 1) / count)
     }
 
     /// When the next event may be.

@@ -1,3 +1,4 @@
+public import Foundation
 package import PowerAuthProtocol
 
 /// What a signature is about to decide: one row of the receipts.
@@ -6,10 +7,11 @@ package import PowerAuthProtocol
 /// has no room for its receipt is not made. Its key is the activation and the number of that move, which no other signature
 /// shares. What became of it follows as a ``DecisionOutcome``.
 ///
-/// An intent holds no secret: neither a counter value nor a key nor a password.
-package struct DecisionIntent: Sendable, Hashable {
+/// An intent holds no secret: neither a counter value nor a key nor a password. Its personal data are what ``RecordedIntent``
+/// keeps apart, so that they can be erased.
+public struct DecisionIntent: Sendable, Hashable {
     /// What is decided.
-    package enum Verdict: Sendable, Hashable {
+    public enum Verdict: Sendable, Hashable {
         /// The operation is authorized.
         case approve
         /// The operation is rejected, for a reason that is sent to the server.
@@ -17,40 +19,45 @@ package struct DecisionIntent: Sendable, Hashable {
     }
 
     /// The rule that decided.
-    package struct Policy: Sendable, Hashable {
+    public struct Policy: Sendable, Hashable {
         /// The name of the rule, such as `small payments`.
-        package let name: String
+        public let name: String
         /// The version of the rule, such as a commit.
-        package let version: String
+        public let version: String
 
-        package init(name: String, version: String) {
+        /// Names a rule.
+        public init(name: String, version: String) {
             self.name = name
             self.version = version
         }
     }
 
     /// The activation that signs.
-    package let activationID: String
+    public let activationID: String
     /// The operation that is decided.
-    package let operationID: String
+    public let operationID: String
     /// Which attempt at this operation it is, from 1. The signatures of one attempt, such as before and after the counter
     /// was brought in step, share the number.
-    package let attempt: Int
+    public let attempt: Int
     /// What is decided.
-    package let verdict: Verdict
+    public let verdict: Verdict
     /// The rule that decided; `nil` for a call by hand.
-    package let policy: Policy?
+    public let policy: Policy?
     /// Whether everything about the operation could be read, and what is shown agrees with what is signed; `nil` when nobody
     /// looked, because only the operation's identifier and data were known.
-    package let isComplete: Bool?
+    public let isComplete: Bool?
     /// The factors that sign.
     package let factors: SignatureType
     /// The number of the membership under which this process may decide; `nil` where nobody else could.
-    package let fence: UInt64?
-    /// SHA-256 of the operation's JSON as the server sent it, which is what was shown; `nil` when it was not at hand.
-    package let shownDigest: [UInt8]?
-    /// SHA-256 of the operation's data, which are what is signed.
-    package let signedDigest: [UInt8]
+    public let fence: UInt64?
+    /// The operation's JSON as the server sent it, which is what was shown; `nil` when it was not at hand.
+    public let shown: [UInt8]?
+    /// The operation's data, which are what is signed.
+    public let signed: String
+    /// When it is signed, by the local clock.
+    public private(set) var localDate: Date
+    /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
+    public private(set) var serverDate: Date?
 
     package init(
         activationID: String,
@@ -61,8 +68,10 @@ package struct DecisionIntent: Sendable, Hashable {
         isComplete: Bool? = nil,
         factors: SignatureType,
         fence: UInt64? = nil,
-        shownDigest: [UInt8]? = nil,
-        signedDigest: [UInt8]
+        shown: [UInt8]? = nil,
+        signed: String,
+        localDate: Date = Date(),
+        serverDate: Date? = nil
     ) {
         self.activationID = activationID
         self.operationID = operationID
@@ -72,7 +81,17 @@ package struct DecisionIntent: Sendable, Hashable {
         self.isComplete = isComplete
         self.factors = factors
         self.fence = fence
-        self.shownDigest = shownDigest
-        self.signedDigest = signedDigest
+        self.shown = shown
+        self.signed = signed
+        self.localDate = localDate
+        self.serverDate = serverDate
+    }
+
+    /// The same, signed at another time.
+    package func dated(_ localDate: Date, serverDate: Date?) -> Self {
+        var intent = self
+        intent.localDate = localDate
+        intent.serverDate = serverDate
+        return intent
     }
 }

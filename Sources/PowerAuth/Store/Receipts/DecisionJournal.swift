@@ -1,12 +1,20 @@
+public import Foundation
+
 /// A store that keeps receipts of decisions beside the counters that signed them.
 ///
-/// A row is known by its activation and by the number of the counter's move that its signature used up
-/// (``CounterHistory/moves`` as the move left it).
-package protocol DecisionJournal: ActivationStore {
+/// A receipt is an intent, written in the durable step that moves the counter, and an outcome, written after the response. Each
+/// of the two is an entry with a number: 1, 2, 3 and so on in the order of writing, without a gap. Nothing is ever changed
+/// afterwards but that personal data are erased.
+///
+/// ``SQLiteActivationStore`` and ``InMemoryActivationStore`` are journals. A store of your own keeps what ``Sealing`` makes of
+/// an intent and of an outcome, and shows with `ActivationStoreConformance` of `MobileTokenTesting` that it does all that is
+/// asked here. A store that is none signs all the same, and leaves no receipts.
+public protocol DecisionJournal: ActivationStore {
     /// Changes an activation as ``ActivationStore/update(_:_:)`` does, and writes an intent in the same durable step.
     ///
-    /// The row's number is that of the counter's moves after `change`. When `change` did not move the counter, throws, or
-    /// when there is no room for the row, neither is written.
+    /// An intent is known by its activation and by the number of the counter's move that its signature used up
+    /// (``ActivationRecord/counterMoves`` as `change` left it). When `change` does not move the counter, no intent is
+    /// written. When `change` throws, or there is no room for the intent, nothing is written at all.
     @discardableResult
     func update<Result: Sendable>(
         _ activationID: String,
@@ -14,24 +22,64 @@ package protocol DecisionJournal: ActivationStore {
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result
 
-    /// Writes what became of an intent. A later outcome replaces one that ``DecisionOutcome/isOpen``, and no other.
+    /// Writes what became of the intent of a move. Does nothing when there is no such intent, or when its outcome is known
+    /// already: one that ``DecisionOutcome/isOpen`` is followed by another, and no other.
+    ///
+    /// A power failure may take back an outcome, and so leave its intent open; the death of the process may not.
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws
 
     /// The intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.
     func openDecisions(of activationID: String) async throws -> [OpenDecision]
+
+    /// Reads a page of receipts, oldest first, each with the latest outcome.
+    ///
+    /// - Parameters:
+    ///   - activationID: Of which activation, also of one that was removed; `nil` is all.
+    ///   - number: The ``DecisionReceipt/number`` that the page begins behind; 0 is the beginning.
+    ///   - limit: How many at most.
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt]
+
+    /// Reads a page of entries, in the order in which they were written.
+    ///
+    /// - Parameters:
+    ///   - number: The number that the page begins behind; 0 is the beginning.
+    ///   - limit: How many at most.
+    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry]
+
+    /// Erases the personal data of receipts; all else stays. What has still to be found out gets the outcome `unknown`, since
+    /// nobody could look for it any more.
+    ///
+    /// - Returns: How many receipts had personal data.
+    @discardableResult
+    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int
 }
 
 /// An intent whose fate is not known.
-package struct OpenDecision: Sendable, Hashable {
+public struct OpenDecision: Sendable, Hashable {
     /// What was to be decided.
-    package let intent: DecisionIntent
+    public let intent: DecisionIntent
     /// The number of the counter's move that its signature used up.
-    package let moves: UInt64
+    public let moves: UInt64
 
-    package init(_ intent: DecisionIntent, moves: UInt64) {
+    /// Creates an open decision.
+    public init(_ intent: DecisionIntent, moves: UInt64) {
         self.intent = intent
         self.moves = moves
     }
+}
+
+/// Which receipts to erase the personal data of.
+public struct ReceiptSelection: Sendable, Hashable {
+    /// Those of this activation; `nil` is any.
+    public let activationID: String?
+    /// Those decided before this moment, by the local clock; `nil` is any time.
+    public let decidedBefore: Date?
+
+    /// Selects the receipts of one activation, which need not be in the store any more.
+    public static func activation(_ id: String) -> Self { Self(activationID: id, decidedBefore: nil) }
+
+    /// Selects the receipts of decisions before a moment.
+    public static func decided(before date: Date) -> Self { Self(activationID: nil, decidedBefore: date) }
 }
 
 extension SigningTurn {

@@ -1,9 +1,9 @@
-package import Foundation
+public import Foundation
 
 /// What became of a ``DecisionIntent``, written after the response, or once its fate was found out.
-package struct DecisionOutcome: Sendable, Hashable {
+public struct DecisionOutcome: Sendable, Hashable {
     /// How a decision ended.
-    package enum Result: Sendable, Hashable {
+    public enum Result: Sendable, Hashable {
         /// The server said that it carried the decision out.
         case accepted
         /// The server refused, or the request never left. Nothing was decided.
@@ -20,18 +20,33 @@ package struct DecisionOutcome: Sendable, Hashable {
     }
 
     /// How the decision ended.
-    package let result: Result
+    public let result: Result
     /// When that was known, by the local clock.
-    package let localDate: Date
+    public let localDate: Date
     /// When that was known, by the server's clock; `nil` when only the local one is known.
-    package let serverDate: Date?
+    public let serverDate: Date?
 
-    package init(_ result: Result, localDate: Date, serverDate: Date?) {
+    /// Creates an outcome.
+    public init(_ result: Result, localDate: Date, serverDate: Date?) {
         self.result = result
         self.localDate = localDate
         self.serverDate = serverDate
     }
 
     /// Whether the fate of the decision has still to be found out.
-    package var isOpen: Bool { if case .unanswered = self.result { true } else { false } }
+    public var isOpen: Bool { if case .unanswered = self.result { true } else { false } }
+}
+
+extension DecisionOutcome.Result: CustomStringConvertible {
+    /// The name of the case, and the code of the error if there is one.
+    public var description: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused(let code, let serverCode): "refused (\(serverCode ?? code))"
+        case .unanswered(let code): "unanswered (\(code))"
+        case .inferred: "inferred"
+        case .notFollowed: "not followed"
+        case .unknown: "unknown"
+        }
+    }
 }

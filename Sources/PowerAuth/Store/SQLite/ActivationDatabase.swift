@@ -4,7 +4,11 @@ import SQLiteDatabase
 final class ActivationDatabase {
     private static let keyCheck = "sealing-key-check"
 
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
+    /// How a commit reaches the disk that must be there when it returns; `NORMAL` would let a power failure take it back.
+    private let synchronous: String
+    /// How the next one does; `nil` when that is not known.
+    private var currentSynchronous: String?
 
     /// Opens a prepared file, and makes an empty one a store.
     init(path: String, options: SQLiteActivationStore.Options) throws {
@@ -19,12 +23,13 @@ final class ActivationDatabase {
         try connection.run("PRAGMA cell_size_check = ON")
         try connection.run("PRAGMA secure_delete = ON")
         try connection.useWriteAheadLog()
-        // A commit is on the disk when it returns; `NORMAL` would let a power failure take back the latest ones.
-        try connection.run("PRAGMA synchronous = \(options.synchronous)")
+        try connection.set("synchronous = \(options.synchronous)")
         try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
         if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
         try SQLiteSchema.activationStore.migrate(connection)
         self.connection = connection
+        self.synchronous = options.synchronous
+        self.currentSynchronous = options.synchronous
     }
 
     /// What the store's key is recognized by; `nil` while nothing was sealed.
@@ -38,8 +43,19 @@ final class ActivationDatabase {
     }
 
     /// Runs `body` as one change of the store, of which all is kept or nothing.
-    func write<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.transaction(body)
+    ///
+    /// - Parameter isDurable: Whether it is on the disk when the call returns. Otherwise a power failure may take it back; the
+    ///   death of the process cannot, and the next durable change makes it durable too.
+    func write<Result>(isDurable: Bool = true, _ body: () throws -> Result) throws -> Result {
+        try self.synchronize(isDurable ? self.synchronous : "NORMAL")
+        return try self.connection.transaction(body)
+    }
+
+    private func synchronize(_ mode: String) throws {
+        guard mode != self.currentSynchronous else { return }
+        self.currentSynchronous = nil
+        try self.connection.set("synchronous = \(mode)")
+        self.currentSynchronous = mode
     }
 
     /// Runs `body` within a change, as a part that is undone alone when it throws.
@@ -143,7 +159,7 @@ final class ActivationDatabase {
     /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
     func rehearseInsertion() throws {
         do {
-            try self.connection.transaction {
+            try self.write {
                 let fields = (0..<Self.rehearsedFieldCount).map {
                     SealedActivation.Field(name: "rehearsal-\($0)", isSealed: true, bytes: Self.rehearsal)
                 }
@@ -152,8 +168,8 @@ final class ActivationDatabase {
             }
         } catch is RehearsalEnd {}
         let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
-        try self.connection.transaction { try self.set(Self.rehearsalName, to: setting) }
-        try self.connection.transaction {
+        try self.write { try self.set(Self.rehearsalName, to: setting) }
+        try self.write {
             try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(Self.rehearsalName)])
         }
     }

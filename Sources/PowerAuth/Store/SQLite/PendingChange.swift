@@ -1,20 +1,32 @@
-/// A change of one activation that waits for the next commit.
-protocol AnyPendingChange: AnyObject {
-    var activationID: String { get }
-    /// Set once the change is durable, or has failed.
+/// What waits for the next commit.
+protocol PendingWrite: AnyObject {
+    /// Set once it is durable, or has failed.
     var outcome: Result<Void, any Error>? { get set }
+}
+
+/// A change of one activation that waits for the next commit.
+protocol AnyPendingChange: PendingWrite {
+    var activationID: String { get }
+    /// What is decided by the signature that the change takes a counter value for.
+    var intent: DecisionIntent? { get }
     func apply(to record: inout ActivationRecord) throws
 }
 
 /// A pending change, and what it returned.
 final class PendingChange<Value>: AnyPendingChange {
     let activationID: String
+    let intent: DecisionIntent?
     var outcome: Result<Void, any Error>?
     private let change: (inout ActivationRecord) throws -> Value
     private var value: Value?
 
-    init(of activationID: String, _ change: @escaping (inout ActivationRecord) throws -> Value) {
+    init(
+        of activationID: String,
+        recording intent: DecisionIntent?,
+        _ change: @escaping (inout ActivationRecord) throws -> Value
+    ) {
         self.activationID = activationID
+        self.intent = intent
         self.change = change
     }
 
@@ -29,5 +41,19 @@ final class PendingChange<Value>: AnyPendingChange {
         try self.outcome?.get()
         guard let value = self.value else { throw MobileTokenError.notStored() }
         return value
+    }
+}
+
+/// What became of a decision, waiting for the next commit.
+final class PendingDecisionOutcome: PendingWrite {
+    let activationID: String
+    let moves: UInt64
+    let decisionOutcome: DecisionOutcome
+    var outcome: Result<Void, any Error>?
+
+    init(_ decisionOutcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) {
+        self.decisionOutcome = decisionOutcome
+        self.moves = moves
+        self.activationID = activationID
     }
 }

@@ -18,6 +18,11 @@ import SQLiteDatabase
 /// a password before it came here, the registers and stack slots a value went through, and pages that the system wrote
 /// to swap or into a core dump are beyond reach. Switch off swap and core dumps where memory may be looked at.
 ///
+/// ## Receipts
+///
+/// Receipts of decisions stay when their activation is removed. What they say is sealed; which activation decided, when, and
+/// that the decision is still open can be read without the key. See <doc:Receipts>.
+///
 /// ## Backups
 ///
 /// A copy of the file is of little use: the counter in it is old as soon as another signature is made. When one is put
@@ -64,7 +69,7 @@ public actor SQLiteActivationStore: ActivationStore {
     /// The order of this process's signatures.
     nonisolated let gate = Gate()
     var state = State.new
-    var pendingChanges: [any AnyPendingChange] = []
+    var pendingWrites: [any PendingWrite] = []
     private var decryptionCount = 0
 
     /// Names a store; nothing is opened before it is needed, or ``open()`` is called.
@@ -116,7 +121,7 @@ public actor SQLiteActivationStore: ActivationStore {
 
     /// Closes the files. Calls that follow throw `storeClosed`; turns that have begun keep the right to sign until they end.
     public func close() {
-        if !self.pendingChanges.isEmpty { self.commitPendingChanges() }
+        if !self.pendingWrites.isEmpty { self.commitPendingWrites() }
         self.state = .closed
     }
 
@@ -192,6 +197,7 @@ public actor SQLiteActivationStore: ActivationStore {
                     let resealed = try open.sealing.reseal(stored.sealed, with: sealing)
                     try open.database.apply(.init(written: resealed.fields, removed: []), in: stored.slot)
                 }
+                try open.database.changeReceipts { try open.sealing.reseal($0, isIntent: $1, with: sealing) }
                 try open.database.setKeyCheck(keyCheck)
             }
             open.database.emptyLog()

@@ -25,7 +25,26 @@ extension SQLiteSchema {
                     PRIMARY KEY (slot, name)
                 ) STRICT, WITHOUT ROWID
                 """,
-            ]
+            ],
+            [
+                // Entries of the receipts. Nothing is deleted, so their numbers have no gap. An outcome names its `intent`,
+                // and an intent its latest `outcome`, so that neither needs an index.
+                """
+                CREATE TABLE receipt (
+                    number INTEGER PRIMARY KEY,
+                    activation_id TEXT NOT NULL,
+                    moves INTEGER NOT NULL,
+                    date INTEGER NOT NULL,
+                    intent INTEGER REFERENCES receipt,
+                    outcome INTEGER REFERENCES receipt,
+                    is_open INTEGER NOT NULL,
+                    body BLOB NOT NULL,
+                    personal_data BLOB
+                ) STRICT
+                """,
+                // Of the few whose fate has still to be found out.
+                "CREATE INDEX open_receipt ON receipt (activation_id, moves) WHERE is_open = 1",
+            ],
         ]
     )
 }

@@ -42,7 +42,7 @@ public struct Sealing: Sendable {
 
     /// An activation in the form to be kept.
     public func seal(_ record: ActivationRecord) throws -> SealedActivation {
-        let cipher = FieldCipher(key: self.key, activationID: record.activationID)
+        let cipher = self.cipher(of: record.activationID)
         let fields = RecordFields(record)
         return SealedActivation(
             activationID: record.activationID,
@@ -57,7 +57,7 @@ public struct Sealing: Sendable {
     /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
     ///   ``matches(keyCheck:)``.
     public func open(_ sealed: SealedActivation) throws -> ActivationRecord {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
         return try self.fields(of: sealed, cipher).record(activationID: sealed.activationID)
     }
 
@@ -72,7 +72,7 @@ public struct Sealing: Sendable {
         _ sealed: SealedActivation,
         _ change: (inout ActivationRecord) throws -> Result
     ) throws -> (changes: SealedActivation.Changes, result: Result) {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
         let before = try self.fields(of: sealed, cipher)
         var record = try before.record(activationID: sealed.activationID)
         let result = try change(&record)
@@ -95,8 +95,8 @@ public struct Sealing: Sendable {
 
     /// Seals an activation with another key. What its fields mean does not matter.
     public func reseal(_ sealed: SealedActivation, with other: Self) throws -> SealedActivation {
-        let cipher = FieldCipher(key: self.key, activationID: sealed.activationID)
-        let otherCipher = FieldCipher(key: other.key, activationID: sealed.activationID)
+        let cipher = self.cipher(of: sealed.activationID)
+        let otherCipher = other.cipher(of: sealed.activationID)
         let fields = try self.fields(of: sealed, cipher)
         return SealedActivation(
             activationID: sealed.activationID,
@@ -111,13 +111,13 @@ public struct Sealing: Sendable {
     /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
     /// keys is lost.
     public func makeKeyCheck() throws -> [UInt8] {
-        try FieldCipher(key: self.key, activationID: "").seal(SecretBytes(copying: []), name: "key-check").bytes
+        try self.cipher(of: "").seal(SecretBytes(copying: []), name: "key-check").bytes
     }
 
     /// Whether ``makeKeyCheck()`` made this value with the same key.
     public func matches(keyCheck: [UInt8]) -> Bool {
         let field = SealedActivation.Field(name: "key-check", isSealed: true, bytes: keyCheck)
-        return (try? FieldCipher(key: self.key, activationID: "").open(field)) != nil
+        return (try? self.cipher(of: "").open(field)) != nil
     }
 
     private func fields(of sealed: SealedActivation, _ cipher: FieldCipher) throws -> RecordFields {
@@ -138,8 +138,13 @@ public struct Sealing: Sendable {
         return fields
     }
 
+    /// Seals and opens the values of one activation.
+    func cipher(of activationID: String) -> FieldCipher {
+        FieldCipher(key: self.key, activationID: activationID)
+    }
+
     /// Seals the values of one activation.
-    private struct FieldCipher {
+    struct FieldCipher {
         /// Derived for the activation, so that random nonces stay safe: no more than 2³² values under one key, which an
         /// activation that signs ten times a second reaches after thirteen years.
         private let key: SecretBytes

@@ -1,10 +1,10 @@
 package import PowerAuthCrypto
 
-/// Keeps the knowledge key under the password.
+/// Encryption of the knowledge key under the password.
 ///
 /// AES-128-CBC without padding, with a zero vector, under PBKDF2 (HMAC-SHA-1, 10 000 rounds, 16-byte salt) of the password's
 /// UTF-8 bytes. There is no integrity, on purpose: a wrong password gives a wrong key, hence a signature that only the
-/// server can refuse, and count. Nothing here may ever tell whether a password is right.
+/// server can refuse, and count. Nothing here may ever reveal whether a password is right.
 package enum KnowledgeKeyProtection {
     /// The shortest password, in bytes.
     package static let minimumPasswordByteCount = 4
@@ -14,15 +14,20 @@ package enum KnowledgeKeyProtection {
     private static let iterations: UInt32 = 10_000
     private static let keyByteCount = 16
 
-    /// Why a password or a stored key cannot be used.
+    /// The reason why a password or a stored key cannot be used.
     package enum Failure: Error, Equatable, Sendable {
         /// The password has fewer than four bytes.
         case passwordTooShort
-        /// Key or salt are not 16 bytes.
+        /// The key or the salt is not 16 bytes.
         case invalidLength
     }
 
-    /// The key as it is stored.
+    /// Returns the key as it is stored.
+    ///
+    /// - Parameters:
+    ///   - key: 16 bytes.
+    ///   - password: At least four bytes.
+    ///   - salt: 16 random bytes.
     package static func protect(
         _ key: SecretBytes,
         password: SecretBytes,
@@ -37,7 +42,7 @@ package enum KnowledgeKeyProtection {
         }
     }
 
-    /// The key as it signs; a wrong one for a wrong password.
+    /// Returns the key as it signs; a wrong one for a wrong password.
     package static func unprotect(
         _ protectedKey: SecretBytes,
         password: SecretBytes,

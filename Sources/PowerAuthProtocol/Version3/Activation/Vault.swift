@@ -1,20 +1,20 @@
 package import PowerAuthCrypto
 
-/// The vault: what is encrypted under `KEY_ENCRYPTION_VAULT`, which the server hands out after two factors have signed.
+/// Encryption under `KEY_ENCRYPTION_VAULT`, which the server hands out after two factors have signed.
 ///
-/// All of it is AES-128-CBC with PKCS#7 and a zero vector.
+/// All of it is AES-128-CBC with PKCS#7 padding and a zero vector.
 package enum Vault {
-    /// Why something of the vault could not be opened.
+    /// The error for anything of the vault that cannot be decrypted.
     package struct Unreadable: Error, Equatable, Sendable {
         package init() {}
     }
 
-    /// The server's side: the vault key as it travels, under `KEY_TRANSPORT`.
+    /// Returns the vault key as the server sends it, under `KEY_TRANSPORT`.
     package static func encrypt(vaultKey: SecretBytes, transportKey: SecretBytes) throws(CryptoError) -> [UInt8] {
         try AES128CBC.encrypt(vaultKey, key: transportKey, padding: .pkcs7)
     }
 
-    /// The client's side: the vault key from what the server sent.
+    /// Returns the vault key that the server sent.
     package static func decryptVaultKey(_ encrypted: [UInt8], transportKey: SecretBytes) throws(Unreadable)
         -> SecretBytes
     {
@@ -23,7 +23,7 @@ package enum Vault {
         return key
     }
 
-    /// The device's private key as it is stored, under the vault key.
+    /// Returns the device's private key as it is stored, under the vault key.
     ///
     /// The scalar is written as a signed big-endian number in its shortest form: a zero byte before it when its top bit is
     /// set, no leading zeros otherwise.
@@ -42,7 +42,7 @@ package enum Vault {
         return try AES128CBC.encrypt(number, key: vaultKey, padding: .pkcs7)
     }
 
-    /// The device's private key, for as long as the caller holds it.
+    /// Returns the device's private key, for as long as the caller holds it.
     package static func decryptDevicePrivateKey(
         _ encrypted: [UInt8],
         vaultKey: SecretBytes
@@ -61,7 +61,7 @@ package enum Vault {
         return key
     }
 
-    /// A key for an application's own data: `KDF(KEY_ENCRYPTION_VAULT, index)`.
+    /// Returns a key for an application's own data: `KDF(KEY_ENCRYPTION_VAULT, index)`.
     package static func dataKey(vaultKey: SecretBytes, index: UInt64) throws(CryptoError) -> SecretBytes {
         try KeyDerivation.derive(vaultKey, index: index)
     }

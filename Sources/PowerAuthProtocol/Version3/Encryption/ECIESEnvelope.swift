@@ -1,14 +1,15 @@
 package import PowerAuthCrypto
 
-/// The three keys that one request and its answer share.
+/// The three keys that one request and its response share.
 ///
 /// 48 bytes of X9.63 key derivation from the Diffie-Hellman secret, with `sharedInfo1` and the ephemeral public key as
-/// transmitted for information: a key to encrypt, one to authenticate, one to make initialisation vectors.
+/// transmitted for information: a key to encrypt, one to authenticate, one to derive initialization vectors.
 package struct ECIESEnvelope: Sendable, Equatable {
     package let encryptionKey: SecretBytes
     package let authenticationKey: SecretBytes
     package let vectorKey: SecretBytes
 
+    /// Derives the keys.
     package init(sharedSecret: SecretBytes, sharedInfo1: [UInt8], ephemeralPublicKey: [UInt8]) throws(CryptoError) {
         let info = sharedInfo1 + ephemeralPublicKey
         let keys = try X963KDF.deriveKey(secret: sharedSecret, info: info, count: 48)
@@ -21,12 +22,12 @@ package struct ECIESEnvelope: Sendable, Equatable {
         }
     }
 
-    /// `KDF_INTERNAL(vector key, nonce)`.
+    /// Returns `KDF_INTERNAL(vector key, nonce)`.
     package func initializationVector(nonce: [UInt8]) -> [UInt8] {
         KeyDerivation.deriveInternal(self.vectorKey, index: nonce).disclosed
     }
 
-    /// Encrypts, then authenticates.
+    /// Encrypts `plaintext`, then authenticates the ciphertext.
     func seal(_ plaintext: [UInt8], nonce: [UInt8], sharedInfo2: [UInt8]) throws(CryptoError) -> Sealed {
         let encryptedData = try AES128CBC.encrypt(
             plaintext,
@@ -38,8 +39,8 @@ package struct ECIESEnvelope: Sendable, Equatable {
         return Sealed(encryptedData: encryptedData, mac: mac)
     }
 
-    /// Checks the authentication before anything is decrypted.
-    func open(_ sealed: Sealed, nonce: [UInt8], sharedInfo2: [UInt8]) throws(ECIESError) -> [UInt8] {
+    /// Checks the authentication of `sealed`, then decrypts it.
+    func open(_ sealed: Sealed, nonce: [UInt8], sharedInfo2: [UInt8]) throws(EncryptionError) -> [UInt8] {
         let mac = HMACSHA256.authenticate([sealed.encryptedData, sharedInfo2], key: self.authenticationKey)
         guard constantTimeEquals(mac, sealed.mac) else { throw .authenticationFailed }
         do {
@@ -60,7 +61,7 @@ package struct ECIESEnvelope: Sendable, Equatable {
     }
 }
 
-/// The lengths that the protocol fixes.
+/// Lengths in bytes that the protocol fixes.
 enum ECIESLength {
     static let nonce = 16
     static let mac = 32

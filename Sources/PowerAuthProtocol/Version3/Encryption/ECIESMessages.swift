@@ -1,10 +1,10 @@
 import PowerAuthCrypto
 
-/// An encrypted request, as it stands in the body: JSON with the bytes in Base64.
+/// An encrypted request as it stands in the body: JSON with the bytes in Base64.
 package struct ECIESRequest: Sendable, Equatable {
-    /// Which temporary key it was encrypted for; `nil` before version 3.3.
+    /// The temporary key that it was encrypted for; `nil` before version 3.3.
     package var temporaryKeyID: String?
-    /// The point of the sender's one-time key, 33 or 65 bytes: it is authenticated as transmitted.
+    /// The point of the sender's one-time key, 33 or 65 bytes, authenticated as transmitted.
     package var ephemeralPublicKey: [UInt8]
     package var encryptedData: [UInt8]
     /// 32 bytes.
@@ -31,7 +31,7 @@ package struct ECIESRequest: Sendable, Equatable {
     }
 }
 
-/// An encrypted answer, as it stands in the body: JSON with the bytes in Base64, without any wrapping object.
+/// An encrypted response as it stands in the body: JSON with the bytes in Base64, without any wrapping object.
 package struct ECIESResponse: Sendable, Equatable {
     package var encryptedData: [UInt8]
     /// 32 bytes.
@@ -68,10 +68,10 @@ extension ECIESRequest: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(self.temporaryKeyID, forKey: .temporaryKeyID)
-        try container.encode(Base64.encode(self.ephemeralPublicKey), forKey: .ephemeralPublicKey)
-        try container.encode(Base64.encode(self.encryptedData), forKey: .encryptedData)
-        try container.encode(Base64.encode(self.mac), forKey: .mac)
-        try container.encode(Base64.encode(self.nonce), forKey: .nonce)
+        try container.encodeBase64(self.ephemeralPublicKey, forKey: .ephemeralPublicKey)
+        try container.encodeBase64(self.encryptedData, forKey: .encryptedData)
+        try container.encodeBase64(self.mac, forKey: .mac)
+        try container.encodeBase64(self.nonce, forKey: .nonce)
         try container.encodeIfPresent(self.timestamp, forKey: .timestamp)
     }
 }
@@ -91,9 +91,9 @@ extension ECIESResponse: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(Base64.encode(self.encryptedData), forKey: .encryptedData)
-        try container.encode(Base64.encode(self.mac), forKey: .mac)
-        try container.encodeIfPresent(self.nonce.map { Base64.encode($0) }, forKey: .nonce)
+        try container.encodeBase64(self.encryptedData, forKey: .encryptedData)
+        try container.encodeBase64(self.mac, forKey: .mac)
+        if let nonce = self.nonce { try container.encodeBase64(nonce, forKey: .nonce) }
         try container.encodeIfPresent(self.timestamp, forKey: .timestamp)
     }
 }

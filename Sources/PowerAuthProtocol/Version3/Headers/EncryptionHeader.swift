@@ -1,32 +1,27 @@
-/// The header that tells the server how to open an encrypted request.
+/// The header that names the keys of an encrypted request.
 ///
-/// A request that is also signed carries none: its signature header says as much.
+/// A request that is also signed has none, since its signature header says the same.
 package struct EncryptionHeader: Sendable, Equatable {
     /// The name of the header.
     package static let name = "X-PowerAuth-Encryption"
-
-    /// Whether a request belongs to an application or to one activation of it.
-    package enum Scope: String, Sendable {
-        case application
-        case activation
-    }
 
     package let applicationKey: String
     /// `nil` in the scope of an application.
     package let activationID: String?
     package let version: ProtocolVersion
 
+    /// Creates a header.
     package init(applicationKey: String, activationID: String?, version: ProtocolVersion) {
         self.applicationKey = applicationKey
         self.activationID = activationID
         self.version = version
     }
 
-    /// Reads the header of a request in the scope that the endpoint has.
+    /// Reads the header of a request to an endpoint of the given scope.
     ///
-    /// - Throws: the first field that is missing, not of its form, or there although the scope has none.
-    package init(parsing text: String?, scope: Scope) throws(HeaderError) {
-        let fields = HeaderFields(parsing: text)
+    /// - Throws: The first field that is missing, not of its form, or there although the scope has none.
+    package init(parsing value: String?, scope: EncryptionScope) throws(HeaderError) {
+        let fields = HeaderFields(parsing: value)
         self.applicationKey = try fields.required("application_key", HeaderValue.applicationKey)
         switch scope {
         case .application:
@@ -40,10 +35,10 @@ package struct EncryptionHeader: Sendable, Equatable {
 
     /// The value of the header.
     package var value: String {
-        var text = HeaderText()
-        text.add("application_key", self.applicationKey)
-        if let activationID = self.activationID { text.add("activation_id", activationID) }
-        text.add("version", self.version.rawValue)
-        return text.value
+        var header = HeaderWriter()
+        header.add("application_key", self.applicationKey)
+        if let activationID = self.activationID { header.add("activation_id", activationID) }
+        header.add("version", self.version.rawValue)
+        return header.value
     }
 }

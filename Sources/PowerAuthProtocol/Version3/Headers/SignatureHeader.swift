@@ -14,6 +14,7 @@ package struct SignatureHeader: Sendable, Equatable {
     package let signature: [UInt8]
     package let version: ProtocolVersion
 
+    /// Creates a header.
     package init(
         activationID: String,
         applicationKey: String,
@@ -32,28 +33,28 @@ package struct SignatureHeader: Sendable, Equatable {
 
     /// Reads a header.
     ///
-    /// - Throws: the first field that is missing or not of its form.
-    package init(parsing text: String?) throws(HeaderError) {
-        let fields = HeaderFields(parsing: text)
+    /// - Throws: The first field that is missing or not of its form.
+    package init(parsing value: String?) throws(HeaderError) {
+        let fields = HeaderFields(parsing: value)
         self.activationID = try fields.required("pa_activation_id", HeaderValue.identifier)
         self.nonce = try fields.required("pa_nonce", HeaderValue.bytes(16))
         self.applicationKey = try fields.required("pa_application_key", HeaderValue.applicationKey)
         self.type = try fields.required("pa_signature_type", SignatureType.init(headerValue:))
-        self.signature = try fields.required("pa_signature") { text in
-            Base64.decode(text).flatMap { [16, 32, 48].contains($0.count) ? $0 : nil }
+        self.signature = try fields.required("pa_signature") { string in
+            Base64.decode(string).flatMap { [16, 32, 48].contains($0.count) ? $0 : nil }
         }
         self.version = try fields.required("pa_version", HeaderValue.version)
     }
 
     /// The value of the header.
     package var value: String {
-        var text = HeaderText()
-        text.add("pa_activation_id", self.activationID)
-        text.add("pa_application_key", self.applicationKey)
-        text.add("pa_nonce", self.nonce)
-        text.add("pa_signature_type", self.type.rawValue)
-        text.add("pa_signature", self.signature)
-        text.add("pa_version", self.version.rawValue)
-        return text.value
+        var header = HeaderWriter()
+        header.add("pa_activation_id", self.activationID)
+        header.add("pa_application_key", self.applicationKey)
+        header.add("pa_nonce", self.nonce)
+        header.add("pa_signature_type", self.type.rawValue)
+        header.add("pa_signature", self.signature)
+        header.add("pa_version", self.version.rawValue)
+        return header.value
     }
 }

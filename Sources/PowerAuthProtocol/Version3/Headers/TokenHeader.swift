@@ -6,7 +6,7 @@ package struct TokenHeader: Sendable, Equatable {
     package static let name = "X-PowerAuth-Token"
 
     package let tokenID: String
-    /// 32 bytes: see ``TokenDigest``.
+    /// 32 bytes; see ``TokenDigest``.
     package let digest: [UInt8]
     /// 16 bytes, part of the digest.
     package let nonce: [UInt8]
@@ -14,7 +14,7 @@ package struct TokenHeader: Sendable, Equatable {
     package let timestamp: Int64
     package let version: ProtocolVersion
 
-    /// Makes the header of one request.
+    /// Creates the header of one request.
     package init(tokenID: String, secret: SecretBytes, nonce: [UInt8], timestamp: Int64, version: ProtocolVersion) {
         self.tokenID = tokenID
         self.digest = TokenDigest.digest(secret: secret, nonce: nonce, timestamp: timestamp, version: version)
@@ -25,9 +25,9 @@ package struct TokenHeader: Sendable, Equatable {
 
     /// Reads a header.
     ///
-    /// - Throws: the first field that is missing or not of its form.
-    package init(parsing text: String?) throws(HeaderError) {
-        let fields = HeaderFields(parsing: text)
+    /// - Throws: The first field that is missing or not of its form.
+    package init(parsing value: String?) throws(HeaderError) {
+        let fields = HeaderFields(parsing: value)
         self.tokenID = try fields.required("token_id", HeaderValue.identifier)
         self.digest = try fields.required("token_digest", HeaderValue.bytes(32))
         self.nonce = try fields.required("nonce", HeaderValue.bytes(16))
@@ -35,7 +35,7 @@ package struct TokenHeader: Sendable, Equatable {
         self.version = try fields.required("version", HeaderValue.version)
     }
 
-    /// Whether the digest was made with this secret. The timestamp is the caller's to judge.
+    /// Returns whether the digest was computed with `secret`. The caller checks the timestamp.
     package func isValid(secret: SecretBytes) -> Bool {
         let expected = TokenDigest.digest(
             secret: secret,
@@ -48,12 +48,12 @@ package struct TokenHeader: Sendable, Equatable {
 
     /// The value of the header.
     package var value: String {
-        var text = HeaderText()
-        text.add("token_id", self.tokenID)
-        text.add("token_digest", self.digest)
-        text.add("nonce", self.nonce)
-        text.add("timestamp", String(self.timestamp))
-        text.add("version", self.version.rawValue)
-        return text.value
+        var header = HeaderWriter()
+        header.add("token_id", self.tokenID)
+        header.add("token_digest", self.digest)
+        header.add("nonce", self.nonce)
+        header.add("timestamp", String(self.timestamp))
+        header.add("version", self.version.rawValue)
+        return header.value
     }
 }

@@ -9,9 +9,9 @@ package struct ActivationKeys: Sendable, Equatable {
     package let possession: SecretBytes
     /// Signs as the factor "something you know"; stored under a password only.
     package let knowledge: SecretBytes
-    /// Signs as the factor "something you are"; on a server, a key held elsewhere.
+    /// Signs as the factor "something you are"; in a server process, a key held elsewhere.
     package let biometry: SecretBytes
-    /// Protects what travels: status, vault key, encrypted requests.
+    /// Protects data in transit: status, vault key, encrypted requests.
     package let transport: SecretBytes
     /// `KEY_ENCRYPTION_VAULT`: protects the device's private key. The client never stores it.
     package let vault: SecretBytes
@@ -31,7 +31,7 @@ package struct ActivationKeys: Sendable, Equatable {
         self.vault = try KeyDerivation.derive(masterSecret, index: 2000)
     }
 
-    /// The key of a factor.
+    /// Returns the key of a factor.
     package func key(of factor: SignatureFactor) -> SecretBytes {
         switch factor {
         case .possession: self.possession
@@ -40,6 +40,6 @@ package struct ActivationKeys: Sendable, Equatable {
         }
     }
 
-    /// The keys that a signature of this type is made with, in the order of their components.
+    /// Returns the keys that make a signature of this type, in the order of their components.
     package func keys(for type: SignatureType) -> [SecretBytes] { type.factors.map(self.key(of:)) }
 }

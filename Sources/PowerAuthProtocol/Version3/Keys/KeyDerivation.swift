@@ -1,26 +1,26 @@
 import Basics
 package import PowerAuthCrypto
 
-/// The two ways in which the protocol makes one key from another.
+/// The two ways in which version 3 derives one key from another.
 package enum KeyDerivation {
-    /// `KDF(key, i)`: AES-128-CBC of one block, eight zero bytes and the index as a big-endian number, with a zero vector.
+    /// Returns `KDF(key, i)`: AES-128-CBC of one block, eight zero bytes and the index as a big-endian number, with a zero vector.
     ///
     /// - Throws: `invalidLength` unless the key has 16 bytes.
     package static func derive(_ key: SecretBytes, index: UInt64) throws(CryptoError) -> SecretBytes {
         let block = [UInt8](repeating: 0, count: 8) + index.bigEndianBytes
         return try SecretBytes(count: block.count) { (derived) throws(CryptoError) in
             try block.withBytes { (block) throws(CryptoError) in
-                _ = try AES128CBC.encrypt(block, into: derived, key: key, padding: .none)
+                try AES128CBC.encryptBlocks(block, into: derived, key: key)
             }
         }
     }
 
-    /// `KDF_INTERNAL(key, index)`: HMAC-SHA-256 of the index under the key, folded to 16 bytes.
+    /// Returns `KDF_INTERNAL(key, index)`: HMAC-SHA-256 of the index under the key, folded to 16 bytes.
     package static func deriveInternal(_ key: SecretBytes, index: [UInt8]) -> SecretBytes {
         Self.fold(HMACSHA256.derive(from: index, key: key))
     }
 
-    /// Folds an even number of bytes to half of them: the exclusive or of both halves.
+    /// Returns the exclusive or of both halves of an even number of bytes.
     package static func fold(_ bytes: SecretBytes) -> SecretBytes {
         let half = bytes.count / 2
         return bytes.withUnsafeBytes { bytes in

@@ -6,24 +6,19 @@ package import PowerAuthCrypto
 /// `k = HMAC(Kᵢ, CTR_DATA)`, then for each j < i `k = HMAC(key: HMAC(K_{j+1}, CTR_DATA), message: k)`, and is
 /// `HMAC(k, signed bytes)`.
 package struct RequestSignature: Sendable, Equatable {
-    /// How many digits a component of an offline signature may have.
-    package static let offlineComponentLengths = 4...8
-
     /// The 32 bytes of each component, one after the other.
     private let components: [UInt8]
 
-    /// Signs with a counter, which must never sign anything else.
+    /// Signs `data` with a counter, which must never sign anything else.
     ///
-    /// - Parameters:
-    ///   - keys: The keys of the factors in their order, one to three.
-    ///   - secret: `APP_SECRET` as text, or the word `offline`.
+    /// - Parameter keys: The keys of the factors in their order, one to three.
     package init(_ data: SignatureData, keys: [SecretBytes], counter: HashCounter, secret: SigningSecret) {
         let length = HMACSHA256.byteCount
         self.components = [UInt8](unsafeUninitializedCapacity: keys.count * length) { components, count in
             let components = UnsafeMutableRawBufferPointer(components)
             Self.withSigningKeys(keys, counter: counter) { signingKeys in
                 data.normalized.withUnsafeBytes { normalized in
-                    secret.text.withUnsafeBytes { secret in
+                    secret.bytes.withUnsafeBytes { secret in
                         for index in keys.indices {
                             HMACSHA256.authenticate(
                                 key: UnsafeRawBufferPointer(signingKeys[block: index]),
@@ -41,14 +36,14 @@ package struct RequestSignature: Sendable, Equatable {
         }
     }
 
-    /// Derives the key of each component, lends them, and wipes them.
+    /// Derives the key of each component, lends them to `body`, and wipes them.
     private static func withSigningKeys(
         _ keys: [SecretBytes],
         counter: HashCounter,
         _ body: (UnsafeMutableRawBufferPointer) -> Void
     ) {
         let length = HMACSHA256.byteCount
-        // The first half holds HMAC(Kᵢ, CTR_DATA) of each factor, the second one the keys that become of them.
+        // The first half holds HMAC(Kᵢ, CTR_DATA) of each factor, the second one the keys derived from them.
         withUnsafeTemporaryAllocation(byteCount: keys.count * length * 2, alignment: 16) { memory in
             defer { memory.wipe() }
             let counterKeys = UnsafeMutableRawBufferPointer(rebasing: memory[..<(keys.count * length)])
@@ -73,7 +68,7 @@ package struct RequestSignature: Sendable, Equatable {
         }
     }
 
-    /// The bytes of the online form: the last 16 of each component, concatenated.
+    /// The bytes of the online form: the last 16 of each component.
     package var onlineBytes: [UInt8] {
         let length = HMACSHA256.byteCount
         return stride(from: 0, to: self.components.count, by: length).reduce(into: []) { bytes, start in
@@ -81,30 +76,15 @@ package struct RequestSignature: Sendable, Equatable {
         }
     }
 
-    /// The online form, as it stands in a header: the last 16 bytes of each component, concatenated, in Base64.
+    /// The online form, as it stands in a header: ``onlineBytes`` in Base64.
     package var online: String { Base64.encode(self.onlineBytes) }
 
-    /// The offline form, to be typed by a person: of each component the last four bytes as a big-endian number
-    /// without its top bit, modulo 10ⁿ, with leading zeros; joined by `-`.
+    /// Returns the offline form, which a person types: a decimal code for each component, joined by `-`.
     ///
-    /// - Parameter componentLength: The number of digits n, 4 to 8.
+    /// - Parameter componentLength: The number of digits of each, 4 to 8.
     package func offline(componentLength: Int = 8) -> String {
-        precondition(Self.offlineComponentLengths.contains(componentLength), "4 to 8 digits")
-        let length = HMACSHA256.byteCount
-        return stride(from: 0, to: self.components.count, by: length).map { start in
-            DecimalCode.text(of: self.components[(start + length - 4)..<(start + length)], digits: componentLength)
-        }.joined(separator: "-")
+        DecimalCode.string(ofComponents: self.components, length: componentLength)
     }
-}
-
-/// What ends the signed bytes of a request.
-package struct SigningSecret: Sendable {
-    let text: SecretBytes
-
-    /// Requests sent to the server: `APP_SECRET` as text.
-    package static func online(_ secret: ApplicationSecret) -> Self { Self(text: secret.text) }
-    /// Signatures that a person carries: the word `offline`.
-    package static let offline = Self(text: SecretBytes(utf8: "offline"))
 }
 
 extension UnsafeMutableRawBufferPointer {

@@ -2,44 +2,35 @@ package import PowerAuthCrypto
 
 /// The status of an activation as the server reports it, encrypted so that only the activation's holder can read it.
 ///
-/// 32 bytes: `DE C0 DE D1` (`D1` to `DF` for the version of the format), state, current version, version to upgrade to, five reserved bytes, counter byte, failed and
-/// allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC without padding under `KEY_TRANSPORT`;
-/// the vector is `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+/// 32 bytes: `DE C0 DE D1` (`D1` to `DF` for the version of the format), state, current version, version to upgrade to, five
+/// reserved bytes, counter byte, failed and allowed attempts, look-ahead, and the hash of the counter (16 bytes). AES-128-CBC
+/// without padding under `KEY_TRANSPORT`; the vector is `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
 package struct ActivationStatusBlob: Sendable, Equatable {
-    /// Why a blob was refused.
-    package enum Failure: Error, Equatable, Sendable {
-        /// It is not 32 bytes, or challenge or nonce are not 16.
-        case invalidLength
-        /// It does not decrypt to a blob: another key, challenge or nonce, or changed. Servers also send random bytes for
-        /// activations that they do not know.
-        case notABlob
-        /// It names a state that does not exist.
-        case unknownState
-        /// No server tries no counter at all, or more than 64: such a value would move the client's counter far.
-        case impossibleLookAhead
-    }
-
+    /// The length of a blob: 32 bytes.
     package static let byteCount = 32
+    /// The length of a challenge, and of a nonce: 16 bytes.
     package static let challengeByteCount = 16
+    /// The newest major version of the protocol whose activations this kind of status describes.
+    package static let newestVersion: UInt8 = 3
 
     package var state: ActivationState
     package var currentVersion: UInt8
     package var upgradeVersion: UInt8
-    /// Five bytes without a meaning; servers fill them with random ones.
+    /// Five bytes without meaning, which servers fill at random.
     package var reserved: [UInt8]
     /// The server's counter modulo 256.
     package var counterByte: UInt8
     package var failedAttempts: UInt8
     package var maxFailedAttempts: UInt8
-    /// How many counters the server tries, from its own on.
+    /// The number of counters that the server tries, beginning with its own.
     package var lookAhead: UInt8
     /// The hash of the server's counter: see ``HashCounter/hash(transportKey:)``.
     package var counterHash: [UInt8]
 
     package init(
         state: ActivationState,
-        currentVersion: UInt8 = 3,
-        upgradeVersion: UInt8 = 3,
+        currentVersion: UInt8 = Self.newestVersion,
+        upgradeVersion: UInt8 = Self.newestVersion,
         reserved: [UInt8] = [0, 0, 0, 0, 0],
         counterByte: UInt8,
         failedAttempts: UInt8,
@@ -59,11 +50,14 @@ package struct ActivationStatusBlob: Sendable, Equatable {
     }
 
     /// Reads a decrypted blob.
-    package init(bytes: [UInt8]) throws(Failure) {
+    ///
+    /// - Throws: `unsupportedVersion` for an activation that the server has moved on to version 4 or later.
+    package init(bytes: [UInt8]) throws(ActivationStatusError) {
         guard bytes.count == Self.byteCount else { throw .invalidLength }
         guard bytes.starts(with: Self.magic.dropLast()), Self.formats.contains(bytes[3]) else { throw .notABlob }
-        guard let state = ActivationState(rawValue: bytes[4]) else { throw .unknownState }
-        guard Self.lookAheads.contains(bytes[15]) else { throw .impossibleLookAhead }
+        guard let state = ActivationState(rawValue: bytes[4]) else { throw .invalid(field: "state") }
+        guard bytes[5] <= Self.newestVersion else { throw .unsupportedVersion(bytes[5]) }
+        guard LookAhead.range.contains(Int(bytes[15])) else { throw .invalid(field: "lookAhead") }
         self.init(
             state: state,
             currentVersion: bytes[5],
@@ -87,7 +81,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
         transportKey: SecretBytes,
         challenge: [UInt8],
         nonce: [UInt8]
-    ) throws(Failure) {
+    ) throws(ActivationStatusError) {
         guard encrypted.count == Self.byteCount, challenge.count == Self.challengeByteCount,
             nonce.count == Self.challengeByteCount, transportKey.count == 16
         else { throw .invalidLength }
@@ -96,7 +90,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
             let vector = try Self.initializationVector(transportKey: transportKey, challenge: challenge, nonce: nonce)
             bytes = try AES128CBC.decrypt(encrypted, key: transportKey, iv: vector, padding: .none)
         } catch {
-            throw .invalidLength
+            throw .crypto(error)
         }
         try self.init(bytes: bytes)
     }
@@ -107,7 +101,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
             + [self.counterByte, self.failedAttempts, self.maxFailedAttempts, self.lookAhead] + self.counterHash
     }
 
-    /// The blob as the server sends it.
+    /// Returns the blob as the server sends it.
     package func encrypted(
         transportKey: SecretBytes,
         challenge: [UInt8],
@@ -117,7 +111,7 @@ package struct ActivationStatusBlob: Sendable, Equatable {
         return try AES128CBC.encrypt(self.bytes, key: transportKey, iv: vector, padding: .none)
     }
 
-    /// `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
+    /// Returns `KDF_INTERNAL(KDF(KEY_TRANSPORT, 3000), challenge ‖ nonce)`.
     package static func initializationVector(
         transportKey: SecretBytes,
         challenge: [UInt8],
@@ -128,8 +122,27 @@ package struct ActivationStatusBlob: Sendable, Equatable {
     }
 
     private static let magic: [UInt8] = [0xDE, 0xC0, 0xDE, 0xD1]
-    /// The last byte of the magic ones numbers the format; later formats keep what stands here.
+    /// The versions of the format, which the last magic byte names. Later ones keep the fields of the first.
     private static let formats: ClosedRange<UInt8> = 0xD1...0xDF
-    /// The look-ahead that a server may have.
-    package static let lookAheads: ClosedRange<UInt8> = 1...64
+}
+
+extension CounterSynchronization<HashCounter> {
+    /// Compares a client's counter with the one that the server reported.
+    package init(
+        client: HashCounter,
+        status: ActivationStatusBlob,
+        transportKey: SecretBytes
+    ) throws(CryptoError) {
+        guard status.currentVersion == ActivationStatusBlob.newestVersion else {
+            self.init(notComparedWithin: Int(status.lookAhead))  // activations of older versions count without hashes
+            return
+        }
+        try self.init(
+            client: client,
+            serverByte: status.counterByte,
+            serverHash: status.counterHash,
+            lookAhead: status.lookAhead,
+            key: HashCounter.hashKey(transportKey: transportKey)
+        )
+    }
 }

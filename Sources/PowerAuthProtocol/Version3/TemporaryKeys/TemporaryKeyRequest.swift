@@ -1,29 +1,44 @@
 package import PowerAuthCrypto
 
-/// The client's request for a temporary key, which version 3.3 encrypts for.
+/// The client's request for a temporary key, which requests of version 3.3 are encrypted for.
 ///
-/// A token signed with HMAC, with the claims `applicationKey`, `activationId` (in the scope of an activation) and `challenge`.
-/// Its key is the decoded `APP_SECRET`, or `KDF_INTERNAL(KEY_TRANSPORT, decoded APP_SECRET)` in the scope of an activation.
-package struct TemporaryKeyRequest: Sendable, Equatable {
-    /// How many random bytes a client's challenge has.
+/// A token signed with HMAC-SHA-256, with the claims `applicationKey`, `activationId` (in the scope of an activation) and
+/// `challenge`. Its key is the decoded `APP_SECRET`, or `KDF_INTERNAL(KEY_TRANSPORT, decoded APP_SECRET)` in the scope of an
+/// activation.
+package struct TemporaryKeyRequest: TemporaryKeyRequestClaims, Equatable {
+    /// A request as the server receives it.
+    package typealias Unverified = UnverifiedTemporaryKeyRequest<Self>
+
+    /// The number of random bytes in a client's challenge.
     package static let challengeByteCount = 18
+    package static let algorithm = JSONWebToken.Algorithm.hs256
 
     package let applicationKey: String
-    /// `nil` in the scope of the application.
     package let activationID: String?
-    /// What the answer must repeat: Base64 of random bytes.
     package let challenge: String
 
-    /// Makes a request.
+    private enum CodingKeys: String, CodingKey {
+        case applicationKey
+        case activationID = "activationId"
+        case challenge
+    }
+
+    /// Creates a request.
     ///
-    /// - Parameter challenge: 18 random bytes.
+    /// - Parameters:
+    ///   - activationID: `nil` in the scope of the application.
+    ///   - challenge: 18 random bytes.
     package init(applicationKey: String, activationID: String?, challenge: [UInt8]) {
         self.applicationKey = applicationKey
         self.activationID = activationID
         self.challenge = Base64.encode(challenge)
     }
 
-    /// The key that signs the request.
+    package static func tag(of signingInput: [UInt8], key: SecretBytes) -> [UInt8] {
+        HMACSHA256.authenticate(signingInput, key: key)
+    }
+
+    /// Returns the key that signs the request.
     ///
     /// - Parameter transportKey: `KEY_TRANSPORT` in the scope of an activation, `nil` in that of the application.
     package static func signingKey(applicationSecret: ApplicationSecret, transportKey: SecretBytes?) -> SecretBytes {
@@ -31,60 +46,20 @@ package struct TemporaryKeyRequest: Sendable, Equatable {
         return KeyDerivation.deriveInternal(transportKey, index: applicationSecret.bytes.disclosed)
     }
 
-    /// The signed token, as the client sends it.
+    /// Returns the signed token, as the client sends it.
     package func jwt(applicationSecret: ApplicationSecret, transportKey: SecretBytes?) -> String {
-        let key = Self.signingKey(applicationSecret: applicationSecret, transportKey: transportKey)
-        let claims = Claims(
-            applicationKey: self.applicationKey,
-            activationId: self.activationID,
-            challenge: self.challenge
+        self.jwt(key: Self.signingKey(applicationSecret: applicationSecret, transportKey: transportKey))
+    }
+}
+
+extension UnverifiedTemporaryKeyRequest<TemporaryKeyRequest> {
+    /// Returns the request if its algorithm and signature are right.
+    package func verified(
+        applicationSecret: ApplicationSecret,
+        transportKey: SecretBytes?
+    ) throws(TemporaryKeyError) -> TemporaryKeyRequest {
+        try self.verified(
+            key: TemporaryKeyRequest.signingKey(applicationSecret: applicationSecret, transportKey: transportKey)
         )
-        return JSONWebToken.encode(claims: claims, algorithm: .hs256) { HMACSHA256.authenticate($0, key: key) }
-    }
-
-    private struct Claims: Codable {
-        let applicationKey: String
-        let activationId: String?
-        let challenge: String
-    }
-
-    /// A request as it arrived at the server, which must look up the secrets it names before it can be verified.
-    package struct Unverified: Sendable {
-        private let token: JSONWebToken
-        private let request: TemporaryKeyRequest
-
-        /// What the request says of itself.
-        package var applicationKey: String { self.request.applicationKey }
-        /// What the request says of itself.
-        package var activationID: String? { self.request.activationID }
-
-        /// Reads a token.
-        package init(jwt: String) throws(TemporaryKeyError) {
-            guard let token = JSONWebToken(jwt), let claims = token.claims(Claims.self), !claims.challenge.isEmpty
-            else {
-                throw .malformed
-            }
-            self.token = token
-            self.request = TemporaryKeyRequest(claims: claims)
-        }
-
-        /// Checks algorithm and signature.
-        package func verified(
-            applicationSecret: ApplicationSecret,
-            transportKey: SecretBytes?
-        ) throws(TemporaryKeyError) -> TemporaryKeyRequest {
-            guard self.token.algorithm == .hs256 else { throw .wrongAlgorithm }
-            let key = signingKey(applicationSecret: applicationSecret, transportKey: transportKey)
-            guard HMACSHA256.isValid(self.token.signature, for: self.token.signingInput, key: key) else {
-                throw .invalidSignature
-            }
-            return self.request
-        }
-    }
-
-    private init(claims: Claims) {
-        self.applicationKey = claims.applicationKey
-        self.activationID = claims.activationId
-        self.challenge = claims.challenge
     }
 }

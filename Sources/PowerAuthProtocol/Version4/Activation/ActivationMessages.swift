@@ -2,7 +2,7 @@ package import ExactJSON
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// The outer layer of a request to create an activation: what the application vouches for.
+    /// The outer layer of a request to create an activation, encrypted with the application's keys.
     package struct ActivationRequest: Sendable, Equatable, Codable {
         /// The type of an activation by a code.
         package static let codeType = "CODE"
@@ -13,7 +13,7 @@ extension Version4 {
         /// A ``ActivationRequestContent``, encrypted with the same temporary key under another nonce.
         package let activationData: EncryptedRequest
 
-        /// Makes the request of an activation by a code.
+        /// Creates the request for an activation by a code.
         package init(code: String, customAttributes: JSONValue?, activationData: EncryptedRequest) {
             self.type = Self.codeType
             self.identityAttributes = ["code": code]
@@ -76,11 +76,11 @@ extension Version4 {
         }
     }
 
-    /// What a server sends so that a client has all keys of version 4: when an activation is created, and when it is upgraded.
+    /// The server's part of the keys of version 4, sent when an activation is created or upgraded.
     package struct NewKeysMessage: Sendable, Equatable {
         package let sharedSecretResponse: SharedSecretResponse
         package let serverPublicKeys: SigningKeysMessage
-        /// `CTR_DATA` as both sides begin with it, 32 bytes.
+        /// The initial `CTR_DATA`, 32 bytes.
         package let counterData: SecretBytes
 
         package init(
@@ -120,7 +120,7 @@ extension Version4 {
         }
     }
 
-    /// What is inside a body that is not encrypted.
+    /// The content of a request as it stands in a body that is not encrypted.
     package struct RequestObject<Content: Sendable & Equatable & Codable>: Sendable, Equatable, Codable {
         package let requestObject: Content
 

@@ -3,13 +3,13 @@ package import PowerAuthCrypto
 extension Version4 {
     /// The master keys of an application, with which its server signs until an activation has keys of its own.
     ///
-    /// Those of ML-DSA stay bytes until they are used, so that a process without ML-DSA can read a configuration that has them.
+    /// Keys of ML-DSA are parsed only when used, so that a process without ML-DSA can read a configuration that has them.
     package struct MasterPublicKeys: Sendable, Equatable {
         package let ecdsa: P384PublicKey
         /// `SubjectPublicKeyInfo` by parameter set.
         package let mldsa: [MLDSA: [UInt8]]
 
-        /// Takes keys.
+        /// Creates a set of keys.
         ///
         /// - Returns: `nil` when a key of ML-DSA is not wrapped as one of its parameter set.
         package init?(ecdsa: P384PublicKey, mldsa: [MLDSA: [UInt8]] = [:]) {
@@ -18,7 +18,7 @@ extension Version4 {
             self.mldsa = mldsa
         }
 
-        /// The suites that have all their keys here.
+        /// The suites for which there are all keys.
         package var suites: [AlgorithmSuite] {
             AlgorithmSuite.allCases.filter { $0.signatureScheme.map { self.mldsa[$0] != nil } ?? true }
         }

@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 
 extension Version4 {
-    /// Eight digits that both sides show, so that people can see that nobody stood between them while they exchanged keys.
+    /// Eight digits that both sides show, so that people can compare them and rule out an attacker during the key exchange.
     ///
     /// SHA3-256 of the suite's name, the device's keys, the activation identifier and the server's keys; the last four bytes as
     /// a big-endian number without its top bit, modulo 10⁸, with leading zeros. Keys are the X coordinate without leading zero
@@ -10,7 +10,7 @@ extension Version4 {
         /// The bytes that are hashed.
         package let data: [UInt8]
 
-        /// Describes an activation. Both sides have keys of the same suite.
+        /// Creates the fingerprint of an activation. Both sides have keys of the same suite.
         package init(devicePublicKeys: SigningPublicKeys, activationID: String, serverPublicKeys: SigningPublicKeys) {
             precondition(devicePublicKeys.suite == serverPublicKeys.suite)
             let bytes = { (keys: SigningPublicKeys) in
@@ -22,6 +22,6 @@ extension Version4 {
         }
 
         /// The eight digits.
-        package var text: String { DecimalCode.text(of: SHA3.hash(self.data)[...], digits: 8) }
+        package var digits: String { DecimalCode.string(of: SHA3.hash(self.data)[...], digits: 8) }
     }
 }

@@ -8,18 +8,14 @@ extension Version4 {
     package struct AuthenticationCode: Sendable, Equatable {
         /// The length of a component in the online form.
         package static let componentByteCount = 32
-        /// How many digits a component may have in the offline form.
-        package static let offlineComponentLengths = 4...8
 
         /// The components, one after the other: the online form before it is written in Base64.
         package let onlineBytes: [UInt8]
 
-        /// Makes the code of a request with a counter, which must never make another one.
+        /// Computes the code of a request with a counter, which must never make another one.
         ///
-        /// - Parameters:
-        ///   - keys: The keys of the factors in their order.
-        ///   - secret: `APP_SECRET` as text, or the word `offline`.
-        /// - Throws: `invalidLength` when a key is none.
+        /// - Parameter keys: The keys of the factors in their order.
+        /// - Throws: `invalidLength` for a key that KMAC does not take.
         package init(
             _ data: SignatureData,
             keys: [SecretBytes],
@@ -29,11 +25,11 @@ extension Version4 {
             try self.init(keys: keys, counter: counter) { message in
                 message.update(data.normalized)
                 withUnsafeBytes(of: UInt8(ascii: "&")) { message.update($0) }
-                message.update(secret.text)
+                message.update(secret.bytes)
             }
         }
 
-        /// Makes the code of data that already ends in the secret.
+        /// Computes the code of data that already ends in the secret.
         package init(message: [UInt8], keys: [SecretBytes], counter: HashCounter) throws(CryptoError) {
             try self.init(keys: keys, counter: counter) { $0.update(message) }
         }
@@ -41,7 +37,7 @@ extension Version4 {
         private init(
             keys: [SecretBytes],
             counter: HashCounter,
-            _ feed: (borrowing KMAC256.Message) -> Void
+            _ feed: (borrowing MACMessage) -> Void
         ) throws(CryptoError) {
             var bytes = [UInt8]()
             bytes.reserveCapacity(keys.count * Self.componentByteCount)
@@ -57,11 +53,11 @@ extension Version4 {
             self.onlineBytes = bytes
         }
 
-        /// A step of the chain. libcrypto's context keeps the last key, which in the end is one of this code alone, never that
-        /// of a factor; wiping it after each step would take as long again.
+        /// Computes a step of the chain. libcrypto's context keeps the last key, which in the end is one of this code alone,
+        /// never that of a factor; wiping it after each step would take as long again.
         private static func tag(
             key: SecretBytes,
-            _ feed: (borrowing KMAC256.Message) -> Void
+            _ feed: (borrowing MACMessage) -> Void
         ) throws(CryptoError) -> SecretBytes {
             try SecretBytes(count: Self.componentByteCount) { (tag) throws(CryptoError) in
                 try key.withUnsafeBytes { (key) throws(CryptoError) in
@@ -73,20 +69,15 @@ extension Version4 {
         /// The online form, as it stands in a header: all components in one Base64.
         package var online: String { Base64.encode(self.onlineBytes) }
 
-        /// The offline form, to be typed by a person: of each component the last four bytes as a big-endian number without
-        /// its top bit, modulo 10ⁿ, with leading zeros; joined by `-`.
+        /// Returns the offline form, which a person types: a decimal code for each component, joined by `-`.
         ///
-        /// - Parameter componentLength: The number of digits n, 4 to 8.
+        /// - Parameter componentLength: The number of digits of each, 4 to 8.
         package func offline(componentLength: Int = 8) -> String {
-            precondition(Self.offlineComponentLengths.contains(componentLength), "4 to 8 digits")
-            return stride(from: 0, to: self.onlineBytes.count, by: Self.componentByteCount).map { start in
-                let component = self.onlineBytes[start..<(start + Self.componentByteCount)]
-                return DecimalCode.text(of: component, digits: componentLength)
-            }.joined(separator: "-")
+            DecimalCode.string(ofComponents: self.onlineBytes, length: componentLength)
         }
     }
 
-    /// Which factors make a code, under the name that goes into the header of a request.
+    /// The factors that make a code, under the name that goes into the header of a request.
     package enum AuthenticationCodeType: String, Sendable, Hashable, CaseIterable {
         case possession
         case possessionKnowledge = "possession_knowledge"

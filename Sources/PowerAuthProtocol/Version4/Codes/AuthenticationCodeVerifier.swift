@@ -4,12 +4,7 @@ extension Version4 {
     /// The server's side of an authentication code: tries the counters that the client may have reached, each with the current
     /// key of the factor and then with the pending one.
     package struct AuthenticationCodeVerifier: Sendable {
-        /// How many counters a server tries, itself included, unless told otherwise.
-        package static let defaultLookAhead = 20
-        /// How many counters a server may be told to try.
-        package static let lookAheads = 1...64
-
-        /// What became of a code.
+        /// The result of verifying a code.
         package enum Outcome: Sendable, Equatable {
             case accepted(Match)
             /// Wrong. It counts as a failure when the type does.
@@ -18,7 +13,7 @@ extension Version4 {
             case biometryIsOff
         }
 
-        /// A counter under which a code is right, and what the server stores afterwards.
+        /// A counter under which a code is valid, and what the server stores afterwards.
         package struct Match: Sendable, Equatable {
             /// How far the client's counter was ahead of the server's.
             package let offset: Int
@@ -34,9 +29,9 @@ extension Version4 {
         private let counter: HashCounter
         private let lookAhead: Int
 
-        /// Prepares to verify codes of one activation.
-        package init(keys: ServerFactorKeys, counter: HashCounter, lookAhead: Int = Self.defaultLookAhead) {
-            precondition(Self.lookAheads.contains(lookAhead))
+        /// Creates a verifier of codes of one activation.
+        package init(keys: ServerFactorKeys, counter: HashCounter, lookAhead: Int = LookAhead.standard) {
+            precondition(LookAhead.range.contains(lookAhead))
             self.keys = keys
             self.counter = counter
             self.lookAhead = lookAhead
@@ -90,14 +85,14 @@ extension Version4 {
         private func verify(
             _ type: AuthenticationCodeType,
             _ makeCode: ([SecretBytes], HashCounter) throws(CryptoError) -> AuthenticationCode,
-            _ isRight: (AuthenticationCode) -> Bool
+            _ isValid: (AuthenticationCode) -> Bool
         ) throws(CryptoError) -> Outcome {
             let candidates = self.candidates(for: type)
             guard !candidates.isEmpty else { return .biometryIsOff }
             var counter = self.counter
             for offset in 0..<self.lookAhead {
                 let nextCounter = counter.next()
-                for candidate in candidates where isRight(try makeCode(candidate.keys, counter)) {
+                for candidate in candidates where isValid(try makeCode(candidate.keys, counter)) {
                     return .accepted(
                         Match(
                             offset: offset,
@@ -112,7 +107,7 @@ extension Version4 {
             return .refused
         }
 
-        /// The keys that may have made a code, in the order in which they are tried; none while the factor is off.
+        /// Returns the keys that may have made a code, in the order in which they are tried; none while the factor is off.
         private func candidates(for type: AuthenticationCodeType) -> [(keys: [SecretBytes], isPending: Bool)] {
             let factor: ReplaceableKey
             switch type {

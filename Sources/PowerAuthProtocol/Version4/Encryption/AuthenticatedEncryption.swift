@@ -1,18 +1,18 @@
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// Encryption that notices any change: AES-256-CTR, authenticated with KMAC, under two keys made for one key context.
+    /// Authenticated encryption: AES-256-CTR and KMAC, under two keys derived for one key context.
     ///
-    /// A sealed text is the nonce (12 bytes), the tag (32 bytes) and the ciphertext.
+    /// A sealed message is the nonce (12 bytes), the tag (32 bytes) and the ciphertext.
     package enum AuthenticatedEncryption {
-        /// The length of a nonce. With one key and one key context, none is ever used twice.
+        /// The length of a nonce, which must never be used twice with one key and key context.
         package static let nonceByteCount = 12
         /// The length of a tag.
         package static let tagByteCount = 32
-        /// How much longer a sealed text is than its content.
+        /// The number of bytes by which a sealed message is longer than its content.
         package static let overheadByteCount = Self.nonceByteCount + Self.tagByteCount
 
-        /// Encrypts and authenticates.
+        /// Encrypts and authenticates `plaintext`.
         ///
         /// - Throws: `invalidLength` unless the key has 32 bytes and the nonce 12.
         package static func seal(
@@ -29,10 +29,10 @@ extension Version4 {
                 + ciphertext
         }
 
-        /// Checks the tag, then decrypts.
+        /// Checks the tag of a sealed message, then decrypts it.
         ///
-        /// - Throws: `authenticationFailed` when anything at all differs; `invalidLength` when the text is too short or the
-        ///   key has not 32 bytes.
+        /// - Throws: `authenticationFailed` when anything at all differs; `invalidLength` when the message is too short or
+        ///   the key does not have 32 bytes.
         package static func open(
             _ sealed: [UInt8],
             key: SecretBytes,

@@ -1,12 +1,12 @@
 import PowerAuthCrypto
 
 extension Version4 {
-    /// An encrypted request, as it stands in the body.
+    /// An encrypted request as it stands in the body.
     package struct EncryptedRequest: Sendable, Equatable {
-        /// How far the timestamp of a request may be from the server's time, in milliseconds.
+        /// The milliseconds by which the timestamp of a request may differ from the server's time.
         package static let timestampTolerance: Int64 = 300_000
 
-        /// Which temporary key it was encrypted with.
+        /// The temporary key that it was encrypted with.
         package var temporaryKeyID: String
         /// Nonce, tag and ciphertext.
         package var encryptedData: [UInt8]
@@ -29,7 +29,7 @@ extension Version4 {
         }
     }
 
-    /// An encrypted response, as it stands in the body, without any wrapping object.
+    /// An encrypted response as it stands in the body, without any wrapping object.
     package struct EncryptedResponse: Sendable, Equatable {
         /// Nonce, tag and ciphertext.
         package var encryptedData: [UInt8]

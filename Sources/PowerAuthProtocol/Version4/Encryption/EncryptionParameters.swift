@@ -2,13 +2,13 @@ import Basics
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// What client and server must agree on before a request can be encrypted.
+    /// The values that client and server must agree on before a request can be encrypted.
     package struct EncryptionParameters: Sendable, Equatable {
-        /// Whose keys protect a request.
+        /// The keys that protect a request.
         package enum Scope: Sendable, Equatable {
-            /// The application's: nothing of an activation is needed.
+            /// The application's keys. No activation is needed.
             case application
-            /// One activation's.
+            /// One activation's keys.
             ///
             /// - Parameter sharedInfo2Key: ``ActivationKeys/Utility/sharedInfo2``.
             case activation(id: String, sharedInfo2Key: SecretBytes)
@@ -18,17 +18,17 @@ extension Version4 {
         package let scope: Scope
         package let purpose: EncryptionPurpose
         package let temporaryKeyID: String
-        /// What client and server share under the temporary key.
+        /// The shared secret of the temporary key.
         let temporaryKey: SecretBytes
         /// `sharedInfo2`: `SHA3(APP_SECRET)`, or in the scope of an activation its KMAC, of the secret's 16 bytes.
         package let sharedInfo2: [UInt8]
 
-        /// Puts parameters together.
+        /// Creates parameters.
         ///
         /// - Parameters:
-        ///   - temporaryKeyID: A key that was fetched in the same scope.
+        ///   - temporaryKeyID: The identifier of a key that was fetched in the same scope.
         ///   - temporaryKey: The shared secret of that key, 32 bytes.
-        /// - Throws: `wrongScope` when the purpose belongs to the other scope, `crypto` when a key is none.
+        /// - Throws: `wrongScope` when the purpose belongs to the other scope, `crypto` for a key that KMAC does not take.
         package init(
             applicationKey: String,
             applicationSecret: ApplicationSecret,
@@ -71,12 +71,12 @@ extension Version4 {
             EncryptionHeader(applicationKey: self.applicationKey, activationID: self.activationID)
         }
 
-        /// What the keys of an envelope are made for: version, `sharedInfo1` and nonce, without lengths.
+        /// Returns the context of an envelope's keys: version, `sharedInfo1` and nonce, without lengths.
         package func keyContext(nonce: [UInt8]) -> [UInt8] {
             Array(Version4.name.utf8) + Array(self.purpose.rawValue.utf8) + nonce
         }
 
-        /// What an envelope vouches for besides its content: version, application key, activation identifier (in its scope)
+        /// Returns the data that an envelope authenticates beside its content: version, application key, activation identifier (in its scope)
         /// and temporary key identifier, then timestamp, nonce and ``sharedInfo2``, each after its length.
         package func associatedData(timestamp: Int64, nonce: [UInt8]) -> [UInt8] {
             var data = [UInt8]()
@@ -90,13 +90,13 @@ extension Version4 {
         }
     }
 
-    /// The nonce of one encrypted request, 24 bytes: the first half seals the request, the second one the response.
+    /// The nonce of one encrypted request, 24 bytes: the first half seals the request, the second half the response.
     struct EnvelopeNonce: Sendable, Equatable {
         static let byteCount = 2 * AuthenticatedEncryption.nonceByteCount
 
         let bytes: [UInt8]
 
-        /// Takes the nonce of a request, whose halves must differ: with the same one, a request would pass for its response.
+        /// Creates the nonce of a request. Its halves must differ, or a request could pass for its own response.
         init(_ bytes: [UInt8]) throws(EncryptionError) {
             self.bytes = bytes
             guard bytes.count == Self.byteCount, self.request != self.response else {
@@ -116,7 +116,7 @@ extension Version4.EncryptionParameters {
         nonce: Version4.EnvelopeNonce,
         half: [UInt8],
         timestamp: Int64
-    ) throws(Version4.EncryptionError) -> [UInt8] {
+    ) throws(EncryptionError) -> [UInt8] {
         do throws(CryptoError) {
             return try Version4.AuthenticatedEncryption.seal(
                 plaintext,
@@ -136,7 +136,7 @@ extension Version4.EncryptionParameters {
         nonce: Version4.EnvelopeNonce,
         half: [UInt8],
         timestamp: Int64
-    ) throws(Version4.EncryptionError) -> [UInt8] {
+    ) throws(EncryptionError) -> [UInt8] {
         guard sealed.count >= Version4.AuthenticatedEncryption.overheadByteCount, sealed.starts(with: half) else {
             throw .malformed(member: "encryptedData")
         }

@@ -1,6 +1,6 @@
 extension Version4 {
-    /// What an encrypted request is for: the text that goes into its keys as `sharedInfo1`, so that an envelope made for one
-    /// purpose cannot be opened for another. It is not the path of the endpoint.
+    /// The purpose of an encrypted request. Its keys are derived from this string as `sharedInfo1`, so that an envelope sealed
+    /// for one purpose cannot be opened for another. It looks like the path of an endpoint and is none.
     package enum EncryptionPurpose: String, Sendable, CaseIterable {
         /// The outer layer of creating an activation, and an application's own endpoints.
         case genericApplication = "/pa/generic/application"
@@ -19,14 +19,8 @@ extension Version4 {
         /// Agreeing on a biometric key.
         case biometryAdd = "/pa/biometry/add"
 
-        /// Whose keys protect a request.
-        package enum Scope: String, Sendable {
-            case application
-            case activation
-        }
-
-        /// Whose keys protect requests of this purpose.
-        package var scope: Scope {
+        /// The keys that protect requests of this purpose.
+        package var scope: EncryptionScope {
             switch self {
             case .genericApplication, .activation, .upgradeStart: .application
             case .genericActivation, .vaultUnlock, .tokenCreate, .passwordChange, .biometryAdd: .activation

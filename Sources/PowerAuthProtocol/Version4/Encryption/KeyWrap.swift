@@ -2,16 +2,16 @@ package import PowerAuthCrypto
 
 extension Version4 {
     /// Encryption of a key without integrity, on purpose: a wrong password gives a wrong key, hence a code that only the server
-    /// can refuse, and count. Nothing here may ever tell whether a password is right.
+    /// can refuse, and count. Nothing here may ever reveal whether a password is right.
     ///
     /// A wrapped key is the initialization vector (16 bytes) and the key under AES-256-CTR, 48 bytes in all.
     package enum KeyWrap {
-        /// The length of a vector. A new one is drawn for every key that is wrapped.
+        /// The length of a vector. Draw a new one for every key that is wrapped.
         package static let vectorByteCount = AES256CTR.blockByteCount
         /// The length of a key.
         package static let keyByteCount = 32
 
-        /// Wraps a key under another one.
+        /// Returns `key` encrypted under `wrappingKey`.
         ///
         /// - Throws: `invalidLength` unless both keys have 32 bytes and the vector 16.
         package static func wrap(
@@ -23,7 +23,7 @@ extension Version4 {
             return vector + (try AES256CTR.apply(to: key, key: wrappingKey, block: vector).disclosed)
         }
 
-        /// Unwraps a key; a wrong one for a wrong wrapping key.
+        /// Returns the key that was wrapped; a wrong one for a wrong wrapping key.
         ///
         /// - Throws: `invalidLength` unless there are 48 bytes and the wrapping key has 32.
         package static func unwrap(
@@ -37,9 +37,9 @@ extension Version4 {
         }
     }
 
-    /// Keeps the knowledge key under the password: wrapped under the key that the password and a salt give.
+    /// The knowledge key wrapped under a key that is derived from the password and a salt.
     package struct ProtectedKnowledgeKey: Sendable, Equatable {
-        /// The length of a salt. A new one is drawn with every change of the password.
+        /// The length of a salt. Draw a new one with every change of the password.
         package static let saltByteCount = 32
 
         /// 32 bytes.
@@ -47,18 +47,18 @@ extension Version4 {
         /// 48 bytes; see ``KeyWrap``.
         package let wrappedKey: [UInt8]
 
-        /// Puts a stored key together again.
+        /// Restores a key that was stored.
         package init(salt: [UInt8], wrappedKey: [UInt8]) {
             self.salt = salt
             self.wrappedKey = wrappedKey
         }
 
-        /// Protects a key.
+        /// Wraps `key` under `password`.
         ///
         /// - Parameters:
         ///   - salt: 32 random bytes.
         ///   - vector: 16 random bytes.
-        /// - Throws: `invalidLength` for a password under four bytes, and for anything else of another length.
+        /// - Throws: `invalidLength` for a password shorter than four bytes, and when anything else has another length.
         package init(
             protecting key: SecretBytes,
             password: SecretBytes,
@@ -70,9 +70,9 @@ extension Version4 {
             self.salt = salt
         }
 
-        /// Returns the key as it makes codes; a wrong one for a wrong password.
+        /// Returns the key that makes codes; a wrong one for a wrong password.
         ///
-        /// - Throws: `invalidLength` for a password under four bytes, and for a stored key of another length.
+        /// - Throws: `invalidLength` for a password shorter than four bytes, and when the stored key has another length.
         package func key(password: SecretBytes) throws(CryptoError) -> SecretBytes {
             try KeyWrap.unwrap(
                 self.wrappedKey,

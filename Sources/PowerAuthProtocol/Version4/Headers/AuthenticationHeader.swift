@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthCrypto
 
 extension Version4 {
@@ -16,6 +17,7 @@ extension Version4 {
         /// 32 bytes for each factor.
         package let code: [UInt8]
 
+        /// Creates a header.
         package init(
             activationID: String,
             applicationKey: String,
@@ -32,9 +34,9 @@ extension Version4 {
 
         /// Reads a header.
         ///
-        /// - Throws: the first field that is missing, not of its form, or of version 3.
-        package init(parsing text: String?) throws(HeaderError) {
-            let fields = HeaderFields(parsing: text)
+        /// - Throws: The first field that is missing, not of its form, or of version 3.
+        package init(parsing value: String?) throws(HeaderError) {
+            let fields = HeaderFields(parsing: value)
             _ = try fields.required("pa_version", HeaderValue.version4)
             try fields.refuse(["pa_signature_type", "pa_signature"])
             self.activationID = try fields.required("pa_activation_id", HeaderValue.identifier)
@@ -47,25 +49,25 @@ extension Version4 {
 
         /// The value of the header.
         package var value: String {
-            var text = HeaderText()
-            text.add("pa_version", Version4.name)
-            text.add("pa_activation_id", self.activationID)
-            text.add("pa_application_key", self.applicationKey)
-            text.add("pa_nonce", self.nonce)
-            text.add("pa_auth_code_type", self.type.rawValue)
-            text.add("pa_auth_code", self.code)
-            return text.value
+            var header = HeaderWriter()
+            header.add("pa_version", Version4.name)
+            header.add("pa_activation_id", self.activationID)
+            header.add("pa_application_key", self.applicationKey)
+            header.add("pa_nonce", self.nonce)
+            header.add("pa_auth_code_type", self.type.rawValue)
+            header.add("pa_auth_code", self.code)
+            return header.value
         }
     }
 }
 
 extension HeaderValue {
-    /// The version of this part of the protocol.
-    static func version4(_ text: String) -> String? { text == Version4.name ? text : nil }
+    /// Returns `string` if it is version 4.0.
+    static func version4(_ string: String) -> String? { string.isExactly(Version4.name) ? string : nil }
 }
 
 extension HeaderFields {
-    /// Refuses fields that another version of the protocol has.
+    /// Throws if there is one of the fields that do not belong here.
     func refuse(_ names: [String]) throws(HeaderError) {
         for name in names where self[name] != nil { throw HeaderError(name, .unexpected) }
     }

@@ -1,7 +1,7 @@
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// The content of the response to a request for a token. The content of the request is `{}`.
+    /// The content of the response to a request for a token, whose own content is `{}`.
     package struct TokenResponse: Sendable, Equatable {
         /// The length of a secret.
         package static let secretByteCount = 32

@@ -1,7 +1,7 @@
 extension Version4 {
-    /// The header that tells the server how to open an encrypted request.
+    /// The header that names the keys of an encrypted request.
     ///
-    /// A request that also carries a code has none, but for the one that starts an upgrade: its code is of version 3.
+    /// A request that also carries a code has none, except for the one that starts an upgrade, whose code is of version 3.
     package struct EncryptionHeader: Sendable, Equatable {
         /// The name of the header.
         package static let name = "X-PowerAuth-Encryption"
@@ -10,16 +10,17 @@ extension Version4 {
         /// `nil` in the scope of an application.
         package let activationID: String?
 
+        /// Creates a header.
         package init(applicationKey: String, activationID: String?) {
             self.applicationKey = applicationKey
             self.activationID = activationID
         }
 
-        /// Reads the header of a request in the scope that the endpoint has.
+        /// Reads the header of a request to an endpoint of the given scope.
         ///
-        /// - Throws: the first field that is missing, not of its form, or there although the scope has none.
-        package init(parsing text: String?, scope: EncryptionPurpose.Scope) throws(HeaderError) {
-            let fields = HeaderFields(parsing: text)
+        /// - Throws: The first field that is missing, not of its form, or there although the scope has none.
+        package init(parsing value: String?, scope: EncryptionScope) throws(HeaderError) {
+            let fields = HeaderFields(parsing: value)
             _ = try fields.required("version", HeaderValue.version4)
             self.applicationKey = try fields.required("application_key", HeaderValue.applicationKey)
             switch scope {
@@ -33,11 +34,11 @@ extension Version4 {
 
         /// The value of the header.
         package var value: String {
-            var text = HeaderText()
-            text.add("version", Version4.name)
-            text.add("application_key", self.applicationKey)
-            if let activationID = self.activationID { text.add("activation_id", activationID) }
-            return text.value
+            var header = HeaderWriter()
+            header.add("version", Version4.name)
+            header.add("application_key", self.applicationKey)
+            if let activationID = self.activationID { header.add("activation_id", activationID) }
+            return header.value
         }
     }
 }

@@ -14,9 +14,9 @@ extension Version4 {
         /// The server's time, in milliseconds since 1970.
         package let timestamp: Int64
 
-        /// Makes the header of one request.
+        /// Creates the header of one request.
         ///
-        /// - Throws: `invalidLength` when the secret is none.
+        /// - Throws: `invalidLength` for a secret that KMAC does not take.
         package init(tokenID: String, secret: SecretBytes, nonce: [UInt8], timestamp: Int64) throws(CryptoError) {
             self.tokenID = tokenID
             self.digest = try Self.digest(secret: secret, nonce: nonce, timestamp: timestamp)
@@ -26,9 +26,9 @@ extension Version4 {
 
         /// Reads a header.
         ///
-        /// - Throws: the first field that is missing or not of its form.
-        package init(parsing text: String?) throws(HeaderError) {
-            let fields = HeaderFields(parsing: text)
+        /// - Throws: The first field that is missing or not of its form.
+        package init(parsing value: String?) throws(HeaderError) {
+            let fields = HeaderFields(parsing: value)
             _ = try fields.required("version", HeaderValue.version4)
             self.tokenID = try fields.required("token_id", HeaderValue.identifier)
             self.digest = try fields.required("token_digest", HeaderValue.bytes(32))
@@ -36,7 +36,7 @@ extension Version4 {
             self.timestamp = try fields.required("timestamp", HeaderValue.timestamp)
         }
 
-        /// Returns whether the digest was made with this secret. The timestamp is the caller's to judge.
+        /// Returns whether the digest was computed with `secret`. The caller checks the timestamp.
         package func isValid(secret: SecretBytes) -> Bool {
             guard let expected = try? Self.digest(secret: secret, nonce: self.nonce, timestamp: self.timestamp) else {
                 return false
@@ -44,8 +44,8 @@ extension Version4 {
             return constantTimeEquals(expected, self.digest)
         }
 
-        /// What proves that a token's secret is known: the KMAC of nonce (raw), timestamp (its digits) and version, joined by
-        /// `&`.
+        /// Returns the proof that a token's secret is known: the KMAC of nonce (raw), timestamp (its digits) and version,
+        /// joined by `&`.
         package static func digest(
             secret: SecretBytes,
             nonce: [UInt8],
@@ -57,13 +57,13 @@ extension Version4 {
 
         /// The value of the header.
         package var value: String {
-            var text = HeaderText()
-            text.add("version", Version4.name)
-            text.add("token_id", self.tokenID)
-            text.add("token_digest", self.digest)
-            text.add("nonce", self.nonce)
-            text.add("timestamp", String(self.timestamp))
-            return text.value
+            var header = HeaderWriter()
+            header.add("version", Version4.name)
+            header.add("token_id", self.tokenID)
+            header.add("token_digest", self.digest)
+            header.add("nonce", self.nonce)
+            header.add("timestamp", String(self.timestamp))
+            return header.value
         }
     }
 }

@@ -4,7 +4,7 @@ extension Version4 {
     /// The server's key of a factor that can be replaced: the password's or the biometric one.
     ///
     /// A new key waits beside the current one until one of them is used, so that it does no harm when the response that carried
-    /// it was lost. Using one settles which it is.
+    /// it is lost. The first one that is used stays.
     package struct ReplaceableKey: Sendable, Equatable {
         /// The key in use; `nil` while the factor is off.
         package private(set) var current: SecretBytes?
@@ -19,19 +19,19 @@ extension Version4 {
         /// Whether codes can be made with the factor.
         package var isOn: Bool { self.current != nil }
 
-        /// Takes a key that was agreed on: at once when there is none, else pending in the place of an earlier pending one.
+        /// Sets a key that was agreed on: as the current one when there is none, else as the pending one.
         package mutating func replace(with key: SecretBytes) {
             if self.current == nil { self.current = key } else { self.pending = key }
         }
 
-        /// The pending key was used: the current one is gone.
+        /// Makes the pending key the current one, since it was used.
         package mutating func settleOnPending() {
             guard let pending = self.pending else { return }
             self.current = pending
             self.pending = nil
         }
 
-        /// The current key was used: the pending one is gone.
+        /// Drops the pending key, since the current one was used.
         package mutating func settleOnCurrent() { self.pending = nil }
 
         /// Turns the factor off.
@@ -41,7 +41,7 @@ extension Version4 {
         }
     }
 
-    /// The keys by which a server checks the codes of one activation.
+    /// The keys with which a server verifies the codes of one activation.
     package struct ServerFactorKeys: Sendable, Equatable {
         package let possession: SecretBytes
         package var knowledge: ReplaceableKey

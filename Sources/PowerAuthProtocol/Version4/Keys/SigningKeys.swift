@@ -17,7 +17,7 @@ extension Version4 {
         /// Parses keys.
         ///
         /// - Parameter mldsa: `SubjectPublicKeyInfo`, in a hybrid suite and in no other.
-        /// - Throws: `malformed` when a key is missing or one too many, `invalidKey`, `unavailable`.
+        /// - Throws: `malformed` when a key is missing or there is one too many, `invalidKey`, `unavailable`.
         package init(suite: AlgorithmSuite, ecdsa: [UInt8], mldsa: [UInt8]?) throws(SharedSecretError) {
             guard (suite.signatureScheme == nil) == (mldsa == nil) else { throw .malformed(member: "mldsa") }
             do throws(CryptoError) {
@@ -32,7 +32,7 @@ extension Version4 {
             self.suite = suite
         }
 
-        /// Returns whether every signature that the suite asks for is there and valid, and no other one is there.
+        /// Returns whether there is a valid signature of `message` by each key, and no other signature.
         package func isValid(_ signature: Signature, for message: [UInt8]) -> Bool {
             guard self.ecdsa.isValid(derSignature: signature.ecdsa, for: message) else { return false }
             switch (self.mldsa, signature.mldsa) {
@@ -53,7 +53,7 @@ extension Version4 {
         /// The suite of the keys.
         package var suite: AlgorithmSuite { self.publicKeys.suite }
 
-        /// Makes keys.
+        /// Creates keys.
         ///
         /// - Parameter mldsaSeed: 32 random bytes; unused by the suite without ML-DSA.
         /// - Throws: `unavailable` when the libcrypto of this process lacks ML-DSA.
@@ -74,14 +74,14 @@ extension Version4 {
             self.publicKeys = SigningPublicKeys(suite: suite, ecdsa: ecdsa.publicKey, mldsa: self.mldsa?.publicKey)
         }
 
-        /// Makes fresh keys.
+        /// Creates random keys.
         ///
         /// - Throws: `unavailable` when the libcrypto of this process lacks ML-DSA.
         package init(suite: AlgorithmSuite) throws(SharedSecretError) {
             try self.init(suite: suite, ecdsa: .generate(), mldsaSeed: SecureRandom.secret(32))
         }
 
-        /// Signs a message with every algorithm of the suite.
+        /// Signs `message` with every algorithm of the suite.
         package func signature(for message: [UInt8]) throws(CryptoError) -> Signature {
             Signature(
                 ecdsa: try self.ecdsa.derSignature(for: message),
@@ -103,7 +103,7 @@ extension Version4 {
         }
     }
 
-    /// Public keys as they stand in a message, not yet parsed.
+    /// Public keys as they stand in a message, not parsed yet.
     package struct SigningKeysMessage: Sendable, Equatable {
         /// A point of P-384.
         package let ecdsa: [UInt8]
@@ -117,7 +117,7 @@ extension Version4 {
 
         /// Parses the keys as those of a suite.
         ///
-        /// - Throws: see ``SigningPublicKeys``.
+        /// - Throws: As ``SigningPublicKeys``.
         package func keys(of suite: AlgorithmSuite) throws(SharedSecretError) -> SigningPublicKeys {
             try SigningPublicKeys(suite: suite, ecdsa: self.ecdsa, mldsa: self.mldsa)
         }

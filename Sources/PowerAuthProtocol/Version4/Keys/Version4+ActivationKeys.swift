@@ -3,13 +3,13 @@ package import PowerAuthCrypto
 extension Version4 {
     /// The keys of one activation, all derived from `KEY_ACTIVATION_SECRET`, which device and server agree on.
     ///
-    /// A server keeps the secret. A client keeps the keys of its factors and ``Utility``, and forgets secret and vault when the
-    /// activation has been confirmed.
+    /// A server keeps the secret. A client keeps the keys of its factors and ``Utility``, and forgets the secret and the vault's
+    /// keys when the activation has been confirmed.
     package struct ActivationKeys: Sendable, Equatable {
         /// The length of `KEY_ACTIVATION_SECRET`, and of every key here.
         package static let byteCount = 32
 
-        /// What the keys of one kind are derived from.
+        /// The kinds of keys, each derived from a key of its own.
         package enum Branch: String, Sendable, CaseIterable {
             case auth
             case vault
@@ -42,7 +42,7 @@ extension Version4 {
             self.utility = try Utility(Self.key(of: .util, activationSecret: activationSecret))
         }
 
-        /// Derives the key from which the keys of one kind are derived.
+        /// Returns the key from which the keys of one kind are derived.
         package static func key(
             of branch: Branch,
             activationSecret: SecretBytes
@@ -50,13 +50,13 @@ extension Version4 {
             try KeyDerivation.derive(activationSecret, label: branch.rawValue)
         }
 
-        /// The keys that only the server can tell once an activation has been confirmed.
+        /// The keys that only the server knows once an activation has been confirmed.
         package struct Vault: Sendable, Equatable {
             /// Seals the private keys of the device.
             package let devicePrivateKeys: SecretBytes
-            /// Base of application keys that either pair of factors opens.
+            /// The base of application keys that either pair of factors opens.
             package let applicationTwoFactor: SecretBytes
-            /// Base of application keys that only the password opens.
+            /// The base of application keys that only the password opens.
             package let applicationKnowledge: SecretBytes
 
             fileprivate init(_ key: SecretBytes) throws(CryptoError) {
@@ -76,9 +76,9 @@ extension Version4 {
             package let temporaryKeyRequest: SecretBytes
             /// Authenticates offline QR codes.
             package let personalizedData: SecretBytes
-            /// Makes `sharedInfo2` of encrypted requests in the scope of the activation.
+            /// Derives `sharedInfo2` of encrypted requests in the scope of the activation.
             package let sharedInfo2: SecretBytes
-            /// Base of keys for the application's own use.
+            /// The base of keys for the application's own use.
             package let application: SecretBytes
 
             fileprivate init(_ key: SecretBytes) throws(CryptoError) {
@@ -90,7 +90,7 @@ extension Version4 {
                 self.application = try KeyDerivation.derive(key, label: "util/app")
             }
 
-            /// Puts stored keys together again.
+            /// Restores keys that were stored.
             package init(
                 counterHash: SecretBytes,
                 status: SecretBytes,

@@ -2,16 +2,17 @@ package import PowerAuthCrypto
 
 extension Version4 {
     /// The counter that makes every authentication code different: 32 bytes that are hashed forward, never back.
-    package struct HashCounter: Sendable, Equatable {
+    package struct HashCounter: ForwardCounter {
         /// The length of `CTR_DATA`.
         package static let byteCount = 32
 
         /// `CTR_DATA`, 32 bytes.
         package let data: SecretBytes
-        /// How many steps lie behind, modulo 256: enough to tell how far two counters are apart.
         package let byte: UInt8
 
-        /// Wraps a counter as the server handed it out, or as it was stored.
+        /// Creates a counter from the data that the server handed out, or that was stored.
+        ///
+        /// - Parameter byte: The number of steps so far, modulo 256.
         package init(data: SecretBytes, byte: UInt8 = 0) {
             self.data = data
             self.byte = byte
@@ -20,13 +21,7 @@ extension Version4 {
         /// Returns the counter one step forward: SHA3-256 of its data.
         package func next() -> Self { Self(data: SHA3.hash(self.data), byte: self.byte &+ 1) }
 
-        /// Returns the counter several steps forward.
-        package func advanced(by steps: Int) -> Self {
-            precondition(steps >= 0, "a hash counter cannot go back")
-            return (0..<steps).reduce(self) { counter, _ in counter.next() }
-        }
-
-        /// Returns what the status tells of the counter, 32 bytes.
+        /// Returns the hash by which the server reports its counter, 32 bytes.
         ///
         /// - Parameter key: ``ActivationKeys/Utility/counterHash``.
         package func hash(key: SecretBytes) throws(CryptoError) -> [UInt8] {

@@ -1,12 +1,12 @@
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// The ways in which version 4 makes one key from another.
+    /// The ways in which version 4 derives one key from another.
     package enum KeyDerivation {
-        /// How many bytes the salt of a password has at least.
+        /// The smallest number of bytes in the salt of a password.
         package static let minimumSaltByteCount = 32
 
-        /// `KDF(key, label, diversifier, count)`: KMAC of label and diversifier, each after its length.
+        /// Returns `KDF(key, label, diversifier, count)`: KMAC of label and diversifier, each after its length.
         ///
         /// - Throws: `invalidLength` for a key or a derived key of an impossible length.
         package static func derive(
@@ -19,10 +19,10 @@ extension Version4 {
             return try KMAC256.derive(from: message, key: key, customization: "PA4KDF", count: count)
         }
 
-        /// `PBKDF(password, salt)`. It has no rounds: what protects a password is that only the server can tell whether it is
-        /// right, and counts.
+        /// Returns `PBKDF(password, salt)`. It has no rounds: a password is protected by the server, which alone can tell
+        /// whether it is right, and counts.
         ///
-        /// - Throws: `invalidLength` for a password under four bytes, or a salt under 32.
+        /// - Throws: `invalidLength` for a password shorter than four bytes, or a salt shorter than 32.
         package static func passwordKey(
             password: SecretBytes,
             salt: [UInt8],
@@ -32,12 +32,12 @@ extension Version4 {
             return try KMAC256.derive(from: salt, key: password, customization: "PA4PBKDF", count: count)
         }
 
-        /// Makes a key of 256 bits from a biometric key of 128.
+        /// Returns the key of 256 bits for a biometric key of 128.
         package static func expandedBiometryKey(_ key: SecretBytes) throws(CryptoError) -> SecretBytes {
             try Self.derive(key, label: "other/expand-biometry-key")
         }
 
-        /// The key of the tokens that ask for a temporary key in the scope of the application.
+        /// Returns the key of the tokens that request a temporary key in the scope of the application.
         package static func temporaryKeyRequestKey(
             applicationSecret: ApplicationSecret
         ) throws(CryptoError) -> SecretBytes {

@@ -2,15 +2,15 @@ import Basics
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// The client's private keys of one agreement on a shared secret. They serve one response and are gone.
+    /// The client's private keys of one agreement on a shared secret, which take one response.
     package struct SharedSecretAgreement: ~Copyable, Sendable {
         package let suite: AlgorithmSuite
-        /// What the client sends.
+        /// The request that the client sends.
         package let request: SharedSecretRequest
         private let ecKey: P384PrivateKey
         private let mlkemKey: MLKEMPrivateKey?
 
-        /// Begins an agreement with keys made for it.
+        /// Begins an agreement with the given keys.
         ///
         /// - Parameters:
         ///   - ecKey: A key that is used for nothing else.
@@ -37,18 +37,18 @@ extension Version4 {
             self.mlkemKey = mlkemKey
         }
 
-        /// Begins an agreement with fresh keys.
+        /// Begins an agreement with random keys.
         ///
         /// - Throws: `unavailable` when the libcrypto of this process lacks ML-KEM.
         package init(suite: AlgorithmSuite) throws(SharedSecretError) {
             try self.init(suite: suite, ecKey: .generate(), mlkemSeed: SecureRandom.secret(64))
         }
 
-        /// Returns the secret that the server's response leads to, 32 bytes.
+        /// Returns the shared secret, 32 bytes.
         ///
-        /// A ciphertext of ML-KEM that was changed leads to another secret, not to an error.
+        /// A ciphertext of ML-KEM that was changed gives another secret, not an error.
         ///
-        /// - Throws: before any arithmetic, when number or lengths are not those of the suite.
+        /// - Throws: `malformed`, before any arithmetic, when the number or lengths of keys are not those of the suite.
         package consuming func secret(from response: SharedSecretResponse) throws(SharedSecretError) -> SecretBytes {
             guard response.salt.count == SharedSecretResponse.saltByteCount else { throw .malformed(member: "salt") }
             guard response.encapsulatedKeys.map(\.count) == self.suite.encapsulatedKeyByteCounts else {
@@ -69,12 +69,12 @@ extension Version4 {
 }
 
 extension Version4.SharedSecretRequest {
-    /// The server's side: refuses a suite that may not be used.
+    /// Throws unless the server may use the suite of this request.
     ///
     /// - Parameters:
     ///   - activationSuite: The suite of the activation that the request belongs to, which it keeps for life; `nil` where there
     ///     is none yet.
-    ///   - allowedSuites: What the server allows; empty for all.
+    ///   - allowedSuites: The suites that the server allows; empty for all.
     /// - Throws: `wrongSuite`.
     package func checkSuite(
         activationSuite: AlgorithmSuite?,
@@ -84,12 +84,12 @@ extension Version4.SharedSecretRequest {
         else { throw .wrongSuite }
     }
 
-    /// The server's side: agrees on a secret with the client, and returns it with the response that leads the client to it.
+    /// Agrees on a secret with the client, and returns it with the response that gives the client the same secret.
     ///
     /// - Parameters:
-    ///   - ephemeralKey: A key made for this agreement.
+    ///   - ephemeralKey: A key that is used for nothing else.
     ///   - salt: 32 random bytes.
-    /// - Throws: `invalidKey` when a key of the client is none, `unavailable` when the libcrypto of this process lacks ML-KEM.
+    /// - Throws: `invalidKey` for an invalid key of the client, `unavailable` when the libcrypto of this process lacks ML-KEM.
     package func agree(
         ephemeralKey: P384PrivateKey,
         salt: [UInt8]
@@ -119,9 +119,9 @@ extension Version4.SharedSecretRequest {
 }
 
 extension Version4 {
-    /// How the secrets of the key agreements of a suite become one.
+    /// The combination of the secrets that the key agreements of a suite give.
     package enum SharedSecret {
-        /// Combines the secrets: `KMAC(salt, 1 ‖ secrets ‖ suite and version, 32, "KDF")`, where secrets, suite and version
+        /// Returns the combined secret: `KMAC(salt, 1 ‖ secrets ‖ suite and version, 32, "KDF")`, where secrets, suite and version
         /// stand each after its length.
         package static func combine(
             _ secrets: [SecretBytes],

@@ -1,7 +1,7 @@
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// Why two sides did not agree on a secret.
+    /// The reason why two sides did not agree on a secret.
     package enum SharedSecretError: Error, Equatable, Sendable {
         /// A member does not have the number or length of parts that the suite fixes. Names it.
         case malformed(member: String)
@@ -9,9 +9,9 @@ extension Version4 {
         case wrongSuite
         /// A key or an encapsulated key is not one of its algorithm, such as a point off the curve.
         case invalidKey
-        /// The libcrypto of this process cannot do it.
+        /// The libcrypto of this process lacks an algorithm.
         case unavailable(SuiteUnavailableError)
-        /// The cryptographic library refused.
+        /// The cryptographic library failed.
         case crypto(CryptoError)
 
         init(_ error: CryptoError, suite: AlgorithmSuite) {

@@ -8,7 +8,9 @@ extension Version4 {
         package let suite: AlgorithmSuite
         package let encapsulationKeys: [[UInt8]]
 
-        /// Takes keys whose number and lengths are those of the suite.
+        /// Creates a request.
+        ///
+        /// - Throws: `malformed` when the number or lengths of keys are not those of the suite.
         package init(suite: AlgorithmSuite, encapsulationKeys: [[UInt8]]) throws(SharedSecretError) {
             guard encapsulationKeys.map(\.count) == suite.encapsulationKeyByteCounts else {
                 throw .malformed(member: "encapsulationKeys")
@@ -36,12 +38,12 @@ extension Version4 {
 }
 
 extension AlgorithmSuite {
-    /// The lengths of what a client sends.
+    /// The lengths of the keys that a client sends.
     var encapsulationKeyByteCounts: [Int] {
         [DHKEM384.encapsulatedByteCount, self.keyEncapsulation?.algorithm.publicKeyInfoByteCount].compactMap(\.self)
     }
 
-    /// The lengths of what a server sends.
+    /// The lengths of the encapsulated keys that a server sends.
     var encapsulatedKeyByteCounts: [Int] {
         [DHKEM384.encapsulatedByteCount, self.keyEncapsulation?.algorithm.outputByteCount].compactMap(\.self)
     }

@@ -2,26 +2,12 @@ package import ExactJSON
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// What the server tells of an activation, authenticated so that only its holder can have asked for it.
+    /// The status of an activation as the server reports it, authenticated so that anything but the server's own status is refused.
     ///
     /// 80 bytes: `DE C0 DE D4`, state, current version, version to upgrade to, flags, four reserved bytes, counter byte, failed
     /// and allowed attempts, look-ahead, the hash of the counter (32 bytes), and the tag of all of these (32 bytes).
     package struct ActivationStatusBlob: Sendable, Equatable {
-        /// Why a blob was refused.
-        package enum Failure: Error, Equatable, Sendable {
-            /// It is not 80 bytes.
-            case invalidLength
-            /// The tag is wrong: another activation, or something was changed.
-            case authenticationFailed
-            /// It does not begin as a status does.
-            case notABlob
-            /// A field has a value that cannot be. Names it.
-            case invalid(field: String)
-            /// The cryptographic library refused.
-            case crypto(CryptoError)
-        }
-
-        /// What waits or is so, besides the state.
+        /// Facts about an activation beside its state.
         package struct Flags: OptionSet, Sendable, Hashable {
             package let rawValue: UInt8
 
@@ -37,6 +23,7 @@ extension Version4 {
             package static let biometryIsOn = Self(rawValue: 1 << 3)
         }
 
+        /// The length of a blob: 80 bytes.
         package static let byteCount = 80
 
         package var state: ActivationState
@@ -47,7 +34,7 @@ extension Version4 {
         package var counterByte: UInt8
         package var failedAttempts: UInt8
         package var maxFailedAttempts: UInt8
-        /// How many counters the server tries, from its own on.
+        /// The number of counters that the server tries, beginning with its own.
         package var lookAhead: UInt8
         /// The hash of the server's counter: see ``HashCounter/hash(key:)``.
         package var counterHash: [UInt8]
@@ -77,7 +64,7 @@ extension Version4 {
         /// Checks and reads a blob.
         ///
         /// - Parameter key: ``ActivationKeys/Utility/status``.
-        package init(_ bytes: [UInt8], key: SecretBytes) throws(Failure) {
+        package init(_ bytes: [UInt8], key: SecretBytes) throws(ActivationStatusError) {
             guard bytes.count == Self.byteCount else { throw .invalidLength }
             let content = [UInt8](bytes[..<Self.contentByteCount])
             guard constantTimeEquals(try Self.tag(of: content, key: key), [UInt8](bytes[Self.contentByteCount...]))
@@ -100,12 +87,12 @@ extension Version4 {
             try self.check()
         }
 
-        private func check() throws(Failure) {
+        private func check() throws(ActivationStatusError) {
             let isUpgrading = self.currentVersion == 3 && self.flags.contains(.upgradeAwaitsConfirmation)
             guard self.currentVersion == Version4.major || isUpgrading else { throw .invalid(field: "currentVersion") }
             guard self.upgradeVersion >= Version4.major else { throw .invalid(field: "upgradeVersion") }
             guard self.failedAttempts <= self.maxFailedAttempts else { throw .invalid(field: "failedAttempts") }
-            guard AuthenticationCodeVerifier.lookAheads.contains(Int(self.lookAhead)) else {
+            guard LookAhead.range.contains(Int(self.lookAhead)) else {
                 throw .invalid(field: "lookAhead")
             }
         }
@@ -113,7 +100,7 @@ extension Version4 {
         /// Returns the 80 bytes, as the server sends them.
         ///
         /// - Parameter key: ``ActivationKeys/Utility/status``.
-        package func bytes(key: SecretBytes) throws(Failure) -> [UInt8] {
+        package func bytes(key: SecretBytes) throws(ActivationStatusError) -> [UInt8] {
             let content =
                 Self.magic + [self.state.rawValue, self.currentVersion, self.upgradeVersion, self.flags.rawValue]
                 + [0, 0, 0, 0, self.counterByte, self.failedAttempts, self.maxFailedAttempts, self.lookAhead]
@@ -122,7 +109,7 @@ extension Version4 {
             return content + (try Self.tag(of: content, key: key))
         }
 
-        private static func tag(of content: [UInt8], key: SecretBytes) throws(Failure) -> [UInt8] {
+        private static func tag(of content: [UInt8], key: SecretBytes) throws(ActivationStatusError) -> [UInt8] {
             do throws(CryptoError) {
                 return try KMAC256.authenticate(content, key: key, customization: "PA4MAC-STATUS")
             } catch {
@@ -139,7 +126,7 @@ extension Version4 {
         /// A ``ActivationStatusBlob``, not yet checked.
         package let activationStatus: [UInt8]
         package let customObject: JSONValue?
-        /// When a block for a time ends, in milliseconds since 1970; the activation is blocked until then.
+        /// The time when a temporary block ends, in milliseconds since 1970; `nil` when there is none.
         package let timestampBlockExpire: Int64?
 
         package init(activationStatus: [UInt8], customObject: JSONValue?, timestampBlockExpire: Int64?) {
@@ -167,5 +154,24 @@ extension Version4.ActivationStatusResponse: Codable {
         try container.encodeBase64(self.activationStatus, forKey: .activationStatus)
         try container.encode(self.customObject ?? .object([:]), forKey: .customObject)
         try container.encode(self.timestampBlockExpire, forKey: .timestampBlockExpire)
+    }
+}
+
+extension CounterSynchronization<Version4.HashCounter> {
+    /// Compares a client's counter with the one that the server reported.
+    ///
+    /// - Parameter key: ``Version4/ActivationKeys/Utility/counterHash``.
+    package init(
+        client: Version4.HashCounter,
+        status: Version4.ActivationStatusBlob,
+        key: SecretBytes
+    ) throws(CryptoError) {
+        try self.init(
+            client: client,
+            serverByte: status.counterByte,
+            serverHash: status.counterHash,
+            lookAhead: status.lookAhead,
+            key: key
+        )
     }
 }

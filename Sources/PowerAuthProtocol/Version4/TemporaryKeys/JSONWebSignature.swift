@@ -3,7 +3,7 @@ package import PowerAuthCrypto
 
 /// A JSON web signature in general serialization: one payload, signed with every algorithm of a suite.
 package struct JSONWebSignature: Sendable {
-    /// An algorithm of a signature, by its name in a protected header.
+    /// The algorithm of a signature, by its name in a protected header.
     fileprivate enum Algorithm: String {
         case es384 = "ES384"
         case mlDSA65 = "ML-DSA-65"
@@ -19,42 +19,42 @@ package struct JSONWebSignature: Sendable {
     }
 
     fileprivate struct Part {
-        /// `nil` for an unknown algorithm, and when the header asks for extensions to be understood.
+        /// `nil` for an unknown algorithm, and when the header demands extensions.
         let algorithm: Algorithm?
         let signingInput: [UInt8]
         let signature: [UInt8]
     }
 
-    /// The bytes that were signed, which nothing vouches for until the signatures were checked.
+    /// The bytes that were signed. Verify the signatures before using them.
     package let payload: [UInt8]
     private let parts: [Part]
 
     /// Reads a signature, in JSON.
     ///
-    /// - Returns: `nil` when the text is none.
-    package init?(_ text: String) {
-        guard let root = try? JSONDocument(parsing: Array(text.utf8)).root,
-            let payloadText = root["payload"]?.string, let payload = Base64URL.decode(payloadText), !payload.isEmpty,
+    /// - Returns: `nil` when `string` is none.
+    package init?(_ string: String) {
+        guard let root = try? JSONDocument(parsing: Array(string.utf8)).root,
+            let encoded = root["payload"]?.string, let payload = Base64URL.decode(encoded), !payload.isEmpty,
             let signatures = root["signatures"], signatures.isArray
         else { return nil }
         var parts: [Part] = []
         for signature in signatures.elements {
-            guard let part = Part(signature, payload: payloadText) else { return nil }
+            guard let part = Part(signature, payload: encoded) else { return nil }
             parts.append(part)
         }
         self.payload = payload
         self.parts = parts
     }
 
-    /// Why signatures were refused.
+    /// The reason why signatures are refused.
     package enum Refusal: Error, Equatable, Sendable {
         /// There is not exactly one signature of each algorithm of the suite.
         case wrongAlgorithms
-        /// A signature is not of the payload by its key.
+        /// A signature is invalid.
         case invalidSignature
     }
 
-    /// Checks that there is one signature of each algorithm of the suite, no other one, and that all are valid.
+    /// Throws unless there is one valid signature by each algorithm of the suite, and no other one.
     package func verify(signedBy keys: Version4.SigningPublicKeys) throws(Refusal) {
         let expected = Algorithm.all(of: keys.suite)
         guard self.parts.count == expected.count, Set(self.parts.compactMap(\.algorithm)) == expected else {
@@ -63,7 +63,7 @@ package struct JSONWebSignature: Sendable {
         for part in self.parts where !part.isValid(signedBy: keys) { throw .invalidSignature }
     }
 
-    /// Signs a payload with every algorithm of a suite.
+    /// Returns `payload`, signed with every algorithm of the suite.
     package static func sign(
         _ payload: [UInt8],
         with keys: Version4.SigningPrivateKeys

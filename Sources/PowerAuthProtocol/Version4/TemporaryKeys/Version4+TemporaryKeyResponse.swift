@@ -8,14 +8,14 @@ extension Version4 {
     /// by the server's keys of that activation.
     package struct TemporaryKeyResponse: Sendable, Equatable {
         package let keyID: String
-        /// What leads the client to the shared secret.
+        /// The server's half of the agreement on the key.
         package let sharedSecretResponse: SharedSecretResponse
         /// The server's time when it responded, in milliseconds since 1970.
         package let issuedAt: Int64
-        /// When the key ends, in milliseconds since 1970.
+        /// The time when the key expires, in milliseconds since 1970.
         package let expiresAt: Int64
 
-        /// Describes a key that the server has made.
+        /// Describes a key that the server made.
         package init(keyID: String, sharedSecretResponse: SharedSecretResponse, issuedAt: Int64, expiresAt: Int64) {
             self.keyID = keyID
             self.sharedSecretResponse = sharedSecretResponse
@@ -23,12 +23,12 @@ extension Version4 {
             self.expiresAt = expiresAt
         }
 
-        /// Reads and checks a response. Nothing of it counts unless all of it is right.
+        /// Reads and checks a response. Nothing of it is used unless all of it is right.
         ///
         /// - Parameters:
         ///   - keys: The master keys of the application, or the server's keys of the activation.
-        ///   - request: What was asked.
-        ///   - now: The time in milliseconds since 1970; a key that ends at this instant is over.
+        ///   - request: The request that the client sent.
+        ///   - now: The time in milliseconds since 1970; a key that expires at this instant has expired.
         package init(
             jws: String,
             signedBy keys: SigningPublicKeys,
@@ -41,22 +41,21 @@ extension Version4 {
             } catch {
                 throw error == .wrongAlgorithms ? .wrongAlgorithm : .invalidSignature
             }
-            guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(signed.payload)), !claims.sub.isEmpty
+            guard let claims = try? JSONDecoder().decode(Claims.self, from: Data(signed.payload)),
+                let issuedAt = claims.first.iat_ms, let expiresAt = claims.first.exp_ms
             else { throw .malformed }
-            guard claims.applicationKey == request.applicationKey else { throw .wrongApplicationKey }
-            guard claims.activationId == request.activationID else { throw .wrongActivationID }
-            guard claims.challenge == request.challenge else { throw .wrongChallenge }
-            guard claims.exp_ms > now else { throw .expired }
+            try claims.first.check(answering: request)
+            guard expiresAt > now else { throw .expired }
             self.init(
-                keyID: claims.sub,
-                sharedSecretResponse: claims.sharedSecretResponse,
-                issuedAt: claims.iat_ms,
-                expiresAt: claims.exp_ms
+                keyID: claims.first.sub,
+                sharedSecretResponse: claims.second.sharedSecretResponse,
+                issuedAt: issuedAt,
+                expiresAt: expiresAt
             )
         }
 
-        /// Returns whether a client may still encrypt with the key: until ten seconds before it ends, so that it does not end
-        /// on the way.
+        /// Returns whether a client may still encrypt with the key: until ten seconds before it expires, so that it does not
+        /// expire on the way.
         ///
         /// - Parameter now: The server's time in milliseconds since 1970.
         package func isUsable(at now: Int64) -> Bool {
@@ -70,34 +69,25 @@ extension Version4 {
             answering request: TemporaryKeyRequest
         ) throws(CryptoError) -> String {
             let claims = Claims(
-                sub: self.keyID,
-                applicationKey: request.applicationKey,
-                activationId: request.activationID,
-                challenge: request.challenge,
-                sharedSecretResponse: self.sharedSecretResponse,
-                iat: self.issuedAt / 1000,
-                exp: self.expiresAt / 1000,
-                iat_ms: self.issuedAt,
-                exp_ms: self.expiresAt
+                TemporaryKeyResponseClaims(
+                    keyID: self.keyID,
+                    issuedAt: self.issuedAt,
+                    expiresAt: self.expiresAt,
+                    answering: request
+                ),
+                SharedSecretClaim(sharedSecretResponse: self.sharedSecretResponse)
             )
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            // Texts and whole numbers always encode; an empty payload would be refused by any receiver.
+            // Strings and integers always encode; any receiver would refuse an empty payload.
             let payload = (try? encoder.encode(claims)).map { [UInt8]($0) } ?? []
             return try JSONWebSignature.sign(payload, with: keys)
         }
 
-        // Named as they are spelled in the token.
-        private struct Claims: Codable {
-            let sub: String
-            let applicationKey: String
-            let activationId: String?
-            let challenge: String
+        private typealias Claims = JoinedClaims<TemporaryKeyResponseClaims, SharedSecretClaim>
+
+        private struct SharedSecretClaim: Codable {
             let sharedSecretResponse: SharedSecretResponse
-            let iat: Int64
-            let exp: Int64
-            let iat_ms: Int64
-            let exp_ms: Int64
         }
     }
 }

@@ -1,17 +1,17 @@
 package import PowerAuthCrypto
 
 extension Version4 {
-    /// The device's private keys as a client stores them: sealed under a key of the vault, which only the server can tell.
+    /// The device's private keys as a client stores them: sealed under a key of the vault, which only the server knows.
     ///
-    /// The form is our own, since no other side reads it: scalar and seed, each after its length.
+    /// Nothing but this package reads the form: scalar and seed, each after its length.
     package struct SealedDeviceKeys: Sendable, Equatable {
-        /// A sealed text; see ``AuthenticatedEncryption``.
+        /// A sealed message; see ``AuthenticatedEncryption``.
         package let bytes: [UInt8]
 
-        /// Wraps stored bytes.
+        /// Restores keys that were stored.
         package init(bytes: [UInt8]) { self.bytes = bytes }
 
-        /// Seals keys.
+        /// Seals `keys`.
         ///
         /// - Parameters:
         ///   - vaultKey: ``ActivationKeys/Vault/devicePrivateKeys``.
@@ -24,7 +24,7 @@ extension Version4 {
         ) throws(CryptoError) {
             var content = [UInt8]()
             defer { content.wipe() }
-            content.reserveCapacity(128)  // so that no half of it is left behind by growing
+            content.reserveCapacity(128)  // growing would leave a copy behind
             keys.ecdsa.scalar.withUnsafeBytes { content.appendWithLength($0) }
             keys.mldsa?.seed.withUnsafeBytes { content.appendWithLength($0) }
             self.bytes = try AuthenticatedEncryption.seal(
@@ -36,7 +36,7 @@ extension Version4 {
             )
         }
 
-        /// Opens the keys, for as long as the caller holds them.
+        /// Returns the keys, for as long as the caller holds them.
         ///
         /// - Throws: `authenticationFailed` for another vault key, suite or activation; `algorithmUnavailable`.
         package func open(

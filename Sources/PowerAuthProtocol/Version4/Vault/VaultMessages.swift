@@ -6,9 +6,9 @@ extension Version4 {
     package enum VaultKeyIdentifier: String, Sendable, Codable, CaseIterable {
         /// Seals the private keys of the device.
         case devicePrivateKeys = "KEK_DEVICE_PRIVATE"
-        /// Base of application keys that only the password opens.
+        /// The base of application keys that only the password opens.
         case applicationKnowledge = "KDK_APP_VAULT_KNOWLEDGE"
-        /// Base of application keys that either pair of factors opens.
+        /// The base of application keys that either pair of factors opens.
         case applicationTwoFactor = "KDK_APP_VAULT_2FA"
 
         /// The types of code for which a server hands the key out.
@@ -35,6 +35,8 @@ extension Version4 {
         /// 3 to 255 letters, digits, `_`, `-` or `.`.
         package let reason: String
 
+        /// Creates a request.
+        ///
         /// - Returns: `nil` for a reason of another form.
         package init?(keyIdentifier: VaultKeyIdentifier, reason: String) {
             guard Self.isValid(reason: reason) else { return nil }
@@ -44,14 +46,7 @@ extension Version4 {
 
         private static func isValid(reason: String) -> Bool {
             (3...255).contains(reason.utf8.count)
-                && reason.utf8.allSatisfy { character in
-                    switch character {
-                    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                        true
-                    default: false
-                    }
-                }
+                && reason.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".utf8.contains($0) }
         }
     }
 
@@ -68,7 +63,7 @@ extension Version4 {
         /// The shortest key.
         package static let minimumByteCount = 16
 
-        /// Derives a key.
+        /// Returns the key of an index.
         ///
         /// - Throws: `invalidLength` for fewer than 16 bytes, and for a base that is not for applications.
         package static func derive(
@@ -86,7 +81,7 @@ extension Version4 {
 }
 
 extension Version4.ActivationKeys.Vault {
-    /// The server's side: the key that a client asks for.
+    /// Returns the key that a client requests.
     package func key(_ identifier: Version4.VaultKeyIdentifier) -> SecretBytes {
         switch identifier {
         case .devicePrivateKeys: self.devicePrivateKeys

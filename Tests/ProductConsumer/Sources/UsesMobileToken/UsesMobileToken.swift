@@ -27,6 +27,15 @@ let storeTypes: [Any.Type] = [
     Sealing.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self, SealingKeyClosure.self,
 ]
 
+let receiptTypes: [Any.Type] = [
+    (any DecisionJournal).self, DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self,
+    DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
+    DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
+    ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
+    ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self, ReceiptFault.self,
+    ReceiptFault.Reason.self, ReceiptSignature.self,
+]
+
 let operationTypes: [Any.Type] = [
     OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationListChange.self,
     OperationListChange.Update.self, OperationListChange.Removal.self, OperationListChange.RemovalReason.self,

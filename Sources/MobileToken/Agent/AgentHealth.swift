@@ -1,0 +1,24 @@
+extension ApprovalAgent {
+    /// How an agent is doing: a value to answer a health check with.
+    public struct Health: Sendable {
+        /// How the activations and their polling are doing: counts by state, the oldest successful poll, decisions in flight and
+        /// unknown, the skew of the clocks, and the last error.
+        public internal(set) var fleet = FleetHealth()
+        /// Whether ``ApprovalAgent/pauseDeciding()`` holds decisions back.
+        public internal(set) var isDecidingPaused = false
+        /// How many operations wait for the policy, for a retry or for the end of a decision.
+        public internal(set) var openOperationCount = 0
+        /// How many listed operations are left to people.
+        public internal(set) var leftOperationCount = 0
+        /// How many activations nothing more is decided with, because their factors are wrong or they have ended.
+        public internal(set) var stoppedActivationCount = 0
+        /// Whether ``ApprovalAgent/run()`` is running.
+        public internal(set) var isRunning = false
+
+        /// Whether nothing asks for a person: it runs, decides, knows what became of every decision, and its clocks agree.
+        public var isWell: Bool {
+            self.isRunning && !self.isDecidingPaused && self.stoppedActivationCount == 0
+                && self.fleet.decisionsUnknown == 0 && !self.fleet.isClockSkewed
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import PowerAuth
+import Synchronization
+
+// MARK: - Sending a decision
+
+extension ApprovalAgent {
+    /// Signs and sends a decision.
+    @concurrent
+    nonisolated func send(
+        _ decision: AgentDecision,
+        _ review: OperationReview,
+        attempt: Int
+    ) async -> AgentSupervision.SendResult {
+        let sent = SentDecision()
+        do {
+            try await self.source.withDecision(on: review.activationID) { service in
+                let authentication = try await self.authentication(for: decision, review, service)
+                let ticket = DecisionTicket(
+                    decision.recorded,
+                    on: review.operation,
+                    with: authentication,
+                    of: review.activationID,
+                    by: DecisionMaker(
+                        policy: self.configuration.policy,
+                        attempt: attempt,
+                        isComplete: review.isComplete
+                    )
+                )
+                sent.ticket = ticket
+                try await service.carryOut(decision, on: review.operation, with: authentication.signing(ticket))
+            }
+            return .accepted
+        } catch {
+            return .init(error, sent.ticket?.lastMove)
+        }
+    }
+
+    /// Possession alone where that is enough, so that no more is unlocked than is needed.
+    private nonisolated func authentication(
+        for decision: AgentDecision,
+        _ review: OperationReview,
+        _ service: OperationsService
+    ) async throws -> Authentication {
+        guard case .approve = decision, !review.operation.allows(.possession) else { return .possession }
+        return try await self.authentication(with: service.channel)
+    }
+}
+
+extension AgentDecision {
+    fileprivate var recorded: DecisionIntent.Verdict {
+        switch self {
+        case .approve: .approve
+        case .reject(let reason): .reject(reason: reason.rawValue)
+        }
+    }
+}
+
+extension OperationsService {
+    fileprivate func carryOut(
+        _ decision: AgentDecision,
+        on operation: UserOperation,
+        with authentication: Authentication
+    ) async throws {
+        switch decision {
+        case .approve: try await self.authorize(operation, with: authentication)
+        case .reject(let reason): try await self.reject(operation, reason: reason, with: authentication)
+        }
+    }
+}
+
+extension AgentSupervision.SendResult {
+    /// - Parameter move: The counter's move that signed, if anything was signed.
+    fileprivate init(_ error: any Error, _ move: UInt64?) {
+        let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The decision was given up")
+        if let move, error.fate == .unknown {
+            self = .unanswered(move: move, error)
+        } else {
+            self = .failed(error)
+        }
+    }
+}
+
+// MARK: - Finding out about a lost answer
+
+extension ApprovalAgent {
+    /// Finds out what became of a decision whose answer was lost, and writes it into the receipts once it is certain.
+    ///
+    /// The status is asked for first and then the operation, both unsigned: a signature would wipe out the trace.
+    @concurrent
+    nonisolated func resolve(
+        _ decision: AgentDecision,
+        _ review: OperationReview,
+        move: UInt64,
+        isOver: Bool
+    ) async -> AgentSupervision.Resolution {
+        do {
+            return try await self.source.withDecision(on: review.activationID) { service in
+                let trace = DecisionTrace(
+                    service: service,
+                    operationID: review.operation.id,
+                    decision: decision,
+                    move: move
+                )
+                var resolution = try await trace.resolution()
+                if case .unknown = resolution, self.configuration.asksHistory {
+                    resolution = try await trace.resolution(
+                        byHistoryWith: try await self.authentication(with: service.channel)
+                    )
+                }
+                await trace.record(resolution, isOver: isOver)
+                return resolution
+            }
+        } catch {
+            let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")
+            if case .ofActivation = DecisionTrouble(error) { return .unknown }
+            return .failed(error)
+        }
+    }
+}
+
+/// Lets the ticket out of the closure that made it.
+private final class SentDecision: Sendable {
+    private let value = Mutex<DecisionTicket?>(nil)
+
+    var ticket: DecisionTicket? {
+        get { self.value.withLock { $0 } }
+        set { self.value.withLock { $0 = newValue } }
+    }
+}

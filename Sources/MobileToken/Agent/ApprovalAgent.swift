@@ -1,0 +1,354 @@
+import Coordination
+import Basics
+import PowerAuth
+import Synchronization
+
+/// Decides operations by a policy, and fails closed.
+///
+/// ```swift
+/// let agent = ApprovalAgent(fleet: client.fleet(), factors: { activation in
+///     try await activation.unlockKnowledge(password: password)
+/// }) { review in
+///     guard review.operation.name == "authorize_payment", let total = review.total(in: "CZK"), total > 0, total <= 50
+///     else { return .leave }
+///     return .approve
+/// }
+/// try await agent.run()
+/// ```
+///
+/// The policy is asked about operations that could be read as a whole, nothing of which asks for a person's eyes, and of
+/// which what gets signed is what is shown; see ``OperationReview``. Everything else is left to people, with a reason in
+/// ``events()``. A policy that throws or takes too long leaves as well.
+///
+/// One operation's trouble is its own. Decisions of different activations are made beside each other, those of one activation
+/// one after the other. What may pass is tried again while the operation is listed; what the server refuses is not. When an
+/// answer is lost, the agent first finds out from the server's counter whether the decision was made, and decides again only
+/// when it is certain that it was not.
+///
+/// Nothing happens before ``run()``.
+public actor ApprovalAgent {
+    /// What decides: gives a verdict on a reviewed operation.
+    public typealias Policy = @Sendable (OperationReview) async throws -> Verdict
+
+    /// What the agent was made with.
+    public nonisolated let configuration: Configuration
+
+    nonisolated let source: any AgentSource
+    nonisolated let policy: Policy
+    /// What unlocks an activation's factors.
+    nonisolated let unlock: @Sendable (any AuthenticatedChannel) async throws -> Authentication
+    private nonisolated let broadcast = Broadcast(startingWith: AgentEventBuffer())
+    private nonisolated let wake = Signal()
+
+    private var supervision: AgentSupervision
+    private var factors: UnlockedFactors
+    /// Activations whose decisions of earlier processes are known.
+    private var adopted: Set<ExactString> = []
+    private var alarm: (time: Duration, id: Alarms.ID)?
+    /// The tasks of the work under way, by the number of the job.
+    private var policies: [UInt64: Task<Void, Never>] = [:]
+    private var decisions: [UInt64: Task<Void, Never>] = [:]
+    private var decisionsEnded: [CheckedContinuation<Void, Never>] = []
+    private var grace: Task<Void, Never>?
+    private var isRunning = false
+    private var isPaused = false
+    /// Why the agent ends, when it ends with its activation.
+    private var endReason: MobileTokenError?
+    private nonisolated let ended = Signal()
+
+    init(
+        source: any AgentSource,
+        configuration: Configuration,
+        unlock: @escaping @Sendable (any AuthenticatedChannel) async throws -> Authentication,
+        policy: @escaping Policy
+    ) {
+        self.source = source
+        self.configuration = configuration
+        self.unlock = unlock
+        self.policy = policy
+        self.supervision = AgentSupervision(configuration.limits)
+        self.factors = UnlockedFactors(lifetime: configuration.factorLifetime)
+    }
+
+    deinit { self.broadcast.finish() }
+
+    nonisolated var now: Duration { self.source.alarms.clock.now }
+
+    // MARK: What is known
+
+    /// What the agent does and finds out.
+    ///
+    /// Each iteration is a subscription of its own. It does not keep the agent alive.
+    public nonisolated func events() -> AgentEvents { AgentEvents(broadcast: self.broadcast) }
+
+    /// How the agent is doing.
+    public var health: Health {
+        get async {
+            var health = Health()
+            health.fleet = await self.source.health
+            health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
+            health.fleet.decisionsUnknown = self.supervision.unknownCount
+            health.isDecidingPaused = self.isPaused
+            health.openOperationCount = self.supervision.openCount
+            health.leftOperationCount = self.supervision.leftCount
+            health.stoppedActivationCount = self.supervision.stoppedCount
+            health.isRunning = self.isRunning
+            return health
+        }
+    }
+
+    /// Whether nothing is under way or due, so that only news or time can bring about the next thing: for tests.
+    package var isQuiet: Bool { self.supervision.jobCount == 0 && self.alarm.map { $0.time > self.now } ?? true }
+    /// How many unlocked factors are kept, and whether nothing more is begun: for tests.
+    package var keptFactorCount: Int { self.factors.count }
+    package var isShutDown: Bool { self.supervision.isShutDown }
+
+    // MARK: Pausing
+
+    /// Makes no more decisions until ``resumeDeciding()``, while polling goes on. What is on its way ends.
+    public func pauseDeciding() {
+        self.isPaused = true
+        self.supervision.pause()
+    }
+
+    /// Decides again, what came meanwhile included.
+    public func resumeDeciding() {
+        self.isPaused = false
+        self.follow(self.supervision.resume(at: self.now))
+    }
+
+    // MARK: Life
+
+    /// Polls and decides until the calling task is canceled, and then returns: the form that service runners ask for.
+    ///
+    /// Cancellation begins nothing new and lets what is signed come to its end, for no longer than the grace period. What was
+    /// undecided stays undecided. An agent runs once.
+    ///
+    /// - Throws: `MobileTokenError`: of an agent for one activation, why nothing more can be decided with it; of one for a fleet,
+    ///   what ``OperationsFleet/run()`` throws. `invalidConfiguration` when it ran before.
+    public func run() async throws {
+        guard !self.isRunning, !self.supervision.isShutDown else {
+            throw MobileTokenError(.invalidConfiguration, "An approval agent runs once")
+        }
+        self.isRunning = true
+        let result = await withTaskCancellationHandler {
+            await self.runUntilCanceled()
+        } onCancel: {
+            // Only to get onto the actor: the fleet waits for decisions, so the time of grace must begin before it ends.
+            Task { await self.shutDown() }
+        }
+        self.shutDown()
+        await self.waitForDecisions()
+        self.isRunning = false
+        self.broadcast.finish()
+        if case .failure(let error) = result, !(error is CancellationError) { throw error }
+    }
+
+    private func runUntilCanceled() async -> Result<Void, any Error> {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.source.run() }
+                group.addTask { await self.source.follow { await self.take($0) } }
+                group.addTask { await self.keepTime() }
+                group.addTask { try await self.waitForEnd() }
+                for try await _ in group {}
+            }
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func waitForEnd() async throws {
+        _ = await self.ended.wait()
+        if let endReason { throw endReason }
+    }
+
+    private func keepTime() async {
+        while await self.wake.wait() {
+            self.alarm = nil
+            self.factors.dropOld(at: self.now)
+            self.follow(self.supervision.wake(at: self.now))
+        }
+    }
+
+    // MARK: Shutting down
+
+    private func shutDown() {
+        guard !self.supervision.isShutDown else { return }
+        self.follow(self.supervision.shutDown())
+        guard !self.decisions.isEmpty else { return }
+        let end = self.now + self.configuration.gracePeriod.bounded
+        self.grace = Task { [clock = self.source.alarms.clock] in
+            try? await clock.sleep(until: end)
+            if !Task.isCancelled { self.giveUpDecisions() }
+        }
+    }
+
+    /// The time of grace is over. What was signed is finished in the background, and found out about at the next start.
+    private func giveUpDecisions() {
+        for task in self.decisions.values { task.cancel() }
+    }
+
+    private func waitForDecisions() async {
+        while !self.decisions.isEmpty {
+            await withCheckedContinuation { self.decisionsEnded.append($0) }
+        }
+        self.grace?.cancel()
+        self.grace = nil
+        self.factors.dropAll()
+        if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
+    }
+}
+
+// MARK: - News and work
+
+extension ApprovalAgent {
+    private func take(_ news: AgentNews) async {
+        switch news {
+        case .listed(let id, let operations):
+            await self.adoptOpenDecisions(of: id)
+            self.follow(self.supervision.list(operations, of: id, at: self.now))
+        case .state(let id, let state):
+            self.report(Event(activationID: id, kind: .stateChanged(state)))
+            self.follow(self.supervision.setHeld(!state.allowsDecisions, id, at: self.now))
+            if state.phase.isEnded { self.forget(id) }
+        case .left(let id):
+            self.adopted.remove(ExactString(id))
+            self.forget(id)
+        }
+    }
+
+    private func forget(_ activationID: String) {
+        self.factors.drop(activationID)
+        self.follow(self.supervision.forget(activationID, at: self.now))
+    }
+
+    /// What an earlier process, or this one before it let go of the activation, has sent is found out about first.
+    private func adoptOpenDecisions(of activationID: String) async {
+        guard !self.adopted.contains(ExactString(activationID)) else { return }
+        let open = try? await self.source.withDecision(on: activationID) { service in
+            try await (service.channel as? Activation)?.openDecisions() ?? []
+        }
+        guard let open else { return }  // asked for again with the next list
+        self.adopted.insert(ExactString(activationID))
+        self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
+    }
+
+    private func follow(_ actions: [AgentSupervision.Action]) {
+        for action in actions {
+            switch action {
+            case .review(let job, let review): self.begin(job, review)
+            case .send(let job, let review, let decision, let attempt):
+                self.begin(job) { .sent(await self.send(decision, review, attempt: attempt)) }
+            case .resolve(let job, let review, let decision, let move, let isOver):
+                self.begin(job) { .resolved(await self.resolve(decision, review, move: move, isOver: isOver)) }
+            case .cancel(let job): self.policies[job.number]?.cancel()
+            case .report(let event): self.report(event)
+            }
+        }
+        self.setAlarm()
+    }
+
+    private func report(_ event: Event) {
+        self.broadcast.send { _ in event }
+        if case .stopped(let error) = event.kind { self.stopped(error, event.activationID) }
+    }
+
+    private func stopped(_ error: MobileTokenError, _ activationID: String) {
+        self.factors.drop(activationID)
+        guard self.source.endsWithActivation else { return }
+        self.endReason = error
+        self.ended.raise()
+    }
+
+    /// One alarm for everything that waits, set at once so that none of the past is left behind.
+    private func setAlarm() {
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd].compactMap { $0 }.min()
+        guard next != self.alarm?.time else { return }
+        if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
+        if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }
+    }
+
+    // MARK: Beginning and ending
+
+    private func begin(_ job: AgentSupervision.Job, _ review: OperationReview) {
+        self.policies[job.number] = Task { @concurrent [policy] in
+            let result: AgentSupervision.PolicyResult
+            do { result = .verdict(try await policy(review)) } catch { result = .failed(error) }
+            await self.policyReturned(result, from: job)
+        }
+    }
+
+    private func policyReturned(_ result: AgentSupervision.PolicyResult, from job: AgentSupervision.Job) {
+        self.policies[job.number] = nil
+        self.follow(self.supervision.policyReturned(result, from: job, at: self.now))
+    }
+
+    /// Not a child of ``run()``'s task, so that what is signed is not canceled with it.
+    private func begin(_ job: AgentSupervision.Job, _ work: @escaping @Sendable () async -> DecisionEnd) {
+        self.decisions[job.number] = Task { @concurrent in
+            let end = await work()
+            await self.decisionEnded(end, job)
+        }
+    }
+
+    /// How a piece of work on a decision ended.
+    enum DecisionEnd: Sendable {
+        case sent(AgentSupervision.SendResult)
+        case resolved(AgentSupervision.Resolution)
+    }
+
+    private func decisionEnded(_ end: DecisionEnd, _ job: AgentSupervision.Job) async {
+        if case .sent(.failed(let error)) = end, DecisionTrouble(error).concernsActivation {
+            await self.source.learn(error, of: job.activationID)
+        }
+        let random = self.configuration.random()
+        switch end {
+        case .sent(let result): self.follow(self.supervision.sent(result, by: job, at: self.now, random: random))
+        case .resolved(let result):
+            self.follow(self.supervision.resolved(result, by: job, at: self.now, random: random))
+        }
+        self.decisions[job.number] = nil
+        guard self.decisions.isEmpty else { return }
+        for waiter in self.decisionsEnded { waiter.resume() }
+        self.decisionsEnded = []
+    }
+
+    // MARK: Factors
+
+    /// The factors to sign with: those that are kept, or else unlocked anew.
+    func authentication(with channel: any AuthenticatedChannel) async throws -> Authentication {
+        let id = channel.activationID
+        if let kept = self.factors.factor(of: id, at: self.now) { return kept }
+        do {
+            let authentication = try await self.unlocked(channel)
+            self.factors.keep(authentication, of: id, at: self.now)
+            self.setAlarm()
+            return authentication
+        } catch let error as MobileTokenError {
+            throw error
+        } catch {
+            throw MobileTokenError(
+                .factorsUnavailable,
+                "The factors of the activation could not be had",
+                underlying: error
+            )
+        }
+    }
+}
+
+extension ApprovalAgent {
+    /// Off the actor: an application's own code may take its time.
+    @concurrent
+    private nonisolated func unlocked(_ channel: any AuthenticatedChannel) async throws -> Authentication {
+        try await self.unlock(channel)
+    }
+}
+
+extension FleetActivationState {
+    /// Whether decisions may be signed: not while the server would refuse each of them.
+    fileprivate var allowsDecisions: Bool {
+        ![.awaitingCommit, .blocked].contains(self.phase) && !self.phase.isEnded
+    }
+}

@@ -1,0 +1,96 @@
+import Basics
+import PowerAuth
+
+/// A decision that was sent, and whose answer was lost. No call tells who decided an operation, but the server's counter tells
+/// whether it accepted the signature.
+struct DecisionTrace: Sendable {
+    let service: OperationsService
+    let operationID: String
+    let decision: AgentDecision
+    let move: UInt64
+
+    /// Asks for the status, and then for the operation.
+    ///
+    /// - Throws: `MobileTokenError` when it could not be asked.
+    func resolution() async throws -> AgentSupervision.Resolution {
+        let fate = try await self.fate()
+        guard let end = try await self.end() else { return .pending }
+        switch fate {
+        case .followed: return self.isOurs(end) ? .ours : .elsewhere(end)
+        case .unknown: return .unknown
+        case .notFollowed:
+            // The request may have arrived between the two questions.
+            guard case .followed = try await self.fate() else { return .elsewhere(end) }
+            return self.isOurs(end) ? .ours : .elsewhere(end)
+        }
+    }
+
+    /// Asks the history, which tells how an operation ended, though not by whom: the same end is taken for ours.
+    func resolution(byHistoryWith authentication: Authentication) async throws -> AgentSupervision.Resolution {
+        guard authentication.knowledge != nil || authentication.biometryKey != nil else { return .unknown }
+        let history = try await self.service.history(with: authentication)
+        guard let operation = history.operations.first(where: { $0.id.isExactly(self.operationID) }) else {
+            return .unknown
+        }
+        switch (operation.status, self.decision) {
+        case (.approved, .approve), (.rejected, .reject): return .ours
+        case (.pending, _): return .pending
+        case (.unknown, _): return .unknown
+        default: return .elsewhere(MobileTokenError(.operationAlreadyFinished, "The operation ended otherwise"))
+        }
+    }
+
+    private func fate() async throws -> SignatureFate {
+        guard let activation = self.service.channel as? Activation else { return .unknown }
+        return try await activation.fate(ofMove: self.move)
+    }
+
+    /// How the operation ended; `nil` while it is pending.
+    private func end() async throws -> MobileTokenError? {
+        do {
+            let operation = try await self.service.detail(id: self.operationID)
+            guard operation.status != .pending else { return nil }
+            return MobileTokenError(Self.code(of: operation.status), "The operation is \(operation.status.rawValue)")
+        } catch let error as MobileTokenError {
+            switch error.code {
+            case .operationAlreadyFinished, .operationAlreadyCanceled, .operationAlreadyFailed,
+                .operationAlreadyRejected, .detailExpired:
+                return error
+            default: throw error
+            }
+        }
+    }
+
+    /// Most servers refuse to show what is not pending; some show it.
+    private static func code(of status: OperationStatus) -> MobileTokenError.Code {
+        switch status {
+        case .canceled: .operationAlreadyCanceled
+        case .expired: .detailExpired
+        case .failed: .operationAlreadyFailed
+        case .rejected: .operationAlreadyRejected
+        case .approved, .pending, .unknown: .operationAlreadyFinished
+        }
+    }
+
+    /// Whether an operation whose signature was accepted can have ended so by this decision.
+    private func isOurs(_ end: MobileTokenError) -> Bool {
+        switch (end.code, self.decision) {
+        case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): true
+        default: false
+        }
+    }
+
+    /// Writes what was found out into the receipts. A decision that may still arrive stays open.
+    func record(_ resolution: AgentSupervision.Resolution, isOver: Bool) async {
+        guard let activation = self.service.channel as? Activation else { return }
+        switch resolution {
+        case .ours: await activation.record(.inferred, ofMove: self.move)
+        case .elsewhere(let error):
+            let result = DecisionOutcome.Result.refused(code: error.code.description, serverCode: error.serverCode)
+            await activation.record(result, ofMove: self.move)
+        case .pending: if isOver { await activation.record(.notFollowed, ofMove: self.move) }
+        case .unknown: await activation.record(.unknown, ofMove: self.move)
+        case .failed: break
+        }
+    }
+}

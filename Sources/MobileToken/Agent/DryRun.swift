@@ -1,0 +1,95 @@
+internal import Basics
+internal import ExactJSON
+
+extension ApprovalAgent {
+    /// What a policy would have decided.
+    ///
+    /// ```swift
+    /// let history = try await operations.history(with: .possessionAndKnowledge(password: password))
+    /// let dryRun = await agent.dryRun(over: history.operations, of: activation.activationID)
+    /// print(dryRun.table)
+    /// ```
+    public struct DryRun: Sendable {
+        /// One operation, and what the policy says of it.
+        public struct Line: Sendable {
+            /// The operation, and what is doubtful about it.
+            public let review: OperationReview
+            /// What the policy says; ``Verdict/leave`` when it was not asked, or threw.
+            public let verdict: Verdict
+            /// Why the operation would be left, when that is not the policy's own verdict.
+            public let leaveReason: LeaveReason?
+        }
+
+        /// The operations, in their order.
+        public let lines: [Line]
+    }
+
+    /// Asks the policy about operations without deciding them, such as about those of the history.
+    ///
+    /// The same agent would decide so: what is not complete is not shown to the policy, unless the configuration says so. The
+    /// policy's deadline does not count, and what an operation's ``UserOperation/status`` is does not either.
+    public nonisolated func dryRun(over operations: [UserOperation], of activationID: String) async -> DryRun {
+        var lines: [DryRun.Line] = []
+        for operation in operations {
+            lines.append(await self.line(of: OperationReview(of: operation, activationID: activationID)))
+        }
+        return DryRun(lines: lines)
+    }
+
+    @concurrent
+    private nonisolated func line(of review: OperationReview) async -> DryRun.Line {
+        guard review.isComplete || self.configuration.reviewsIncomplete else {
+            return DryRun.Line(review: review, verdict: .leave, leaveReason: .incomplete(review.doubts))
+        }
+        do {
+            return DryRun.Line(review: review, verdict: try await self.policy(review), leaveReason: nil)
+        } catch {
+            return DryRun.Line(review: review, verdict: .leave, leaveReason: .policyFailed(error))
+        }
+    }
+}
+
+extension ApprovalAgent.DryRun {
+    /// The lines as a table for people.
+    public var table: String {
+        let rows = [["OPERATION", "NAME", "STATUS", "VERDICT", "WHY"]] + self.lines.map(\.cells)
+        let widths = (0..<4).map { column in rows.map { $0[column].unicodeScalars.count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: max(0, width - cell.unicodeScalars.count))
+            }
+            return Self.withoutTrailingBlanks((cells + [row[4]]).joined(separator: "  ")) + "\n"
+        }.joined()
+    }
+
+    private static func withoutTrailingBlanks(_ line: String) -> String {
+        String(decoding: line.utf8.reversed().drop { $0 == UInt8(ascii: " ") }.reversed(), as: UTF8.self)
+    }
+
+    /// The lines as a JSON array of objects with `activationId`, `operationId`, `name`, `status`, `isComplete`, `doubts`,
+    /// `verdict`, and, where there is one, `reason`.
+    public var json: String {
+        String(decoding: JSONValue.array(self.lines.map(\.json)).serialized(), as: UTF8.self)
+    }
+}
+
+extension ApprovalAgent.DryRun.Line {
+    fileprivate var cells: [String] {
+        let operation = self.review.operation
+        return [operation.id, operation.name, operation.status.rawValue].map { DisplayText.escaped($0, limit: 64) }
+            + [self.verdict.description, self.leaveReason?.description ?? ""]
+    }
+
+    fileprivate var json: JSONValue {
+        let operation = self.review.operation
+        var members: JSONObject = [
+            "activationId": .string(self.review.activationID), "operationId": .string(operation.id),
+            "name": .string(operation.name), "status": .string(operation.status.rawValue),
+            "isComplete": .bool(self.review.isComplete),
+            "doubts": .array(self.review.doubts.map { .string($0.description) }),
+            "verdict": .string(self.verdict.description),
+        ]
+        members["reason"] = (self.leaveReason?.description).map { .string($0) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,123 @@
+internal import Basics
+internal import Foundation
+
+/// The rules by which an operation is complete. Each way to deceive a policy that reads only the attributes it knows has one.
+struct ReviewRules {
+    private(set) var doubts: [OperationReview.Doubt] = []
+
+    mutating func apply(to operation: UserOperation, _ data: OfflineOperationData?) {
+        for issue in operation.issues { self.note(.unreadable, issue.description) }
+        for attribute in operation.formData.attributes { self.look(at: attribute) }
+        self.compareCurrencies(of: operation)
+        for screen in operation.ui?.preApprovalScreens ?? [] { self.note(.screenToPass, screen.id ?? screen.heading) }
+        guard let data, data.version == "A" else { return self.note(.undocumentedData) }
+        self.look(at: data)
+        self.compareAmounts(of: operation, data)
+        self.compareAccounts(of: operation, data)
+    }
+
+    private mutating func note(_ kind: OperationReview.DoubtKind, _ subject: String? = nil) {
+        self.doubts.append(.init(kind, about: subject))
+    }
+}
+
+// MARK: - What is shown
+
+extension ReviewRules {
+    private mutating func look(at attribute: OperationAttribute) {
+        switch attribute.content {
+        case .heading, .keyValue, .note, .partyInfo, .image: break
+        case .amount(let money): self.look(at: money, attribute.name)
+        case .amountConversion: self.note(.conversion, attribute.name)
+        case .alert: self.note(.notice, attribute.name)
+        case .unknown(let type, _): self.note(.unknownAttribute, attribute.name ?? type)
+        }
+    }
+
+    private mutating func look(at money: OperationAttribute.Money, _ name: String?) {
+        if let amount = money.amount, amount.isFinite {
+            if amount < 0 { self.note(.negativeAmount, name) }
+        } else {
+            self.note(.amountWithoutNumber, name)
+        }
+        if money.currency == nil { self.note(.amountWithoutCurrency, name) }
+    }
+
+    private mutating func compareCurrencies(of operation: UserOperation) {
+        let currencies = Set(operation.amounts.compactMap { $0.currency.map { ExactString($0) } })
+        guard currencies.count > 1 else { return }
+        self.note(.severalCurrencies, currencies.map(\.string).sorted().joined(separator: ", "))
+    }
+}
+
+extension OperationAttribute {
+    /// What a doubt calls the attribute.
+    fileprivate var name: String? { self.id ?? self.label }
+}
+
+// MARK: - What is signed
+
+extension ReviewRules {
+    private mutating func look(at data: OfflineOperationData) {
+        for case .unknown(let letter, _) in data.fields { self.note(.unknownDataField, String(letter)) }
+        // Who reads the data may take the first or the last.
+        for kind in DataFieldKind.allCases where data.fields.count(where: { kind.matches($0) }) > 1 {
+            self.note(.repeatedDataField, kind.rawValue)
+        }
+    }
+
+    private enum DataFieldKind: String, CaseIterable {
+        case amount, account, date
+
+        func matches(_ field: OfflineOperationData.Field) -> Bool {
+            switch field {
+            case .amount: self == .amount
+            case .account, .anyAccount: self == .account
+            case .date: self == .date
+            case .reference, .note, .text, .empty, .unknown: false
+            }
+        }
+    }
+}
+
+// MARK: - Whether both agree
+
+extension ReviewRules {
+    private mutating func compareAmounts(of operation: UserOperation, _ data: OfflineOperationData) {
+        var unshown: [(amount: Decimal, currency: String)] = data.fields.compactMap { field in
+            if case .amount(let amount, let currency, _) = field { (amount, currency) } else { nil }
+        }
+        for attribute in operation.formData.attributes {
+            guard case .amount(let money) = attribute.content else { continue }
+            let match = unshown.firstIndex { signed in
+                money.amount == signed.amount && money.currency?.isExactly(signed.currency) == true
+            }
+            if let match { unshown.remove(at: match) } else { self.note(.amountNotSigned, attribute.name) }
+        }
+        for signed in unshown { self.note(.amountNotShown, "\(signed.amount) \(signed.currency)") }
+    }
+
+    private mutating func compareAccounts(of operation: UserOperation, _ data: OfflineOperationData) {
+        let signed = data.fields.compactMap(SignedAccount.init)
+        var isShown = signed.map { _ in false }
+        for attribute in operation.formData.attributes {
+            guard case .keyValue(let value) = attribute.content else { continue }
+            let shown = ShownAccount(value)
+            let matches = signed.indices.filter { signed[$0].isShown(as: shown) }
+            for index in matches { isShown[index] = true }
+            if matches.isEmpty, shown.isIBAN || attribute.isNamedAccount {
+                self.note(.accountNotSigned, attribute.name)
+            }
+        }
+        for (account, isShown) in zip(signed, isShown) where !isShown { self.note(.accountNotShown, account.text) }
+    }
+}
+
+extension OperationAttribute {
+    /// Whether the identifier ends in `account` or `iban`, as in `operation.account` and `creditorAccount`.
+    fileprivate var isNamedAccount: Bool {
+        let letters = (self.id ?? "").utf8.map { $0 | 0x20 }
+        return letters.reversed().starts(with: "account".utf8.reversed())
+            || letters.reversed().starts(with: "iban".utf8.reversed())
+    }
+}

@@ -1,0 +1,41 @@
+import Coordination
+import PowerAuth
+
+/// Where an agent's operations come from: a fleet, or one service.
+protocol AgentSource: Sendable {
+    /// What deadlines are counted on.
+    var alarms: Alarms { get }
+
+    /// Polls until the calling task is canceled.
+    ///
+    /// - Throws: what ended polling for good.
+    func run() async throws
+
+    /// Hands over what is listed and how the activations are doing, first as it is and then what is new, until the calling
+    /// task is canceled or there is nothing more.
+    nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async
+
+    /// Runs `body` with an activation's service, provided that this process decides for it.
+    func withDecision<Result: Sendable>(
+        on activationID: String,
+        _ body: @Sendable (OperationsService) async throws -> Result
+    ) async throws -> Result
+
+    /// Takes in how a decision failed, which tells of the activation what a poll would tell.
+    func learn(_ error: MobileTokenError, of activationID: String) async
+
+    /// How polling is doing.
+    var health: FleetHealth { get async }
+
+    /// Whether the agent ends when nothing more can be decided with an activation, because there is no other.
+    var endsWithActivation: Bool { get }
+}
+
+/// What a source has to tell.
+enum AgentNews: Sendable {
+    /// The operations of an activation that wait for a decision, all of them.
+    case listed(activationID: String, [UserOperation])
+    case state(activationID: String, FleetActivationState)
+    /// The activation is not this process's any more.
+    case left(activationID: String)
+}

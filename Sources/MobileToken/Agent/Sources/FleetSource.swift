@@ -1,0 +1,44 @@
+import Coordination
+import PowerAuth
+
+/// The operations of a fleet.
+struct FleetSource: AgentSource {
+    let fleet: OperationsFleet
+
+    var alarms: Alarms { self.fleet.alarms }
+    var endsWithActivation: Bool { false }
+    var health: FleetHealth { get async { await self.fleet.health } }
+
+    /// Runs the fleet, unless somebody does already.
+    func run() async throws {
+        guard await !self.fleet.health.isRunning else {
+            let (nothing, source) = AsyncStream.makeStream(of: Never.self)
+            for await _ in nothing {}  // ends when the task is canceled
+            return withExtendedLifetime(source) {}
+        }
+        try await self.fleet.run()
+    }
+
+    nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async {
+        for await event in self.fleet.events() {
+            switch event {
+            case .changed(let news):
+                await report(.listed(activationID: news.activationID, news.change.operations))
+            case .stateChanged(let id, let state): await report(.state(activationID: id, state))
+            case .left(let id): await report(.left(activationID: id))
+            case .failed: break
+            }
+        }
+    }
+
+    func withDecision<Result: Sendable>(
+        on activationID: String,
+        _ body: @Sendable (OperationsService) async throws -> Result
+    ) async throws -> Result {
+        try await self.fleet.withDecision(on: activationID, body)
+    }
+
+    func learn(_ error: MobileTokenError, of activationID: String) async {
+        await self.fleet.learn(error, of: activationID)
+    }
+}

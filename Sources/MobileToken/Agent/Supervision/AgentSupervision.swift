@@ -1,0 +1,380 @@
+import Coordination
+import Basics
+package import PowerAuth
+
+/// Which operations an agent works on, in which order, and what follows from each result. It decides; ``ApprovalAgent`` asks
+/// the policy, signs, reads the clock and reports back.
+///
+/// - Within an activation one operation after the other is worked on, the oldest first; across activations at most
+///   ``Limits/maximumConcurrency`` at once. What waits is never more than the operations that are listed.
+/// - An operation that waits (for a retry, or because its policy said so) lets the others of its activation pass. One whose
+///   answer was lost does not: another signature would wipe out the trace by which its fate is found out.
+/// - A verdict holds for the operation as the policy saw it. When the operation changes, the policy is asked again.
+/// - What the server refused for good, what somebody else decided and what nobody can find out is not tried again.
+///
+/// Times are durations since one fixed moment.
+package struct AgentSupervision: Sendable {
+    package struct Limits: Sendable {
+        /// How many operations are worked on at once.
+        package var maximumConcurrency = 16
+        /// How long a policy may take.
+        package var policyDeadline = Duration.seconds(30)
+        /// How long after it was sent a request may still reach the server.
+        package var requestTimeout = Duration.seconds(20)
+        /// Whether the policy is asked about operations that are not complete.
+        package var reviewsIncomplete = false
+
+        package init() {}
+    }
+
+    /// A piece of work that was begun.
+    package struct Job: Hashable, Sendable {
+        package let number: UInt64
+        package let activationID: String
+        package let operationID: String
+    }
+
+    /// What to do. For all but the last two, the matching function has to be called when it is done.
+    package enum Action: Sendable {
+        /// Ask the policy; then ``policyReturned(_:from:at:)``.
+        case review(Job, OperationReview)
+        /// Sign and send a decision; then ``sent(_:by:at:random:)``.
+        case send(Job, OperationReview, AgentDecision, attempt: Int)
+        /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``. When `isOver`, the
+        /// request cannot arrive at the server any more.
+        case resolve(Job, OperationReview, AgentDecision, move: UInt64, isOver: Bool)
+        /// A policy's answer is not waited for any more.
+        case cancel(Job)
+        case report(ApprovalAgent.Event)
+    }
+
+    package let limits: Limits
+
+    var activations: [ExactString: SupervisedActivation] = [:]
+    /// Activations that may have something to begin, in turn.
+    private var line: ArraySlice<ExactString> = []
+    private var alarms = Heap<Alarm>()
+    private var alarmLimit = 64
+    private var lastJob: UInt64 = 0
+    private var isPaused = false
+    /// Whether ``shutDown()`` was called.
+    package private(set) var isShutDown = false
+
+    /// How many operations are worked on now.
+    package private(set) var jobCount = 0
+    /// How many decisions were sent of which nobody knows what became.
+    package private(set) var unknownCount = 0
+
+    package init(_ limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// A time at which an operation may have something to do.
+    private struct Alarm: Comparable {
+        let time: Duration
+        let activationID: ExactString
+        let operationID: ExactString
+
+        static func < (one: Self, other: Self) -> Bool { one.time < other.time }
+        static func == (one: Self, other: Self) -> Bool { one.time == other.time }
+    }
+}
+
+// MARK: - What is listed
+
+extension AgentSupervision {
+    /// The operations of an activation that wait for a decision are these, and no others.
+    package mutating func list(_ operations: [UserOperation], of activationID: String, at now: Duration) -> [Action] {
+        let id = ExactString(activationID)
+        var activation = self.activations[id] ?? SupervisedActivation(activationID)
+        let actions = activation.list(operations.filter { $0.status == .pending })
+        self.activations[id] = activation.isEmpty ? nil : activation
+        self.lineUp(id)
+        return actions + self.begin(at: now)
+    }
+
+    /// An earlier process has sent these decisions and did not find out what became of them. Call it before the first
+    /// ``list(_:of:at:)``: nothing else is signed with the activation until that is known.
+    package mutating func adopt(_ decisions: [OpenDecision], of activationID: String, at now: Duration) -> [Action] {
+        let id = ExactString(activationID)
+        for decision in decisions {
+            let entry = SupervisedOperation(decision, until: now + self.limits.requestTimeout.bounded)
+            self.activations[id, default: SupervisedActivation(activationID)][
+                ExactString(decision.intent.operationID)
+            ] =
+                entry
+        }
+        self.lineUp(id)
+        return self.begin(at: now)
+    }
+
+    /// An activation has left, or has ended: what was begun with it ends, and nothing more is begun.
+    package mutating func forget(_ activationID: String, at now: Duration) -> [Action] {
+        self.list([], of: activationID, at: now)
+    }
+
+    /// Sets whether anything may be decided with an activation now: not while it is blocked, not committed, or ended.
+    package mutating func setHeld(_ isHeld: Bool, _ activationID: String, at now: Duration) -> [Action] {
+        let id = ExactString(activationID)
+        self.activations[id, default: SupervisedActivation(activationID)].isHeld = isHeld
+        if !isHeld, self.activations[id]?.isEmpty == true { self.activations[id] = nil }
+        self.lineUp(id)
+        return self.begin(at: now)
+    }
+}
+
+// MARK: - The whole
+
+extension AgentSupervision {
+    /// Begins nothing more until ``resume(at:)``. What was sent is still brought to its end.
+    package mutating func pause() { self.isPaused = true }
+
+    package mutating func resume(at now: Duration) -> [Action] {
+        self.isPaused = false
+        for id in self.activations.keys { self.lineUp(id) }
+        return self.begin(at: now)
+    }
+
+    /// Begins nothing more at all, and lets go of policies.
+    package mutating func shutDown() -> [Action] {
+        self.isShutDown = true
+        return self.activations.values.compactMap { activation in
+            activation.work.flatMap { activation[$0]?.reviewJob }.map { .cancel($0) }
+        }
+    }
+
+    /// Whether a decision is signed or on its way, or being traced.
+    package var isDeciding: Bool { self.decisionsInFlight > 0 }
+
+    /// How many decisions are signed or on their way.
+    package var decisionsInFlight: Int {
+        self.activations.values.count { activation in
+            activation.work.flatMap { activation[$0] }.map { $0.isWorking && $0.reviewJob == nil } ?? false
+        }
+    }
+
+    /// How many operations are listed and neither left nor settled.
+    package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
+
+    /// How many activations nothing more is decided with.
+    package var stoppedCount: Int { self.activations.values.count(where: \.isStopped) }
+
+    /// How many activations something is known of, and how many alarms are set: for tests.
+    package var activationCount: Int { self.activations.count }
+    package var alarmCount: Int { self.alarms.count }
+
+    /// How many operations are left to people.
+    package var leftCount: Int { self.activations.values.reduce(0) { $0 + $1.leftCount } }
+}
+
+// MARK: - Time
+
+extension AgentSupervision {
+    /// When to call ``wake(at:)`` next, at the latest; `nil` when nothing waits for a time.
+    package mutating func nextWakeUp() -> Duration? {
+        while let alarm = self.alarms.min, !self.isOf(alarm) { self.alarms.removeMin() }
+        return self.alarms.min?.time
+    }
+
+    private func isOf(_ alarm: Alarm) -> Bool {
+        guard let entry = self.activations[alarm.activationID]?[alarm.operationID] else { return false }
+        return entry.deadline == alarm.time || entry.waitsUntil == alarm.time
+    }
+
+    /// Begins what has waited long enough, and gives up policies that take too long.
+    package mutating func wake(at now: Duration) -> [Action] {
+        var actions: [Action] = []
+        while let alarm = self.alarms.min, alarm.time <= now {
+            self.alarms.removeMin()
+            actions += self.ring(alarm, at: now)
+        }
+        return actions + self.begin(at: now)
+    }
+
+    private mutating func ring(_ alarm: Alarm, at now: Duration) -> [Action] {
+        guard let entry = self.activations[alarm.activationID]?[alarm.operationID] else { return [] }
+        if let job = entry.reviewJob, let deadline = entry.deadline, deadline <= now {
+            self.end(job) { $0.leave() }
+            return [.cancel(job), .report(entry.event(of: alarm.activationID.string, .left(.policyTooSlow)))]
+        }
+        self.activations[alarm.activationID]?[alarm.operationID]?.stopWaiting(at: now)
+        self.lineUp(alarm.activationID)
+        return []
+    }
+
+    private mutating func setAlarm(at time: Duration, _ job: Job) {
+        if self.alarms.count >= self.alarmLimit { self.dropOldAlarms() }
+        self.alarms.insert(
+            Alarm(
+                time: time,
+                activationID: ExactString(job.activationID),
+                operationID: ExactString(job.operationID)
+            )
+        )
+    }
+}
+
+extension AgentSupervision {
+    /// Most policies return long before their deadlines, whose alarms must not pile up.
+    private mutating func dropOldAlarms() {
+        let kept = self.alarms.filter { self.isOf($0) }
+        self.alarms = Heap(kept)
+        self.alarmLimit = max(64, 2 * kept.count)
+    }
+}
+
+// MARK: - Beginning
+
+extension AgentSupervision {
+    private mutating func lineUp(_ id: ExactString) {
+        guard let activation = self.activations[id], !activation.isInLine,
+            activation.next(isPaused: self.isPaused) != nil
+        else {
+            return
+        }
+        self.activations[id]?.isInLine = true
+        self.line.append(id)
+    }
+
+    /// Begins as much as the limits allow.
+    private mutating func begin(at now: Duration) -> [Action] {
+        var actions: [Action] = []
+        while !self.isShutDown, self.jobCount < max(1, self.limits.maximumConcurrency), let id = self.line.popFirst() {
+            self.activations[id]?.isInLine = false
+            actions += self.beginNext(of: id, at: now)
+        }
+        if self.line.isEmpty { self.line = [] }
+        return actions
+    }
+
+    private mutating func beginNext(of id: ExactString, at now: Duration) -> [Action] {
+        guard let operationID = self.activations[id]?.next(isPaused: self.isPaused),
+            var entry = self.activations[id]?[operationID]
+        else { return [] }
+        if case .review = entry.step, !entry.review.isComplete, !self.limits.reviewsIncomplete {
+            entry.leave()
+            self.activations[id]?[operationID] = entry
+            self.lineUp(id)
+            return [.report(entry.event(of: id.string, .left(.incomplete(entry.review.doubts))))]
+        }
+        self.lastJob += 1
+        self.jobCount += 1
+        let job = Job(number: self.lastJob, activationID: id.string, operationID: operationID.string)
+        let action = entry.begin(job, at: now, self.limits)
+        self.activations[id]?[operationID] = entry
+        self.activations[id]?.work = operationID
+        if let deadline = entry.deadline { self.setAlarm(at: deadline, job) }
+        return [action]
+    }
+
+    /// Ends a job, as far as it is still the one that its operation is about.
+    ///
+    /// - Returns: What is left of the operation, if the job was its present one.
+    @discardableResult
+    private mutating func end(_ job: Job, _ change: (inout SupervisedOperation) -> Void) -> SupervisedOperation? {
+        let (id, operationID) = (ExactString(job.activationID), ExactString(job.operationID))
+        guard var entry = self.activations[id]?[operationID], entry.isWorking(on: job) else { return nil }
+        self.jobCount -= 1
+        change(&entry)
+        if let time = entry.waitsUntil { self.setAlarm(at: time, job) }
+        self.activations[id]?.work = nil
+        self.activations[id]?[operationID] = entry.isForgettable ? nil : entry
+        if self.activations[id]?.isEmpty == true { self.activations[id] = nil }
+        self.lineUp(id)
+        return entry
+    }
+}
+
+// MARK: - Results
+
+extension AgentSupervision {
+    /// What a policy came to.
+    package enum PolicyResult: Sendable {
+        case verdict(ApprovalAgent.Verdict)
+        case failed(any Error)
+    }
+
+    /// What became of sending a decision.
+    package enum SendResult: Sendable {
+        case accepted
+        /// No response came to the signature that made this move of the counter.
+        case unanswered(move: UInt64, MobileTokenError)
+        /// Nothing was decided.
+        case failed(MobileTokenError)
+    }
+
+    /// What was found out about a decision whose answer was lost.
+    package enum Resolution: Sendable {
+        /// The server followed the counter, and the operation is finished.
+        case ours
+        /// The operation is finished, not by this decision.
+        case elsewhere(MobileTokenError)
+        /// The operation still waits for a decision.
+        case pending
+        /// Neither can be told any more.
+        case unknown
+        /// It could not be asked.
+        case failed(MobileTokenError)
+    }
+
+    /// The policy returned, in time or too late.
+    package mutating func policyReturned(_ result: PolicyResult, from job: Job, at now: Duration) -> [Action] {
+        self.policyIsGone(job)
+        var event: ApprovalAgent.Event.Kind?
+        let entry = self.end(job) { entry in event = entry.judged(result, at: now) }
+        let reports = zip([event].compactMap { $0 }, [entry].compactMap { $0 }).map { event, entry in
+            Action.report(entry.event(of: job.activationID, event))
+        }
+        return reports + self.begin(at: now)
+    }
+
+    /// A policy that was given up has returned after all: the operation may be reviewed again when it has changed.
+    private mutating func policyIsGone(_ job: Job) {
+        let (id, operationID) = (ExactString(job.activationID), ExactString(job.operationID))
+        guard var entry = self.activations[id]?[operationID], entry.abandonedPolicy == job.number else { return }
+        entry.policyIsGone()
+        self.activations[id]?[operationID] = entry.isForgettable ? nil : entry
+        if self.activations[id]?.isEmpty == true { self.activations[id] = nil }
+        self.lineUp(id)
+    }
+
+    /// A decision was sent, or not.
+    ///
+    /// - Parameter random: A number in 0..<1, which spreads the next attempt.
+    package mutating func sent(_ result: SendResult, by job: Job, at now: Duration, random: Double) -> [Action] {
+        var actions: [Action] = []
+        if case .failed(let error) = result, case .ofActivation = DecisionTrouble(error) {
+            self.activations[ExactString(job.activationID)]?.isStopped = true
+            actions = [.report(.init(activationID: job.activationID, kind: .stopped(error)))]
+        }
+        let timeout = self.limits.requestTimeout
+        return self.finish(job, at: now) { entry in
+            switch result {
+            case .accepted: entry.accepted(isInferred: false)
+            // Whoever responds with 500 has the request behind it. Others may stand before a server that works on it.
+            case .unanswered(let move, let error) where error.httpStatus == 500:
+                entry.lost(move: move, error, until: now)
+            case .unanswered(let move, let error): entry.lost(move: move, error, until: now + timeout.bounded)
+            case .failed(let error): entry.failed(error, at: now, random: random)
+            }
+        } + actions
+    }
+
+    /// The fate of a decision was asked for.
+    ///
+    /// - Parameter random: A number in 0..<1, which spreads the next attempt.
+    package mutating func resolved(_ result: Resolution, by job: Job, at now: Duration, random: Double) -> [Action] {
+        if case .unknown = result { self.unknownCount += 1 }
+        return self.finish(job, at: now) { $0.resolved(result, at: now, random: random) }
+    }
+
+    private mutating func finish(
+        _ job: Job,
+        at now: Duration,
+        _ change: (inout SupervisedOperation) -> ApprovalAgent.Event.Kind
+    ) -> [Action] {
+        var event: ApprovalAgent.Event.Kind?
+        guard let entry = self.end(job, { event = change(&$0) }), let event else { return self.begin(at: now) }
+        return [.report(entry.event(of: job.activationID, event))] + self.begin(at: now)
+    }
+}

@@ -1,0 +1,54 @@
+import PowerAuth
+
+/// What follows from a decision that was not made.
+enum DecisionTrouble {
+    /// The operation is over: decided elsewhere, canceled, failed or expired.
+    case finished
+    /// The operation cannot be signed with what there is.
+    case unusable
+    /// The server will not have this decision.
+    case final
+    /// Nothing can be decided with the activation any more.
+    case ofActivation
+    /// It may go better later.
+    case passing
+
+    init(_ error: MobileTokenError) {
+        self =
+            switch error.code {
+            case .operationAlreadyFinished, .operationAlreadyFailed, .operationAlreadyCanceled,
+                .operationAlreadyRejected,
+                .authorizeExpired, .rejectExpired:
+                .finished
+            case .notAuthorizable, .factorsNotAllowed: .unusable
+            // A few wrong signatures block the activation, so the first one is the last.
+            case .authenticationFailed, .invalidAuthentication: .ofActivation
+            case .unknownActivation, .activationRemoved, .deadlock, .stateRolledBack, .storeCorrupted,
+                .storeFromFuture, .storeWrongSealingKey:
+                .ofActivation
+            default: error.isServersLastWord ? .final : .passing
+            }
+    }
+}
+
+extension DecisionTrouble {
+    /// Whether the error may tell how the activation is doing.
+    var concernsActivation: Bool {
+        switch self {
+        case .ofActivation, .passing: true
+        case .finished, .unusable, .final: false
+        }
+    }
+}
+
+extension MobileTokenError {
+    /// Whether the server refused, and would do so again.
+    fileprivate var isServersLastWord: Bool {
+        guard let httpStatus, (400..<500).contains(httpStatus), self.retryAfter == nil else { return false }
+        switch self.code {
+        // They pass when somebody at the server does something.
+        case .activationBlocked, .activationPending: return false
+        default: return httpStatus != 408 && httpStatus != 429
+        }
+    }
+}

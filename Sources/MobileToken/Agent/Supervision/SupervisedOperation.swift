@@ -1,0 +1,337 @@
+import Basics
+import PowerAuth
+
+/// A verdict that is signed.
+package enum AgentDecision: Sendable, Hashable {
+    case approve
+    case reject(RejectionReason)
+
+    init(_ verdict: DecisionIntent.Verdict) {
+        switch verdict {
+        case .approve: self = .approve
+        case .reject(let reason): self = .reject(RejectionReason(reason))
+        }
+    }
+
+    /// The verdict that it came from.
+    package var verdict: ApprovalAgent.Verdict {
+        switch self {
+        case .approve: .approve
+        case .reject(let reason): .reject(reason)
+        }
+    }
+}
+
+/// One operation that an agent works on.
+struct SupervisedOperation: Sendable {
+    /// What is to be done next.
+    enum Step: Sendable {
+        case review
+        case send(AgentDecision)
+        /// The answer to a decision was lost.
+        case resolve(AgentDecision, move: UInt64)
+    }
+
+    private enum Phase: Sendable {
+        /// The step may begin.
+        case ready
+        case waiting(until: Duration)
+        case working(AgentSupervision.Job)
+        /// To people, until it changes.
+        case left
+        /// For good.
+        case settled
+    }
+
+    private(set) var review: OperationReview
+    private(set) var step = Step.review
+    private var phase = Phase.ready
+    /// When a policy that was asked is given up.
+    private(set) var deadline: Duration?
+    /// A policy that was given up, and still runs.
+    private(set) var abandonedPolicy: UInt64?
+    /// Whether nobody can find out what became of a decision. Remembered, so that it is never made again.
+    private var isUnknown = false
+    /// Whether the server lists it.
+    private var isListed = true
+    /// Whether it changed since the work under way began.
+    private var hasChanged = false
+    private var attempts = 0
+    private var failures = 0
+    /// A decision whose answer was lost.
+    private struct Loss {
+        /// Until when it may still reach the server.
+        let end: Duration
+        let error: MobileTokenError
+        /// Whether its fate was asked for, and the operation was pending.
+        var isTraced = false
+        /// Whether it could not arrive any more when its fate was asked for last.
+        var isOver = false
+    }
+
+    private var loss: Loss?
+    /// The place in the server's list, which begins with the newest.
+    private var position: Int
+
+    init(_ review: OperationReview, position: Int) {
+        self.review = review
+        self.position = position
+    }
+
+    /// A decision of a process that has ended, whose fate it did not find out. The operation may be listed later.
+    init(_ decision: OpenDecision, until end: Duration) {
+        let intent = decision.intent
+        // What was decided on is known to the receipts by its digest alone.
+        let operation = UserOperation(id: intent.operationID, name: "", data: "")
+        self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
+        self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
+        let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
+        self.loss = Loss(end: end, error: error)
+        self.attempts = intent.attempt
+        self.isListed = false
+    }
+
+    var operation: UserOperation { self.review.operation }
+
+    // MARK: Standing
+
+    var isReady: Bool { if case .ready = self.phase { true } else { false } }
+    var isWorking: Bool { if case .working = self.phase { true } else { false } }
+    var isLeft: Bool { if case .left = self.phase { true } else { false } }
+    private var isSettled: Bool { if case .settled = self.phase { true } else { false } }
+    /// Whether there is something to do, now or later.
+    var isOpen: Bool { !self.isLeft && !self.isSettled }
+    /// Whether the fate of a decision must be known before another signature.
+    var holdsActivation: Bool { self.loss?.isTraced == false && !self.isSettled }
+    /// Whether it is not known what became of a decision.
+    private var isLost: Bool { self.loss != nil && !self.isSettled }
+    /// Whether a decision is to be found out about now.
+    var isReadyToResolve: Bool { if case .resolve = self.step { self.isReady } else { false } }
+    var waitsUntil: Duration? { if case .waiting(let time) = self.phase { time } else { nil } }
+
+    /// The policy's work, while it is waited for.
+    var reviewJob: AgentSupervision.Job? {
+        guard case .working(let job) = self.phase, case .review = self.step else { return nil }
+        return job
+    }
+
+    func isWorking(on job: AgentSupervision.Job) -> Bool {
+        if case .working(job) = self.phase { true } else { false }
+    }
+
+    /// Whether the entry may go: it is not listed, and nothing is under way or to be found out.
+    var isForgettable: Bool {
+        !self.isListed && !self.isWorking && self.abandonedPolicy == nil && !self.isLost && !self.isUnknown
+    }
+
+    /// Whether it comes before another one of the same activation.
+    func comes(before other: Self) -> Bool {
+        let (one, two) = (self.operation.created, other.operation.created)
+        return one == two ? self.position > other.position : one < two
+    }
+
+    func event(of activationID: String, _ kind: ApprovalAgent.Event.Kind) -> ApprovalAgent.Event {
+        ApprovalAgent.Event(activationID: activationID, operation: self.operation, kind: kind)
+    }
+
+    // MARK: The list
+
+    /// It is listed, perhaps otherwise than before.
+    mutating func list(_ operation: UserOperation, position: Int) {
+        (self.isListed, self.position) = (true, position)
+        guard operation != self.operation else { return }
+        self.review = OperationReview(of: operation, activationID: self.review.activationID)
+        self.hasChanged = true
+        guard !self.isWorking, !self.isSettled, !self.isLost else { return }
+        self.reviewAnew()
+    }
+
+    /// It is not listed any more.
+    ///
+    /// - Returns: What to do about it.
+    mutating func unlist() -> [AgentSupervision.Action] {
+        guard self.isListed else { return [] }
+        self.isListed = false
+        if let job = self.reviewJob { return [.cancel(job)] }
+        guard self.isOpen, !self.isWorking, !self.isLost else { return [] }
+        return [.report(self.event(of: self.review.activationID, .gone))]
+    }
+
+    private mutating func reviewAnew() {
+        self.step = .review
+        // Not beside a policy that was given up and still runs.
+        self.hasChanged = self.abandonedPolicy != nil
+        self.phase = self.hasChanged ? .left : .ready
+    }
+
+    // MARK: Work
+
+    mutating func begin(
+        _ job: AgentSupervision.Job,
+        at now: Duration,
+        _ limits: AgentSupervision.Limits
+    ) -> AgentSupervision.Action {
+        self.phase = .working(job)
+        switch self.step {
+        case .review:
+            self.hasChanged = false
+            self.deadline = now + limits.policyDeadline.bounded
+            return .review(job, self.review)
+        case .send(let decision):
+            self.attempts += 1
+            return .send(job, self.review, decision, attempt: self.attempts)
+        case .resolve(let decision, let move):
+            let isOver = (self.loss?.end ?? now) <= now
+            self.loss?.isOver = isOver
+            return .resolve(job, self.review, decision, move: move, isOver: isOver)
+        }
+    }
+
+    mutating func leave() {
+        self.abandonedPolicy = self.reviewJob?.number ?? self.abandonedPolicy
+        self.deadline = nil
+        self.phase = .left
+    }
+
+    /// A policy that was given up is gone.
+    mutating func policyIsGone() {
+        self.abandonedPolicy = nil
+        if self.isLeft, self.hasChanged { self.reviewAnew() }
+    }
+
+    mutating func stopWaiting(at now: Duration) {
+        guard let time = self.waitsUntil, time <= now else { return }
+        self.phase = .ready
+    }
+
+    // MARK: Results
+
+    /// The policy returned.
+    ///
+    /// - Returns: `nil` when the answer is about an operation that is gone or has changed.
+    mutating func judged(_ result: AgentSupervision.PolicyResult, at now: Duration) -> ApprovalAgent.Event.Kind? {
+        self.deadline = nil
+        guard self.isListed, !self.hasChanged else {
+            self.reviewAnew()
+            return nil
+        }
+        switch result {
+        case .failed(let error):
+            self.phase = .left
+            return .left(.policyFailed(error))
+        case .verdict(let verdict):
+            self.follow(verdict, at: now)
+            return .judged(verdict)
+        }
+    }
+
+    /// A policy that asks to be asked again at once is not asked in a circle.
+    private static let shortestDelay = Duration.seconds(1)
+
+    private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) {
+        switch verdict {
+        case .approve: (self.step, self.phase) = (.send(.approve), .ready)
+        case .reject(let reason): (self.step, self.phase) = (.send(.reject(reason)), .ready)
+        case .leave: self.phase = .left
+        case .later(let delay): self.phase = .waiting(until: now + max(Self.shortestDelay, delay).bounded)
+        }
+    }
+
+    /// The server carried the decision out.
+    mutating func accepted(isInferred: Bool) -> ApprovalAgent.Event.Kind {
+        self.phase = .settled
+        return .decided(self.verdict, isInferred: isInferred)
+    }
+
+    /// No answer came to the signature of a move.
+    ///
+    /// - Parameter end: When it cannot reach the server any more.
+    mutating func lost(move: UInt64, _ error: MobileTokenError, until end: Duration) -> ApprovalAgent.Event.Kind {
+        self.loss = Loss(end: end, error: error)
+        self.phase = .ready
+        if case .send(let decision) = self.step { self.step = .resolve(decision, move: move) }
+        return .unanswered(error)
+    }
+
+    /// Nothing was decided.
+    mutating func failed(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
+        switch DecisionTrouble(error) {
+        case .finished:
+            self.phase = .settled
+            return .finishedElsewhere(error)
+        case .unusable:
+            self.leave()
+            if self.hasChanged { self.reviewAnew() }
+            return .left(.notAuthorizable(error))
+        case .final, .ofActivation:
+            self.phase = .settled
+            return .refused(error)
+        case .passing:
+            guard self.isListed else {
+                self.phase = .settled
+                return .gone
+            }
+            let event = self.retry(error, at: now, random: random)
+            if self.hasChanged { self.reviewAnew() }
+            return event
+        }
+    }
+
+    private mutating func retry(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind
+    {
+        self.failures += 1
+        let wait = max(PollSchedule.backoff(after: self.failures), PollSchedule.believed(error.retryAfter ?? .zero))
+        let spread = wait + wait / 10 * random
+        self.phase = .waiting(until: now + spread)
+        return .retrying(after: spread, error)
+    }
+
+    /// It was asked what became of a decision whose answer was lost.
+    mutating func resolved(
+        _ result: AgentSupervision.Resolution,
+        at now: Duration,
+        random: Double
+    ) -> ApprovalAgent.Event.Kind {
+        switch result {
+        case .ours: return self.accepted(isInferred: true)
+        case .elsewhere(let error):
+            self.phase = .settled
+            return .finishedElsewhere(error)
+        case .unknown:
+            self.phase = .settled
+            self.isUnknown = true
+            return .unknown
+        case .failed(let error): return self.retry(error, at: now, random: random)
+        case .pending: return self.decideAgain(at: now, random: random)
+        }
+    }
+
+    /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
+    /// Until then the activation goes on with others, one of whose signatures makes that one worthless.
+    private mutating func decideAgain(at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
+        guard var loss, case .resolve(let decision, _) = self.step else { return .unknown }
+        guard loss.isOver else {
+            loss.isTraced = true
+            self.loss = loss
+            let end = max(loss.end, now)
+            self.phase = .waiting(until: end)
+            return .retrying(after: end - now, loss.error)
+        }
+        self.loss = nil
+        guard self.isListed else {
+            self.phase = .settled
+            return .gone
+        }
+        self.step = .send(decision)
+        let event = self.retry(loss.error, at: now, random: random)
+        if self.hasChanged { self.reviewAnew() }
+        return event
+    }
+
+    private var verdict: ApprovalAgent.Verdict {
+        switch self.step {
+        case .send(let decision), .resolve(let decision, _): decision.verdict
+        case .review: .leave
+        }
+    }
+}

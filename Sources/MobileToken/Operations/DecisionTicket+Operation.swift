@@ -1,0 +1,55 @@
+import PowerAuth
+import PowerAuthProtocol
+
+/// Who decides, for the receipt. A call by hand has neither a policy nor a second attempt.
+struct DecisionMaker {
+    var policy: DecisionIntent.Policy?
+    var attempt = 1
+    /// Whether the review found the operation complete, if there was one.
+    var isComplete: Bool?
+}
+
+extension DecisionTicket {
+    /// What a decision on an operation leaves in the receipts.
+    convenience init(
+        _ verdict: DecisionIntent.Verdict,
+        on operation: some AuthorizableOperation,
+        with authentication: Authentication,
+        of activationID: String,
+        by maker: DecisionMaker = DecisionMaker()
+    ) {
+        let intent = DecisionIntent(
+            activationID: activationID,
+            operationID: operation.id,
+            attempt: maker.attempt,
+            verdict: verdict,
+            policy: maker.policy,
+            isComplete: maker.isComplete,
+            factors: SignatureType(authentication),
+            shown: (operation as? UserOperation)?.json,
+            signed: operation.data
+        )
+        self.init(intent) { (try? SuccessAnswer(parsing: $0)) != nil }
+    }
+}
+
+extension SignatureType {
+    /// The factors that an authentication signs with.
+    fileprivate init(_ authentication: Authentication) {
+        switch (authentication.knowledge != nil, authentication.biometryKey != nil) {
+        case (false, false): self = .possession
+        case (true, false): self = .possessionKnowledge
+        case (false, true): self = .possessionBiometry
+        case (true, true): self = .possessionKnowledgeBiometry
+        }
+    }
+}
+
+extension Authentication {
+    /// The same factors, to sign what a ticket says.
+    func signing(_ ticket: @autoclosure () -> DecisionTicket) -> Self {
+        var authentication = self
+        authentication.decision = self.decision ?? ticket()
+        return authentication
+    }
+}

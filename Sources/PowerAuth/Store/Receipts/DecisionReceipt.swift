@@ -1,0 +1,38 @@
+/// A decision as it was recorded: what was to be decided, and what became of it.
+public struct DecisionReceipt: Sendable, Hashable {
+    /// The number of the intent's entry; see ``DecisionJournal``.
+    public let number: UInt64
+    /// What was to be decided.
+    public let intent: RecordedIntent
+    /// What became of it, as far as it is known; `nil` before there was any response.
+    public let outcome: DecisionOutcome?
+
+    /// Puts together a receipt from what a store kept.
+    public init(number: UInt64, intent: RecordedIntent, outcome: DecisionOutcome?) {
+        self.number = number
+        self.intent = intent
+        self.outcome = outcome
+    }
+}
+
+/// One entry of a journal: an intent, or what became of one.
+public struct ReceiptEntry: Sendable, Hashable {
+    /// What an entry says.
+    public enum Content: Sendable, Hashable {
+        /// Something is about to be decided.
+        case intent(RecordedIntent)
+        /// Something became of an earlier entry, the intent of this number.
+        case outcome(DecisionOutcome, ofIntent: UInt64)
+    }
+
+    /// The place in the journal: 1, 2, 3 and so on.
+    public let number: UInt64
+    /// What the entry says.
+    public let content: Content
+
+    /// Puts together an entry from what a store kept.
+    public init(number: UInt64, _ content: Content) {
+        self.number = number
+        self.content = content
+    }
+}

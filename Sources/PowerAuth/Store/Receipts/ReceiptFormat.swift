@@ -1,0 +1,170 @@
+import Basics
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+
+/// Why JSON is not a receipt: the member that is missing, or is not what it should be.
+struct ReceiptFormatError: Error, Hashable, CustomStringConvertible {
+    let member: String
+
+    var description: String { "the member '\(self.member)' is missing or has another form" }
+}
+
+// The members of an entry, in the order in which they are written, under the names of the documented schema.
+
+extension RecordedIntent {
+    static let kind = "intent"
+
+    var facts: JSONObject {
+        var facts: JSONObject = [
+            "kind": .string(Self.kind),
+            "activation": .string(self.activationID),
+            "move": .number(JSONNumber(self.moves)),
+            "attempt": .number(JSONNumber(self.attempt)),
+            "verdict": .string(self.verdict.rawValue),
+        ]
+        facts["policy"] = self.policy.map { ["name": .string($0.name), "version": .string($0.version)] }
+        facts["complete"] = self.isComplete.map { .bool($0) }
+        facts["factors"] = .string(self.factors)
+        facts["fence"] = self.fence.map { .number(JSONNumber($0)) }
+        facts["localTime"] = .string(ISO8601.preciseString(from: self.localDate))
+        facts["serverTime"] = self.serverDate.map { .string(ISO8601.preciseString(from: $0)) }
+        facts["personalDigest"] = .string(Hexadecimal.encode(self.personalDataDigest))
+        return facts
+    }
+
+    /// - Throws: also when the personal data do not fit their digest.
+    init(facts: JSONObject, personalData: PersonalData?) throws(ReceiptFormatError) {
+        guard let verdict = Verdict(rawValue: try facts.string("verdict")) else {
+            throw ReceiptFormatError(member: "verdict")
+        }
+        var policy: DecisionIntent.Policy?
+        if let json = facts["policy"] {
+            guard let json = json.object else { throw ReceiptFormatError(member: "policy") }
+            policy = DecisionIntent.Policy(name: try json.string("name"), version: try json.string("version"))
+        }
+        guard facts["complete"] == nil || facts["complete"]?.bool != nil else {
+            throw ReceiptFormatError(member: "complete")
+        }
+        let digest = try facts.bytes("personalDigest", count: SHA256.byteCount)
+        guard personalData == nil || personalData?.digest == digest else {
+            throw ReceiptFormatError(member: "personal")
+        }
+        self.init(
+            activationID: try facts.string("activation"),
+            moves: try facts.unsigned("move"),
+            attempt: Int(clamping: try facts.unsigned("attempt")),
+            verdict: verdict,
+            policy: policy,
+            isComplete: facts["complete"]?.bool,
+            factors: try facts.string("factors"),
+            fence: facts["fence"] == nil ? nil : try facts.unsigned("fence"),
+            localDate: try facts.date("localTime"),
+            serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime"),
+            personalDataDigest: digest,
+            personalData: personalData
+        )
+    }
+}
+
+extension RecordedIntent.PersonalData {
+    var json: JSONObject {
+        var json: JSONObject = [
+            "salt": .string(Hexadecimal.encode(self.salt)),
+            "operation": .string(self.operationID),
+            "data": .string(self.signed),
+        ]
+        json["shown"] = self.shown.map { .string($0) }
+        json["reason"] = self.reason.map { .string($0) }
+        return json
+    }
+
+    init(_ json: JSONObject) throws(ReceiptFormatError) {
+        self.init(
+            salt: try json.bytes("salt", count: 16),
+            operationID: try json.string("operation"),
+            signed: try json.string("data"),
+            shown: json["shown"] == nil ? nil : try json.string("shown"),
+            reason: json["reason"] == nil ? nil : try json.string("reason")
+        )
+    }
+
+    /// SHA-256 of the JSON, in the order and the form in which it is written.
+    var digest: [UInt8] { SHA256.hash(JSONValue.object(self.json).serialized()) }
+}
+
+extension DecisionOutcome {
+    static let kind = "outcome"
+
+    var facts: JSONObject {
+        var facts: JSONObject = ["kind": .string(Self.kind)]
+        switch self.result {
+        case .accepted: facts["result"] = "accepted"
+        case .refused(let code, let serverCode):
+            facts["result"] = "refused"
+            facts["code"] = .string(code)
+            facts["serverCode"] = serverCode.map { .string($0) }
+        case .unanswered(let code):
+            facts["result"] = "unanswered"
+            facts["code"] = .string(code)
+        case .inferred: facts["result"] = "inferred"
+        case .notFollowed: facts["result"] = "notFollowed"
+        case .unknown: facts["result"] = "unknown"
+        }
+        facts["localTime"] = .string(ISO8601.preciseString(from: self.localDate))
+        facts["serverTime"] = self.serverDate.map { .string(ISO8601.preciseString(from: $0)) }
+        return facts
+    }
+
+    init(facts: JSONObject) throws(ReceiptFormatError) {
+        let result: Result
+        switch try facts.string("result") {
+        case "accepted": result = .accepted
+        case "refused":
+            let serverCode = facts["serverCode"] == nil ? nil : try facts.string("serverCode")
+            result = .refused(code: try facts.string("code"), serverCode: serverCode)
+        case "unanswered": result = .unanswered(code: try facts.string("code"))
+        case "inferred": result = .inferred
+        case "notFollowed": result = .notFollowed
+        case "unknown": result = .unknown
+        default: throw ReceiptFormatError(member: "result")
+        }
+        self.init(
+            result,
+            localDate: try facts.date("localTime"),
+            serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime")
+        )
+    }
+}
+
+// MARK: - Reading members
+
+extension JSONObject {
+    func string(_ name: String) throws(ReceiptFormatError) -> String {
+        guard let string = self[name]?.string else { throw ReceiptFormatError(member: name) }
+        return string
+    }
+
+    func unsigned(_ name: String) throws(ReceiptFormatError) -> UInt64 {
+        guard let number = self[name]?.number.flatMap({ UInt64($0.literal) }) else {
+            throw ReceiptFormatError(member: name)
+        }
+        return number
+    }
+
+    func bytes(_ name: String, count: Int) throws(ReceiptFormatError) -> [UInt8] {
+        guard let bytes = Hexadecimal.decode(try self.string(name)), bytes.count == count else {
+            throw ReceiptFormatError(member: name)
+        }
+        return bytes
+    }
+
+    func date(_ name: String) throws(ReceiptFormatError) -> Date {
+        let string = try self.string(name)
+        // In the one form in which it is written, so that it would be written so again.
+        guard let date = ISO8601.date(from: string)?.inWholeMilliseconds,
+            ISO8601.preciseString(from: date).isExactly(string)
+        else { throw ReceiptFormatError(member: name) }
+        return date
+    }
+}

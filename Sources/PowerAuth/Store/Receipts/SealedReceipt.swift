@@ -1,0 +1,143 @@
+import Basics
+public import Foundation
+import ExactJSON
+import PowerAuthCrypto
+
+/// An entry of the receipts in the form in which it is kept.
+///
+/// A store writes it wherever it likes, gives it back as it was, and puts `nil` in place of ``personalData`` to erase them.
+public struct SealedReceipt: Sendable, Equatable {
+    /// The activation that signed.
+    public let activationID: String
+    /// The number of the counter's move that the signature used up.
+    public let moves: UInt64
+    /// When it was decided, or what became of it was known, by the local clock.
+    public let date: Date
+    /// What the entry says, sealed.
+    public let body: [UInt8]
+    /// The personal data of an intent, sealed; `nil` once they were erased, and for an outcome.
+    public let personalData: [UInt8]?
+
+    /// Puts together an entry from what a store kept.
+    public init(activationID: String, moves: UInt64, date: Date, body: [UInt8], personalData: [UInt8]?) {
+        self.activationID = activationID
+        self.moves = moves
+        self.date = date
+        self.body = body
+        self.personalData = personalData
+    }
+}
+
+extension Sealing {
+    /// Seals an intent, to be kept in the step that makes this move of the counter.
+    public func seal(_ intent: DecisionIntent, ofMove moves: UInt64) throws -> SealedReceipt {
+        let recorded = RecordedIntent(intent, moves: moves)
+        let cipher = self.cipher(of: recorded.activationID)
+        return SealedReceipt(
+            activationID: recorded.activationID,
+            moves: moves,
+            date: recorded.localDate,
+            body: try cipher.seal(recorded.facts, as: .intent(moves)),
+            personalData: try recorded.personalData.map { try cipher.seal($0.json, as: .personalData(moves)) }
+        )
+    }
+
+    /// Seals what became of an intent.
+    public func seal(
+        _ outcome: DecisionOutcome,
+        ofMove moves: UInt64,
+        of activationID: String
+    ) throws -> SealedReceipt {
+        SealedReceipt(
+            activationID: activationID,
+            moves: moves,
+            date: outcome.localDate.inWholeMilliseconds,
+            body: try self.cipher(of: activationID).seal(outcome.facts, as: .outcome(moves)),
+            personalData: nil
+        )
+    }
+
+    /// The intent that was kept.
+    ///
+    /// - Throws: `storeCorrupted` when it fails authentication, or is an outcome.
+    public func openIntent(_ sealed: SealedReceipt) throws -> RecordedIntent {
+        let cipher = self.cipher(of: sealed.activationID)
+        let personalData = try sealed.personalData.map { bytes in
+            try Self.reading(.personalData(sealed.moves)) { name throws in
+                try RecordedIntent.PersonalData(cipher.open(bytes, as: name))
+            }
+        }
+        return try Self.reading(.intent(sealed.moves)) { name throws in
+            try RecordedIntent(facts: cipher.open(sealed.body, as: name), personalData: personalData)
+        }
+    }
+
+    /// What became of an intent, as it was kept.
+    ///
+    /// - Throws: `storeCorrupted` when it fails authentication, or is an intent.
+    public func openOutcome(_ sealed: SealedReceipt) throws -> DecisionOutcome {
+        let cipher = self.cipher(of: sealed.activationID)
+        return try Self.reading(.outcome(sealed.moves)) { name throws in
+            try DecisionOutcome(facts: cipher.open(sealed.body, as: name))
+        }
+    }
+
+    /// Seals an entry with another key.
+    ///
+    /// - Parameter isIntent: Whether it is an intent, not an outcome.
+    public func reseal(_ sealed: SealedReceipt, isIntent: Bool, with other: Self) throws -> SealedReceipt {
+        let cipher = self.cipher(of: sealed.activationID)
+        let otherCipher = other.cipher(of: sealed.activationID)
+        func resealed(_ bytes: [UInt8], _ name: ReceiptFieldName) throws -> [UInt8] {
+            let field = SealedActivation.Field(name: name.string, isSealed: true, bytes: bytes)
+            return try otherCipher.seal(cipher.open(field), name: name.string).bytes
+        }
+        return SealedReceipt(
+            activationID: sealed.activationID,
+            moves: sealed.moves,
+            date: sealed.date,
+            body: try resealed(sealed.body, isIntent ? .intent(sealed.moves) : .outcome(sealed.moves)),
+            personalData: try sealed.personalData.map { try resealed($0, .personalData(sealed.moves)) }
+        )
+    }
+
+    /// What was sealed with the right key may still be of a form that this version does not know.
+    private static func reading<Value>(
+        _ name: ReceiptFieldName,
+        _ body: (ReceiptFieldName) throws -> Value
+    ) throws -> Value {
+        do {
+            return try body(name)
+        } catch is ReceiptFormatError {
+            throw MobileTokenError.damaged(name.string)
+        } catch is JSONError {
+            throw MobileTokenError.damaged(name.string)
+        }
+    }
+}
+
+/// What a sealed part of a receipt is bound to, beside its activation.
+private enum ReceiptFieldName {
+    case intent(UInt64)
+    case personalData(UInt64)
+    case outcome(UInt64)
+
+    var string: String {
+        switch self {
+        case .intent(let moves): "receipt-intent:\(moves)"
+        case .personalData(let moves): "receipt-personal-data:\(moves)"
+        case .outcome(let moves): "receipt-outcome:\(moves)"
+        }
+    }
+}
+
+extension Sealing.FieldCipher {
+    fileprivate func seal(_ json: JSONObject, as name: ReceiptFieldName) throws -> [UInt8] {
+        try self.seal(SecretBytes(copying: JSONValue.object(json).serialized()), name: name.string).bytes
+    }
+
+    fileprivate func open(_ bytes: [UInt8], as name: ReceiptFieldName) throws -> JSONObject {
+        let plaintext = try self.open(SealedActivation.Field(name: name.string, isSealed: true, bytes: bytes))
+        return try plaintext.withUnsafeBytes { try JSONValue(parsing: Array($0)).object } ?? JSONObject()
+    }
+}

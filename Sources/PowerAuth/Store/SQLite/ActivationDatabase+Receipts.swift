@@ -1,0 +1,184 @@
+import Basics
+import Foundation
+import SQLiteDatabase
+
+/// Receipts as rows. What they say is sealed; which is open is not.
+extension ActivationDatabase {
+    /// A receipt as it is stored: an intent, and its latest outcome.
+    struct StoredReceipt {
+        let number: UInt64
+        let intent: SealedReceipt
+        let outcome: SealedReceipt?
+    }
+
+    /// An entry as it is stored.
+    struct StoredEntry {
+        let number: UInt64
+        let sealed: SealedReceipt
+        /// The number of the intent, when this is an outcome.
+        let intent: UInt64?
+    }
+
+    func insert(intent sealed: SealedReceipt) throws {
+        try self.connection.run(
+            """
+            INSERT INTO receipt (activation_id, moves, date, is_open, body, personal_data)
+            VALUES (?, ?, ?, 1, ?, ?)
+            """,
+            [
+                .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
+                .blob(sealed.body), sealed.personalData.map { .blob($0) } ?? .null,
+            ]
+        )
+    }
+
+    /// Adds what became of an intent, if it is open.
+    func insert(outcome sealed: SealedReceipt, isOpen: Bool) throws {
+        let before = self.connection.changedRowCount
+        try self.connection.run(
+            """
+            INSERT INTO receipt (activation_id, moves, date, intent, is_open, body)
+            SELECT activation_id, moves, ?, number, 0, ? FROM receipt
+            WHERE activation_id = ? AND moves = ? AND is_open = 1 ORDER BY number DESC LIMIT 1
+            """,
+            [
+                .integer(sealed.date.milliseconds), .blob(sealed.body), .text(sealed.activationID),
+                .integer(Int64(clamping: sealed.moves)),
+            ]
+        )
+        guard self.connection.changedRowCount > before else { return }
+        try self.connection.run(
+            """
+            UPDATE receipt SET outcome = last_insert_rowid(), is_open = ?
+            WHERE number = (SELECT intent FROM receipt WHERE number = last_insert_rowid())
+            """,
+            [.integer(isOpen ? 1 : 0)]
+        )
+    }
+
+    func openIntents(of activationID: String) throws -> [SealedReceipt] {
+        try self.connection.rows(
+            """
+            SELECT activation_id, moves, date, body, personal_data FROM receipt
+            WHERE activation_id = ? AND is_open = 1 ORDER BY number
+            """,
+            [.text(activationID)]
+        ) { $0.sealedReceipt(at: 0) }
+    }
+
+    func entries(after number: UInt64, limit: Int) throws -> [StoredEntry] {
+        try self.connection.rows(
+            """
+            SELECT number, intent, activation_id, moves, date, body, personal_data FROM receipt
+            WHERE number > ? ORDER BY number LIMIT ?
+            """,
+            [.integer(Int64(clamping: number)), .integer(Int64(clamping: max(0, limit)))]
+        ) { row in
+            StoredEntry(
+                number: UInt64(clamping: row.integer(0)),
+                sealed: row.sealedReceipt(at: 2),
+                intent: row.isNull(1) ? nil : UInt64(clamping: row.integer(1))
+            )
+        }
+    }
+
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) throws -> [StoredReceipt] {
+        try self.connection.rows(
+            """
+            SELECT i.number, i.outcome, i.activation_id, i.moves, i.date, i.body, i.personal_data,
+                i.activation_id, i.moves, o.date, o.body, NULL
+            FROM receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome
+            WHERE i.intent IS NULL AND i.number > ? AND (?2 IS NULL OR i.activation_id = ?2)
+            ORDER BY i.number LIMIT ?
+            """,
+            [
+                .integer(Int64(clamping: number)), activationID.map { .text($0) } ?? .null,
+                .integer(Int64(clamping: max(0, limit))),
+            ]
+        ) { row in
+            StoredReceipt(
+                number: UInt64(clamping: row.integer(0)),
+                intent: row.sealedReceipt(at: 2),
+                outcome: row.isNull(1) ? nil : row.sealedReceipt(at: 7)
+            )
+        }
+    }
+
+    // MARK: Erasing
+
+    private static let isSelected = """
+        intent IS NULL AND personal_data IS NOT NULL AND (?1 IS NULL OR activation_id = ?1) AND (?2 IS NULL OR date < ?2)
+        """
+
+    /// The open ones of those that are to be erased.
+    func openIntents(in selection: ReceiptSelection) throws -> [SealedReceipt] {
+        try self.connection.rows(
+            """
+            SELECT activation_id, moves, date, body, personal_data FROM receipt
+            WHERE is_open = 1 AND \(Self.isSelected) ORDER BY number
+            """,
+            selection.values
+        ) { $0.sealedReceipt(at: 0) }
+    }
+
+    /// Erases personal data, and returns of how many receipts.
+    func erase(_ selection: ReceiptSelection) throws -> Int {
+        let before = self.connection.changedRowCount
+        try self.connection.run("UPDATE receipt SET personal_data = NULL WHERE \(Self.isSelected)", selection.values)
+        return self.connection.changedRowCount - before
+    }
+
+    // MARK: All of them
+
+    /// Replaces what every entry holds, a page at a time.
+    ///
+    /// - Parameter change: Is told whether the entry is an intent.
+    func changeReceipts(_ change: (SealedReceipt, _ isIntent: Bool) throws -> SealedReceipt) throws {
+        var last: UInt64 = 0
+        while true {
+            let page = try self.entries(after: last, limit: 256)
+            guard let end = page.last else { return }
+            for entry in page {
+                let changed = try change(entry.sealed, entry.intent == nil)
+                try self.connection.run(
+                    "UPDATE receipt SET body = ?, personal_data = ? WHERE number = ?",
+                    [
+                        .blob(changed.body), changed.personalData.map { .blob($0) } ?? .null,
+                        .integer(Int64(clamping: entry.number)),
+                    ]
+                )
+            }
+            last = end.number
+        }
+    }
+}
+
+extension ReceiptSelection {
+    fileprivate var values: [SQLiteValue] {
+        [
+            self.activationID.map { .text($0) } ?? .null,
+            self.decidedBefore.map { .integer($0.milliseconds) } ?? .null,
+        ]
+    }
+}
+
+extension Date {
+    fileprivate var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
+
+    fileprivate init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+}
+
+extension SQLiteRow {
+    /// Reads an activation, a number of moves, a date, a body and personal data.
+    fileprivate func sealedReceipt(at column: Int32) -> SealedReceipt {
+        SealedReceipt(
+            activationID: self.text(column),
+            moves: UInt64(clamping: self.integer(column + 1)),
+            date: Date(milliseconds: self.integer(column + 2)),
+            body: self.blob(column + 3),
+            personalData: self.isNull(column + 4) ? nil : self.blob(column + 4)
+        )
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+extension SQLiteActivationStore: DecisionJournal {
+    /// Changes an activation and writes an intent in a single transaction; see ``DecisionJournal/update(_:recording:_:)``.
+    @discardableResult
+    public func update<Result: Sendable>(
+        _ activationID: String,
+        recording intent: DecisionIntent,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.update(activationID, recordingIfAny: intent, change)
+    }
+
+    /// Writes what became of an intent, in a commit that is shared as those of changes are.
+    public func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        _ = try await self.opened()
+        let pending = PendingDecisionOutcome(outcome, ofMove: moves, of: activationID)
+        await self.commit(pending)
+        try pending.outcome?.get()
+    }
+
+    /// The intents whose fate has still to be found out, oldest first.
+    public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        try await self.readingReceipts { open in
+            try open.database.openIntents(of: activationID).compactMap { sealed in
+                try open.sealing.openIntent(sealed).intent.map { OpenDecision($0, moves: sealed.moves) }
+            }
+        }
+    }
+
+    /// A page of receipts, oldest first.
+    public func receipts(
+        of activationID: String?,
+        after number: UInt64,
+        limit: Int
+    ) async throws -> [DecisionReceipt] {
+        try await self.readingReceipts { open in
+            try open.database.receipts(of: activationID, after: number, limit: limit).map { stored in
+                DecisionReceipt(
+                    number: stored.number,
+                    intent: try open.sealing.openIntent(stored.intent),
+                    outcome: try stored.outcome.map { try open.sealing.openOutcome($0) }
+                )
+            }
+        }
+    }
+
+    /// A page of entries, in the order in which they were written.
+    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+        try await self.readingReceipts { open in
+            try open.database.entries(after: number, limit: limit).map { stored in
+                guard let intent = stored.intent else {
+                    return ReceiptEntry(number: stored.number, .intent(try open.sealing.openIntent(stored.sealed)))
+                }
+                let outcome = try open.sealing.openOutcome(stored.sealed)
+                return ReceiptEntry(number: stored.number, .outcome(outcome, ofIntent: intent))
+            }
+        }
+    }
+
+    /// Erases the personal data of receipts, and overwrites their bytes in the file; see
+    /// ``DecisionJournal/eraseReceipts(_:)``.
+    @discardableResult
+    public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+        let open = try await self.opened()
+        return try self.mapErrors {
+            let count = try open.database.write {
+                try self.checkKey(of: open)
+                let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+                for intent in try open.database.openIntents(in: selection) {
+                    let sealed = try open.sealing.seal(unknown, ofMove: intent.moves, of: intent.activationID)
+                    try open.database.insert(outcome: sealed, isOpen: false)
+                }
+                return try open.database.erase(selection)
+            }
+            open.database.emptyLog()
+            return count
+        }
+    }
+
+    private func readingReceipts<Result>(_ body: (Open) throws -> Result) async throws -> Result {
+        let open = try await self.opened()
+        return try self.mapErrors {
+            try self.checkKey(of: open)
+            return try body(open)
+        }
+    }
+}

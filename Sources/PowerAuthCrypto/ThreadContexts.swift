@@ -1,0 +1,91 @@
+import COpenSSL
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The contexts that the calls of one thread share, so that a signature allocates none.
+///
+/// Each is used and left within one synchronous call, so no two uses can meet. Ciphers forget their key at the end of
+/// it. The HMAC's context keeps its last one until the next takes its place, since wiping costs as much as setting up: after
+/// a signature that is the key of this one signature, never that of a factor. The key of a store, which seals everything, is
+/// not used with it; see ``HMACSHA256/deriveLeavingNoCopy(from:key:)``.
+final class ThreadContexts {
+    let hmacSHA256 = MACContext(Algorithm.hmac, digest: "SHA256")
+    let digest: OpaquePointer
+    let cipher: OpaquePointer
+    /// A context for AES-128-CBC of whole blocks, kept because setting one up takes longer than a few blocks do.
+    let blockCipher: OpaquePointer
+    let p256KeyGenerator = KeyGenerator(group: "P-256")
+    /// The context that creates keys of either curve from their bytes.
+    let keyImporter: OpaquePointer
+    // Those that only version 4 of the protocol needs are created at their first use.
+    lazy var hmacSHA384 = MACContext(Algorithm.hmac, digest: "SHA384")
+    lazy var kmac256 = MACContext(Algorithm.kmac256)
+    lazy var p384KeyGenerator = KeyGenerator(group: "P-384")
+    var noncePool = NoncePool()
+
+    private init() {
+        self.digest = require(EVP_MD_CTX_new(), "EVP_MD_CTX_new")
+        self.cipher = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        self.blockCipher = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        let prepared = EVP_CipherInit_ex2(self.blockCipher, Algorithm.aes128CBC, nil, nil, 1, nil)
+        require(prepared, "EVP_CipherInit_ex2")
+        require(EVP_CIPHER_CTX_set_padding(self.blockCipher, 0), "EVP_CIPHER_CTX_set_padding")
+        self.keyImporter = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
+    }
+
+    deinit {
+        EVP_MD_CTX_free(self.digest)
+        EVP_CIPHER_CTX_free(self.cipher)
+        EVP_CIPHER_CTX_free(self.blockCipher)
+        EVP_PKEY_CTX_free(self.keyImporter)
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let status = pthread_key_create(&key) { contexts in  // runs when a thread ends
+            guard let contexts else { return }
+            Unmanaged<ThreadContexts>.fromOpaque(contexts).release()
+        }
+        precondition(status == 0, "no thread-specific storage left")
+        return key
+    }()
+
+    /// The contexts of the calling thread, created at its first call.
+    static var current: ThreadContexts {
+        if let contexts = pthread_getspecific(Self.key) {
+            return Unmanaged<ThreadContexts>.fromOpaque(contexts).takeUnretainedValue()
+        }
+        let contexts = ThreadContexts()
+        pthread_setspecific(Self.key, Unmanaged.passRetained(contexts).toOpaque())
+        return contexts
+    }
+}
+
+/// A context of one message authentication code.
+final class MACContext {
+    let pointer: OpaquePointer
+
+    init(_ algorithm: OpaquePointer, digest: String? = nil) {
+        self.pointer = require(EVP_MAC_CTX_new(algorithm), "EVP_MAC_CTX_new")
+        if let digest { require(COpenSSL_MAC_set_digest(self.pointer, digest), "EVP_MAC_CTX_set_params") }
+    }
+
+    deinit { EVP_MAC_CTX_free(self.pointer) }
+}
+
+/// A context that creates key pairs of one curve.
+final class KeyGenerator {
+    let pointer: OpaquePointer
+
+    init(group: String) {
+        self.pointer = require(EVP_PKEY_CTX_new_from_name(nil, "EC", nil), "EVP_PKEY_CTX_new_from_name")
+        require(EVP_PKEY_keygen_init(self.pointer), "EVP_PKEY_keygen_init")
+        require(EVP_PKEY_CTX_set_group_name(self.pointer, group), "EVP_PKEY_CTX_set_group_name")
+    }
+
+    deinit { EVP_PKEY_CTX_free(self.pointer) }
+}

@@ -1,0 +1,39 @@
+import PowerAuthCrypto
+
+/// Writes a `PowerAuth …` header field by field, into one buffer, since every request has such a header.
+struct HeaderWriter {
+    private var bytes: [UInt8] = []
+
+    init() {
+        self.bytes.reserveCapacity(384)
+        self.append("PowerAuth ")
+    }
+
+    /// Appends a field whose value is a string.
+    mutating func add(_ name: StaticString, _ value: String) {
+        self.begin(name)
+        var value = value
+        value.withUTF8 { self.bytes.append(contentsOf: $0) }
+        self.append("\"")
+    }
+
+    /// Appends a field whose value is bytes, in Base64.
+    mutating func add(_ name: StaticString, _ value: [UInt8]) {
+        self.begin(name)
+        Base64.append(value, to: &self.bytes)
+        self.append("\"")
+    }
+
+    /// The value of the header.
+    var value: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    private mutating func begin(_ name: StaticString) {
+        if self.bytes.last == UInt8(ascii: "\"") { self.append(", ") }
+        self.append(name)
+        self.append("=\"")
+    }
+
+    private mutating func append(_ string: StaticString) {
+        string.withUTF8Buffer { self.bytes.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,59 @@
+extension Version4 {
+    /// The client's side of one encrypted exchange: encrypts a request, then decrypts its response, once each.
+    package struct ClientExchange: Sendable {
+        /// The number of random bytes that one exchange takes.
+        package static let nonceByteCount = EnvelopeNonce.byteCount
+
+        private enum State {
+            case fresh
+            case awaitingResponse(EnvelopeNonce)
+            case finished
+        }
+
+        private let parameters: EncryptionParameters
+        private var state = State.fresh
+
+        /// Creates an exchange.
+        package init(parameters: EncryptionParameters) { self.parameters = parameters }
+
+        /// Encrypts the request.
+        ///
+        /// - Parameters:
+        ///   - nonce: 24 random bytes, whose halves must differ.
+        ///   - timestamp: The server's time, in milliseconds since 1970.
+        package mutating func encryptRequest(
+            _ plaintext: [UInt8],
+            nonce: [UInt8],
+            timestamp: Int64
+        ) throws(EncryptionError) -> EncryptedRequest {
+            guard case .fresh = self.state else { throw .outOfOrder }
+            let nonce = try EnvelopeNonce(nonce)
+            let encryptedData = try self.parameters.seal(
+                plaintext,
+                nonce: nonce,
+                half: nonce.request,
+                timestamp: timestamp
+            )
+            self.state = .awaitingResponse(nonce)
+            return EncryptedRequest(
+                temporaryKeyID: self.parameters.temporaryKeyID,
+                encryptedData: encryptedData,
+                nonce: nonce.bytes,
+                timestamp: timestamp
+            )
+        }
+
+        /// Decrypts the response. A refused response leaves the exchange waiting, since the right one may follow.
+        package mutating func decryptResponse(_ response: EncryptedResponse) throws(EncryptionError) -> [UInt8] {
+            guard case .awaitingResponse(let nonce) = self.state else { throw .outOfOrder }
+            let plaintext = try self.parameters.open(
+                response.encryptedData,
+                nonce: nonce,
+                half: nonce.response,
+                timestamp: response.timestamp
+            )
+            self.state = .finished
+            return plaintext
+        }
+    }
+}

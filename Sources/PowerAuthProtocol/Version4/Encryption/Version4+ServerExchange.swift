@@ -1,0 +1,47 @@
+extension Version4 {
+    /// The server's side of one encrypted exchange: decrypts a request, then encrypts its response.
+    ///
+    /// The caller checks that the timestamp is fresh, and that the nonce was not seen before under this temporary key: that takes
+    /// a clock and a memory. A nonce counts as seen only after the request has been decrypted.
+    package struct ServerExchange: Sendable {
+        private let parameters: EncryptionParameters
+        private var nonce: EnvelopeNonce?
+
+        /// Creates an exchange.
+        package init(parameters: EncryptionParameters) { self.parameters = parameters }
+
+        /// Decrypts the request.
+        ///
+        /// - Throws: When anything at all is not as the client made it.
+        package mutating func decryptRequest(_ request: EncryptedRequest) throws(EncryptionError) -> [UInt8] {
+            guard request.temporaryKeyID == self.parameters.temporaryKeyID else { throw .wrongTemporaryKey }
+            let nonce = try EnvelopeNonce(request.nonce)
+            let plaintext = try self.parameters.open(
+                request.encryptedData,
+                nonce: nonce,
+                half: nonce.request,
+                timestamp: request.timestamp
+            )
+            self.nonce = nonce
+            return plaintext
+        }
+
+        /// Encrypts the response to the request that was decrypted, once.
+        ///
+        /// - Parameter timestamp: Milliseconds since 1970.
+        package mutating func encryptResponse(
+            _ plaintext: [UInt8],
+            timestamp: Int64
+        ) throws(EncryptionError) -> EncryptedResponse {
+            guard let nonce = self.nonce else { throw .outOfOrder }
+            let encryptedData = try self.parameters.seal(
+                plaintext,
+                nonce: nonce,
+                half: nonce.response,
+                timestamp: timestamp
+            )
+            self.nonce = nil
+            return EncryptedResponse(encryptedData: encryptedData, timestamp: timestamp)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import MobileTokenEmulator
+import TestSupport
+import Testing
+
+/// Receipts as an operator handles them: shown, exported, verified, signed and erased.
+@Suite(.timeLimit(.minutes(4))) struct ReceiptCommandTests {
+    /// Approves a payment and rejects another, and returns their identifiers.
+    private func decide(at emulator: Emulator, home: TemporaryFolder) async throws -> [String] {
+        let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
+        let login = try await emulator.cloud.createOperation("login", userID: "alice")
+        let approve = try await Program.run(
+            "approve",
+            payment.id,
+            "--password-stdin",
+            home: home.url,
+            input: "1234\n"
+        )
+        #expect(approve.exitCode == 0, "\(approve.errors)")
+        let reject = try await Program.run("reject", login.id, "--reason", "POSSIBLE_FRAUD", home: home.url)
+        #expect(reject.exitCode == 0, "\(reject.errors)")
+        return [payment.id, login.id]
+    }
+
+    private func verify(_ paths: String..., home: TemporaryFolder) async throws -> (Int32?, JSONValue) {
+        let program = try Program.start(["receipts", "verify"] + paths + ["--json"], home: home.url)
+        let outcome = await program.outcome()
+        return (outcome.exitCode, try JSONValue(parsing: outcome.output))
+    }
+
+    @Test func decisionsByHandLeaveReceipts() async throws {
+        try await withProgramAndServer { emulator, home in
+            let activationID = try await Program.activate(at: emulator, home: home.url)
+            #expect(try await Program.run("receipts", "show", home: home.url).output == "No receipts.\n")
+            let ids = try await self.decide(at: emulator, home: home)
+
+            let show = try await Program.run("receipts", "show", "--json", home: home.url)
+            let receipts = try #require(try JSONValue(parsing: show.output).array)
+            #expect(receipts.map { $0["verdict"]?.string } == ["approve", "reject"])
+            #expect(receipts.map { $0["result"]?.string } == ["accepted", "accepted"])
+            #expect(receipts.map { $0["operation"]?.string } == ids)
+            #expect(receipts.map { $0["reason"]?.string } == [nil, "POSSIBLE_FRAUD"])
+            #expect(receipts.map { $0["factors"]?.string } == ["possession_knowledge", "possession"])
+            #expect(receipts.allSatisfy { $0["activationId"]?.string == activationID && $0["policy"]?.isNull == true })
+            let table = try await Program.run("receipts", "show", home: home.url)
+            #expect(table.output.contains(ids[0]) && table.output.contains("by hand"))
+        }
+    }
+
+    @Test func receiptsAreExportedSignedAndVerified() async throws {
+        try await withProgramAndServer { emulator, home in
+            let activationID = try await Program.activate(at: emulator, home: home.url)
+            let folder = home.file("receipts")
+            for _ in 0..<2 {
+                _ = try await self.decide(at: emulator, home: home)
+                let export = try await Program.run(
+                    "receipts",
+                    "export",
+                    folder,
+                    "--sign",
+                    "--password-stdin",
+                    home: home.url,
+                    input: "1234\n"
+                )
+                #expect(export.exitCode == 0, "\(export.errors)")
+                #expect(export.output.hasPrefix("Exported 4 entries"))
+            }
+            let (exitCode, result) = try await self.verify(folder, home: home)
+            #expect(exitCode == 0)
+            #expect(result["intact"]?.bool == true)
+            #expect(result["lines"]?.int64 == 10)
+            #expect(result["intents"]?.int64 == 4)
+            #expect(result["open"]?.int64 == 0)
+            #expect(result["signatures"]?.array?.map { $0["activationId"]?.string } == [activationID, activationID])
+
+            // A torn end is no fault, and neither are files by name.
+            let file = folder + "/receipts-000001.jsonl"
+            let handle = try #require(FileHandle(forWritingAtPath: file))
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data(#"{"version":1,"pre"#.utf8))
+            try handle.close()
+            let (tornCode, torn) = try await self.verify(file, home: home)
+            #expect(tornCode == 0)
+            #expect(torn["tornBytes"]?.int64 == 17)
+        }
+    }
+
+    @Test func aChangedLineIsNamed() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await self.decide(at: emulator, home: home)
+            let folder = home.file("receipts")
+            #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode == 0)
+            let file = folder + "/receipts-000001.jsonl"
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            let changed = text.replacing(#""verdict":"approve""#, with: #""verdict":"reject""#)
+            try changed.write(toFile: file, atomically: true, encoding: .utf8)
+
+            let (exitCode, result) = try await self.verify(folder, home: home)
+            #expect(exitCode == 1)
+            #expect(result["fault"]?["line"]?.int64 == 2)
+            #expect(result["fault"]?["file"]?.string == file)
+            let told = try await Program.run("receipts", "verify", folder, home: home.url)
+            #expect(told.exitCode == 1)
+            #expect(told.output.hasPrefix("Changed: \(file):2: it does not follow the line before"))
+            // What is not as it was written is not continued either.
+            #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode != 0)
+            #expect(try await Program.run("receipts", "verify", home.file("nothing"), home: home.url).exitCode == 5)
+        }
+    }
+
+    @Test func erasedReceiptsVerifyAsBefore() async throws {
+        try await withProgramAndServer { emulator, home in
+            let activationID = try await Program.activate(at: emulator, home: home.url)
+            let ids = try await self.decide(at: emulator, home: home)
+            let folder = home.file("receipts")
+            #expect(try await Program.run("receipts", "export", folder, home: home.url).exitCode == 0)
+            let (_, before) = try await self.verify(folder, home: home)
+
+            let early = try await Program.run(
+                "receipts",
+                "erase",
+                folder,
+                "--before",
+                "2001-01-01",
+                "--json",
+                home: home.url
+            )
+            #expect(try JSONValue(parsing: early.output)["erased"]?.int64 == 0)
+            let erase = try await Program.run(
+                "receipts",
+                "erase",
+                folder,
+                "--activation",
+                activationID,
+                "--json",
+                home: home.url
+            )
+            #expect(erase.exitCode == 0, "\(erase.errors)")
+            #expect(try JSONValue(parsing: erase.output)["erased"]?.int64 == 2)
+            #expect(try JSONValue(parsing: erase.output)["erasedLines"]?.int64 == 2)
+
+            let (exitCode, after) = try await self.verify(folder, home: home)
+            #expect(exitCode == 0)
+            #expect(after["head"] == before["head"])
+            #expect(after["erased"]?.int64 == 2)
+            let text = try String(contentsOfFile: folder + "/receipts-000001.jsonl", encoding: .utf8)
+            for id in ids { #expect(!text.contains(id)) }
+            #expect(try await Program.run("receipts", "show", home: home.url).output.contains("(erased)"))
+            #expect(try await Program.run("receipts", "erase", home: home.url).exitCode == 2)
+            #expect(try await Program.run("receipts", "erase", "--before", "soon", home: home.url).exitCode == 2)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+import TestSupport
+
+/// An agent for all activations of a store, at a real server.
+@Suite(.timeLimit(.minutes(4))) struct AgentFleetTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+
+    private func makeClient(_ emulator: Emulator, store: any ActivationStore = InMemoryActivationStore()) throws
+        -> MobileTokenClient
+    {
+        try emulator.makeClient {
+            $0.store = store
+            $0.clock = self.clock
+            $0.transport = try self.traffic.transport()
+        }
+    }
+
+    /// Runs an agent that approves logins, and its time.
+    private func run(
+        _ client: MobileTokenClient,
+        factors: @escaping @Sendable (Activation) async throws -> UnlockedFactor = {
+            try await $0.unlockKnowledge(password: password)
+        },
+        _ body: (ApprovalAgent, inout AgentEvents.Iterator) async throws -> Void
+    ) async throws {
+        let agent = ApprovalAgent(fleet: client.fleet(), factors: factors) { review in
+            review.operation.name == "login" ? .approve : .leave
+        }
+        var events = agent.events().makeAsyncIterator()
+        let running = Task { try await agent.run() }
+        let time = Task { await self.traffic.pass(self.clock, by: .milliseconds(500)) }
+        try await body(agent, &events)
+        time.cancel()
+        running.cancel()
+        try await running.value
+    }
+
+    @Test func everyActivationIsDecidedFor() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            var logins: [String] = []
+            var payments: [String] = []
+            for user in 0..<5 {
+                _ = try await emulator.makeActivation(user: "user \(user)", password: password, client: client)
+                for _ in 0..<3 {
+                    logins.append(try await emulator.cloud.createOperation("login", userID: "user \(user)").id)
+                }
+                payments.append(try await emulator.cloud.createOperation("payment", userID: "user \(user)").id)
+            }
+            try await self.run(client) { agent, _ async throws in
+                for id in logins { #expect(await emulator.decision(on: id)?.status == "APPROVED") }
+                await until { await agent.health.leftOperationCount == payments.count }
+                #expect(await agent.health.fleet.counts == [.active: 5])
+                #expect(await agent.health.fleet.decisionsUnknown == 0)
+                #expect(await agent.health.isWell)
+            }
+            for id in payments { #expect(try await emulator.cloud.operation(id).status == "PENDING") }
+            #expect(await emulator.refusals() == [])
+        }
+    }
+
+    /// A few wrong passwords would block the activation.
+    @Test func oneWithAWrongPasswordIsNobodyElsesTrouble() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let wrong = try await emulator.makeActivation(user: "mallory", password: password, client: client)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            for _ in 0..<6 { try await emulator.cloud.createOperation("login", userID: "mallory") }
+            try await self.run(client) { activation in
+                let isWrong = activation.activationID == wrong.activationID
+                return try await activation.unlockKnowledge(password: isWrong ? "wrong" : password)
+            } _: { agent, events async throws in
+                while let event = await events.next() {
+                    if case .stopped(let error) = event.kind {
+                        #expect(error.code == .authenticationFailed)
+                        #expect(event.activationID == wrong.activationID)
+                        break
+                    }
+                }
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await agent.health.stoppedActivationCount == 1)
+                #expect(await !agent.health.isWell)
+            }
+            #expect(await emulator.summary(of: wrong)?.failedAttempts == 1)
+        }
+    }
+
+    @Test func aBlockedActivationWaitsUntilItIsUnblocked() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await self.run(client) { agent, events async throws in
+                while let event = await events.next() {
+                    if case .stateChanged(let state) = event.kind, state.phase == .active { break }
+                }
+                try await emulator.blockActivation(activation.activationID)
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                await until { await agent.health.fleet.counts == [.blocked: 1] }
+                #expect(try await emulator.cloud.operation(login.id).status == "PENDING")
+                try await emulator.unblockActivation(activation.activationID)
+                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+            }
+        }
+    }
+
+    @Test func anActivationThatIsRemovedDoesNotEndTheAgent() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let removed = try await emulator.makeActivation(user: "mallory", password: password, client: client)
+            _ = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            try await self.run(client) { agent, _ async throws in
+                await until { await agent.health.fleet.counts == [.active: 2] }
+                try await emulator.removeActivation(removed.activationID)
+                await until { await agent.health.fleet.counts == [.active: 1, .removed: 1] }
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+            }
+        }
+    }
+}

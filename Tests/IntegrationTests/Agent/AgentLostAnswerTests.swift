@@ -1,0 +1,204 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+import TestSupport
+
+/// An agent whose first approval meets with an accident, at a real server: what the server's counter tells about it.
+@Suite(.timeLimit(.minutes(4))) struct AgentLostAnswerTests {
+    /// What an accident can touch.
+    struct Scene: Sendable {
+        let emulator: Emulator
+        let activation: Activation
+        let payment: Emulator.Cloud.Operation
+
+        func status() async throws -> String { try await self.emulator.cloud.operation(self.payment.id).status }
+        func approvals() async -> [Emulator.JournalEntry] {
+            await self.emulator.requests(to: AgentLostAnswerTests.approvals)
+        }
+    }
+
+    /// What happens to the approval, instead of being delivered and answered.
+    typealias Accident = @Sendable (Scene, HTTPRequest, InterceptingTransport.Delivery) async throws -> HTTPResponse
+
+    static let approvals = "/api/auth/token/app/operation/authorize"
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+    private let scene = Shared<Scene?>(nil)
+
+    /// Runs an agent that approves everything, and its time.
+    private func run(
+        asksHistory: Bool = false,
+        _ accident: @escaping Accident,
+        then body: (Scene, inout AgentEvents.Iterator) async throws -> Void
+    ) async throws {
+        try await withEmulator { emulator in
+            let scene = try await self.makeScene(emulator, accident)
+            var events = OperationsService.Configuration()
+            events.clock = self.clock
+            var configuration = ApprovalAgent.Configuration()
+            configuration.asksHistory = asksHistory
+            let agent = ApprovalAgent(
+                operations: OperationsService(activation: scene.activation, configuration: events),
+                factors: { Authentication.twoFactors },
+                configuration: configuration
+            ) { _ in .approve }
+            var iterator = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock) }
+            try await body(scene, &iterator)
+            time.cancel()
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    private func makeScene(_ emulator: Emulator, _ accident: @escaping Accident) async throws -> Scene {
+        let (scene, isFirst) = (self.scene, Shared(true))
+        let client = try emulator.makeClient {
+            $0.transport = try self.traffic.transport { request, deliver in
+                guard request.url.hasSuffix(Self.approvals), let scene = scene.value,
+                    isFirst.update({ first in
+                        defer { first = false }
+                        return first
+                    })
+                else { return try await deliver(request) }
+                return try await accident(scene, request, deliver)
+            }
+        }
+        let made = Scene(
+            emulator: emulator,
+            activation: try await emulator.makeActivation(user: "alice", password: password, client: client),
+            payment: try await emulator.cloud.createOperation("payment", userID: "alice")
+        )
+        scene.value = made
+        return made
+    }
+
+    /// Waits for an event that begins so.
+    private func expect(_ prefix: String, in events: inout AgentEvents.Iterator) async {
+        while let event = await events.next() {
+            if event.kind.description.hasPrefix(prefix) { return }
+        }
+        Issue.record("no event begins with \(prefix)")
+    }
+
+    private static let lost = HTTPTransportError(.connectionLost)
+
+    // MARK: Ours
+
+    @Test func aDecisionWhoseAnswerWasLostIsOurs() async throws {
+        try await self.run { _, request, deliver in
+            _ = try await deliver(request)
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect("decided: approve, inferred", in: &events)
+            #expect(try await scene.status() == "APPROVED")
+            #expect(await scene.approvals().count == 1)
+            #expect(await scene.emulator.signedRequests(of: scene.activation).areConsecutive)
+        }
+    }
+
+    @Test func anErrorAfterTheDecisionIsTracedToo() async throws {
+        try await self.run { _, request, deliver in
+            _ = try await deliver(request)
+            return HTTPResponse(status: 502)
+        } then: { scene, events async throws in
+            await self.expect("unanswered: httpStatus", in: &events)
+            await self.expect("decided: approve, inferred", in: &events)
+            #expect(await scene.approvals().count == 1)
+        }
+    }
+
+    @Test func aPageInPlaceOfAnAnswerIsTracedToo() async throws {
+        try await self.run { _, request, deliver in
+            _ = try await deliver(request)
+            return HTTPResponse(status: 200, body: Array("<html>Log in to the hotel's network</html>".utf8))
+        } then: { scene, events async throws in
+            await self.expect("unanswered: invalidResponse", in: &events)
+            await self.expect("decided: approve, inferred", in: &events)
+            #expect(await scene.approvals().count == 1)
+        }
+    }
+
+    /// The request was on its way for longer than the client waited.
+    @Test func aDecisionThatArrivesAfterTheFirstLookIsOurs() async throws {
+        let late = Shared<HTTPRequest?>(nil)
+        try await self.run { _, request, _ in
+            late.value = request
+            throw HTTPTransportError(.timeout)
+        } then: { scene, events async throws in
+            await self.expect("again after", in: &events)
+            _ = try await CurlTransport().send(try #require(late.value))
+            await self.expect("decided: approve, inferred", in: &events)
+            #expect(await scene.approvals().count == 1)
+        }
+    }
+
+    // MARK: Not ours
+
+    @Test func aDecisionThatNeverArrivedIsMadeAgain() async throws {
+        try await self.run { _, _, _ in
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("again after", in: &events)
+            let lost = self.clock.now
+            #expect(try await scene.status() == "PENDING")
+            await self.expect("decided: approve", in: &events)
+            #expect(lost.duration(to: self.clock.now) >= .seconds(19))
+            #expect(try await scene.status() == "APPROVED")
+            #expect(await scene.emulator.refusals() == [])
+        }
+    }
+
+    @Test func whatTheBankCanceledMeanwhileIsNotOurs() async throws {
+        try await self.run { scene, _, _ in
+            try await scene.emulator.cloud.cancelOperation(scene.payment.id)
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("finished elsewhere: operationAlreadyCanceled", in: &events)
+            #expect(await scene.approvals().isEmpty)
+        }
+    }
+
+    @Test func whatAnotherDeviceDecidedIsNotOurs() async throws {
+        try await self.run { scene, _, _ in
+            let device = try await scene.emulator.makeActivation(user: "alice", password: password)
+            let operations = OperationsService(activation: device)
+            for operation in try await operations.operations() {
+                try await operations.authorize(operation, with: .twoFactors)
+            }
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("finished elsewhere: operationAlreadyFinished", in: &events)
+            #expect(try await scene.status() == "APPROVED")
+        }
+    }
+
+    // MARK: Unknown
+
+    /// Another signature wipes out the trace. It is made after the turn of the lost one, and before the agent can ask.
+    @Test(arguments: [false, true])
+    func anotherSignatureLeavesTheFateUnknownUnlessTheHistoryIsAsked(asksHistory: Bool) async throws {
+        let signed = Shared(false)
+        try await self.run(asksHistory: asksHistory) { scene, request, deliver in
+            _ = try await deliver(request)
+            let outage = FaultRule(match: .init(path: "**/operation/detail"), effect: .init(status: 503))
+            await scene.emulator.faults.add(outage)
+            Task {
+                try await scene.activation.validate(.twoFactors)
+                await scene.emulator.faults.removeAll()
+                signed.value = true
+            }
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect(asksHistory ? "decided: approve, inferred" : "unknown", in: &events)
+            #expect(signed.value)
+            #expect(await scene.approvals().count == 1)
+        }
+    }
+}

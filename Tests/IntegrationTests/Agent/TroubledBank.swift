@@ -1,0 +1,193 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import TestSupport
+
+/// A bank on a bad day: it makes operations, cancels some, blocks, unblocks and removes devices, and commits others late,
+/// while its server and the network fail at random.
+struct TroubledBank {
+    /// What an operation is, and what the policy makes of it.
+    enum Kind: CaseIterable {
+        case login, smallPayment
+        case quickLogin
+        /// More than the policy allows.
+        case largePayment
+        /// With a warning for a person.
+        case suspiciousPayment
+        /// Of which something else gets signed than is shown.
+        case deceptivePayment
+
+        /// The state that a decision leads to; `nil` for what is left to people.
+        var decided: String? {
+            switch self {
+            case .login, .smallPayment: "APPROVED"
+            case .quickLogin: "REJECTED"
+            case .largePayment, .suspiciousPayment, .deceptivePayment: nil
+            }
+        }
+
+        var template: String {
+            switch self {
+            case .login: "login"
+            case .quickLogin: "login_1FA"
+            case .smallPayment, .largePayment: "payment"
+            case .suspiciousPayment: "payment_suspicious"
+            case .deceptivePayment: "deceptive"
+            }
+        }
+
+        var parameters: [String: JSONValue] {
+            switch self {
+            case .smallPayment, .suspiciousPayment: ["amount": "49.90"]
+            case .largePayment: ["amount": "50.01"]
+            default: [:]
+            }
+        }
+    }
+
+    struct Device {
+        let activation: Activation
+        let registrationID: String
+        let user: String
+        /// What it waits for, and until when: the commit, or the end of a blocking.
+        var wait: (isCommit: Bool, until: Int)?
+        var isRemoved = false
+        /// Whether it could not decide for a while.
+        var hadTrouble = false
+    }
+
+    struct Operation {
+        let kind: Kind
+        let device: Int
+        let made: Int
+    }
+
+    let emulator: Emulator
+    var generator: SeededGenerator
+    private(set) var devices: [Device] = []
+    private(set) var operations: [String: Operation] = [:]
+
+    init(_ emulator: Emulator, _ generator: SeededGenerator) {
+        self.emulator = emulator
+        self.generator = generator
+    }
+
+    /// Shows 20 CZK, and has a million signed.
+    static let deceptiveTemplate = #"""
+        {
+          "name": "deceptive", "operationType": "authorize_payment", "data": "A1*A1000000CZK*I${iban}",
+          "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+          "parameters": {"iban": "CZ5508000000001234567899"},
+          "texts": {"en": {"title": "Payment"}},
+          "formData": {
+            "title": "@{title}", "message": "@{title}",
+            "attributes": [
+              {"type": "AMOUNT", "id": "payment.amount", "label": "Amount", "amount": 20, "currency": "CZK"},
+              {"type": "KEY_VALUE", "id": "payment.account", "label": "To", "value": "${iban}"}
+            ]
+          }
+        }
+        """#
+
+    static func faults(_ probability: Double) -> [FaultRule] {
+        let effects: [FaultRule.Effect] = [
+            .lostRequest, .lostAnswer, .init(status: 500), .unavailable(retryAfter: 5),
+            .init(status: 502, body: .garbage),
+            .init(body: .garbage), .init(body: .truncated),
+        ]
+        return ["/api/**", "/pa/v3/**"].flatMap { path in
+            effects.map { FaultRule(name: "trouble", match: .init(path: path, probability: probability), effect: $0) }
+        }
+    }
+
+    // MARK: Life
+
+    /// Registers a device; every fourth waits for its commit.
+    mutating func register(with client: MobileTokenClient) async throws {
+        let user = "user \(self.devices.count)"
+        let registration = try await self.emulator.cloud.register(userID: user)
+        let activation = try await client.activate(code: registration.activationQRCode, password: password)
+        let isLate = self.devices.count % 4 == 3
+        if !isLate { try await self.emulator.cloud.commit(registration.id) }
+        self.devices.append(
+            Device(
+                activation: activation,
+                registrationID: registration.id,
+                user: user,
+                wait: isLate ? (true, Int.random(in: 30..<120, using: &self.generator)) : nil,
+                hadTrouble: isLate
+            )
+        )
+    }
+
+    /// What happens in one second.
+    mutating func live(through second: Int) async throws {
+        for index in self.devices.indices { try await self.endWait(of: index, at: second) }
+        if self.happens(0.05 * Double(self.devices.count)) { try await self.makeOperation(at: second) }
+        if self.happens(0.02) { try await self.cancelOperation(at: second) }
+        if self.happens(0.01) { try await self.block(at: second) }
+        if self.happens(0.002) { try await self.remove() }
+    }
+
+    /// Everything that waits is let go on.
+    mutating func calmDown() async throws {
+        await self.emulator.faults.removeAll()
+        for index in self.devices.indices { try await self.endWait(of: index, at: .max) }
+    }
+
+    private mutating func happens(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &self.generator) < probability
+    }
+
+    private mutating func endWait(of index: Int, at second: Int) async throws {
+        guard let wait = self.devices[index].wait, wait.until <= second else { return }
+        self.devices[index].wait = nil
+        guard !self.devices[index].isRemoved else { return }
+        if wait.isCommit {
+            try await self.emulator.cloud.commit(self.devices[index].registrationID)
+        } else {
+            try await self.emulator.unblockActivation(self.devices[index].activation.activationID)
+        }
+    }
+
+    private mutating func makeOperation(at second: Int) async throws {
+        guard let index = self.devices.indices.randomElement(using: &self.generator), !self.devices[index].isRemoved,
+            let kind = Kind.allCases.randomElement(using: &self.generator)
+        else { return }
+        let made = try await self.emulator.cloud.createOperation(
+            kind.template,
+            userID: self.devices[index].user,
+            parameters: kind.parameters
+        )
+        self.operations[made.id] = Operation(kind: kind, device: index, made: second)
+    }
+
+    /// Cancels one that has been seen by then, if its device could see it.
+    private mutating func cancelOperation(at second: Int) async throws {
+        guard let id = self.operations.keys.sorted().randomElement(using: &self.generator),
+            let operation = self.operations[id], operation.made + 90 < second,
+            try await self.emulator.cloud.operation(id).status == "PENDING"
+        else { return }
+        try? await self.emulator.cloud.cancelOperation(id)
+    }
+
+    private mutating func block(at second: Int) async throws {
+        guard let index = self.devices.indices.randomElement(using: &self.generator), self.devices[index].wait == nil,
+            !self.devices[index].isRemoved
+        else { return }
+        try await self.emulator.blockActivation(self.devices[index].activation.activationID)
+        self.devices[index].wait = (false, second + Int.random(in: 10..<200, using: &self.generator))
+        self.devices[index].hadTrouble = true
+    }
+
+    /// Two of ten devices at most.
+    private mutating func remove() async throws {
+        guard self.devices.count(where: \.isRemoved) * 5 < self.devices.count,
+            let index = self.devices.indices.randomElement(using: &self.generator), !self.devices[index].isRemoved
+        else { return }
+        try await self.emulator.removeActivation(self.devices[index].activation.activationID)
+        self.devices[index].isRemoved = true
+        self.devices[index].hadTrouble = true
+    }
+}

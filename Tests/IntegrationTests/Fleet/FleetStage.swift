@@ -1,0 +1,107 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import TestSupport
+
+/// A fleet before a real server, with the time of both in the test's hand.
+struct FleetStage: Sendable {
+    static let start = Date(timeIntervalSince1970: 1_750_000_000)
+
+    let emulator: Emulator
+    let clock = ManualClock()
+    /// When requests were sent to which path, in the test's time.
+    let requests = Shared<[(path: String, time: Duration)]>([])
+    /// How many of the next requests with a token are spoilt on their way, so that the server refuses the token.
+    let spoiltTokens = Shared(0)
+
+    /// Runs a test with a server of its own.
+    static func with(_ body: (FleetStage) async throws -> Void) async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze(at: Self.start)
+            try await body(FleetStage(emulator: emulator))
+        }
+    }
+
+    func makeClient(store: any ActivationStore = InMemoryActivationStore()) throws -> MobileTokenClient {
+        let zero = ManualClock().now
+        let (clock, requests, spoiltTokens) = (self.clock, self.requests, self.spoiltTokens)
+        let transport = try InterceptingTransport { request, deliver in
+            let path = URLComponents(string: request.url)?.path ?? ""
+            requests.update { $0.append((path, zero.duration(to: clock.now))) }
+            guard request.headers["X-PowerAuth-Token"] != nil,
+                spoiltTokens.update({
+                    $0 -= 1; return $0 >= 0
+                })
+            else {
+                return try await deliver(request)
+            }
+            var spoilt = request
+            spoilt.headers["X-PowerAuth-Token"] = spoilt.headers["X-PowerAuth-Token"]
+                .map { $0.replacing(/token_digest="..../, with: "token_digest=\"AAAA") }
+            return try await deliver(spoilt)
+        }
+        return try self.emulator.makeClient {
+            $0.store = store
+            $0.transport = transport
+            $0.clock = clock
+            $0.wallClock = { Self.start + zero.duration(to: clock.now) / .seconds(1) }
+        }
+    }
+
+    /// Makes activations of users `user 0`, `user 1`, … and returns their identifiers.
+    func activate(_ count: Int, _ client: MobileTokenClient) async throws -> [String] {
+        var ids: [String] = []
+        for number in 0..<count {
+            let user = "user \(number)"
+            ids.append(
+                try await self.emulator.makeActivation(user: user, password: password, client: client).activationID
+            )
+        }
+        return ids
+    }
+
+    /// How the fleets of the tests poll: without chance.
+    static var configuration: OperationsFleet.Configuration {
+        var configuration = OperationsFleet.Configuration()
+        configuration.random = { 0.5 }
+        return configuration
+    }
+
+    /// Runs a fleet while `body` does.
+    func running(_ fleet: OperationsFleet, _ body: () async throws -> Void) async throws {
+        let running = Task { try await fleet.run() }
+        do {
+            try await body()
+        } catch {
+            running.cancel()
+            _ = await running.result
+            throw error
+        }
+        running.cancel()
+        try await running.value
+    }
+
+    /// Moves both clocks step by step, and lets the fleet do what has fallen due after each.
+    func advance(_ fleet: OperationsFleet, by duration: Duration, step: Duration = .milliseconds(100)) async {
+        var left = duration
+        while left > .zero {
+            let part = min(step, left)
+            await self.emulator.clock.advance(by: part)
+            self.clock.advance(by: part)
+            left -= part
+            await until { await fleet.isIdle }
+        }
+    }
+
+    /// Moves both clocks until a condition holds.
+    func advance(_ fleet: OperationsFleet, until condition: () async throws -> Bool) async rethrows {
+        while !Task.isCancelled, try await !condition() {
+            await self.advance(fleet, by: .milliseconds(100))
+        }
+    }
+
+    func count(of path: String) -> Int { self.requests.value.count { $0.path.hasSuffix(path) } }
+}

@@ -1,0 +1,77 @@
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+import TestSupport
+
+/// What a fleet does to a server that is slow, unwell, or has forgotten everybody.
+@Suite(.timeLimit(.minutes(4))) struct GoodGuestTests {
+    @Test func noSecondSeesMoreRequestsThanTheCap() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            _ = try await stage.activate(20, client)
+            let before = stage.requests.value.count
+            var configuration = FleetStage.configuration
+            configuration.limits.requestsPerSecond = 5
+            let fleet = client.fleet(configuration: configuration)
+            try await stage.running(fleet) {
+                await stage.advance(fleet) { await fleet.health.counts == [.active: 20] }
+            }
+            let times = stage.requests.value[before...].map(\.time)
+            #expect(times.count >= 40)  // a token and a list each
+            let most = times.map { start in times.count { $0 >= start && $0 < start + .seconds(1) } }.max()
+            #expect(most ?? 0 <= 5)
+        }
+    }
+
+    @Test func aServerThatAsksToBeLeftAloneIs() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            _ = try await stage.activate(4, client)
+            let fleet = client.fleet(configuration: FleetStage.configuration)
+            try await stage.running(fleet) {
+                await stage.advance(fleet) { await fleet.health.counts == [.active: 4] }
+                try await stage.emulator.withFault(.unavailable(retryAfter: 120), on: "/api/**") {
+                    await stage.advance(fleet) { await fleet.health.heldBack != [:] }
+                    // Those that were under way at the same time may still fail.
+                    await stage.advance(fleet, by: .seconds(1))
+                    let count = stage.requests.value.count
+                    await stage.advance(fleet, by: .seconds(100))
+                    #expect(stage.requests.value.count == count)
+                    // One looks whether the server is well again.
+                    await stage.advance(fleet) { stage.requests.value.count > count }
+                    await stage.advance(fleet, by: .seconds(60))
+                    #expect(stage.requests.value.count == count + 1)
+                }
+                await stage.advance(fleet) {
+                    await fleet.health.oldestSuccessfulPoll.map { $0 < .seconds(20) } ?? false
+                }
+                #expect(await fleet.health.heldBack == [:])
+            }
+        }
+    }
+
+    @Test func refusedTokensAreNotAllRenewedAtOnce() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            _ = try await stage.activate(30, client)
+            var configuration = FleetStage.configuration
+            configuration.limits.tokenRenewalsPerSecond = 2
+            let fleet = client.fleet(configuration: configuration)
+            try await stage.running(fleet) {
+                await stage.advance(fleet) { await fleet.health.counts == [.active: 30] }
+                let start = stage.requests.value.count
+                // As if the server had lost all tokens: the next request with each is refused.
+                stage.spoiltTokens.value = 30
+                await stage.advance(fleet) { stage.spoiltTokens.value <= 0 }
+                await stage.advance(fleet, by: .seconds(60))
+                let times = stage.requests.value[start...].filter { $0.path.hasSuffix("/token/create") }.map(\.time)
+                #expect(!times.isEmpty)
+                let most = times.map { start in times.count { $0 >= start && $0 < start + .seconds(1) } }.max()
+                #expect(most ?? 0 <= 2)
+                #expect(await fleet.health.oldestSuccessfulPoll.map { $0 < .seconds(30) } == true)
+                #expect(await fleet.health.counts == [.active: 30])
+            }
+        }
+    }
+}

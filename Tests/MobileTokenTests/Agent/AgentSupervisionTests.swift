@@ -1,0 +1,636 @@
+import Foundation
+import MobileToken
+import PowerAuth
+import Testing
+
+/// What an agent does next, without a clock, a socket or a policy.
+@Suite struct AgentSupervisionTests {
+    private typealias Made = ReviewedOperation
+
+    /// A supervision, and what it has asked for and not been told the end of.
+    struct Desk {
+        var supervision: AgentSupervision
+        var now: Duration = .seconds(100)
+        /// The work under way, oldest first.
+        var jobs: [(name: String, job: AgentSupervision.Job)] = []
+        var canceled: [String] = []
+        var events: [String] = []
+
+        init(_ configure: (inout AgentSupervision.Limits) -> Void = { _ in }) {
+            var limits = AgentSupervision.Limits()
+            configure(&limits)
+            self.supervision = AgentSupervision(limits)
+        }
+
+        private mutating func follow(_ actions: [AgentSupervision.Action]) {
+            for action in actions {
+                switch action {
+                case .review(let job, _): self.jobs.append(("review \(job.operationID)", job))
+                case .send(let job, _, let decision, let attempt):
+                    self.jobs.append(("\(decision.verdict) \(job.operationID) \(attempt)", job))
+                case .resolve(let job, _, _, let move, let isOver):
+                    self.jobs.append(("resolve \(job.operationID) \(move)\(isOver ? " at last" : "")", job))
+                case .cancel(let job): self.canceled.append(job.operationID)
+                case .report(let event):
+                    self.events.append("\(event.operation?.id ?? event.activationID) \(event.kind)")
+                }
+            }
+        }
+
+        var work: [String] { self.jobs.map(\.name) }
+
+        /// Ends a piece of work that is under way.
+        private mutating func end(
+            _ name: String,
+            _ body: (inout AgentSupervision, AgentSupervision.Job) -> [AgentSupervision.Action]
+        ) {
+            guard let index = self.jobs.firstIndex(where: { $0.name == name }) else {
+                Issue.record("\(name) is not under way, but \(self.work)")
+                return
+            }
+            let job = self.jobs.remove(at: index).job
+            self.follow(body(&self.supervision, job))
+        }
+
+        /// Operations as a server lists them: the newest first.
+        mutating func list(_ operations: UserOperation..., of activation: String = "a") {
+            self.follow(self.supervision.list(operations, of: activation, at: self.now))
+        }
+
+        mutating func returned(_ verdict: ApprovalAgent.Verdict, from name: String) {
+            let now = self.now
+            self.end(name) { $0.policyReturned(.verdict(verdict), from: $1, at: now) }
+        }
+
+        mutating func threw(_ name: String) {
+            struct Broken: Error {}
+            let now = self.now
+            self.end(name) { $0.policyReturned(.failed(Broken()), from: $1, at: now) }
+        }
+
+        mutating func sent(_ result: AgentSupervision.SendResult, by name: String) {
+            let now = self.now
+            self.end(name) { $0.sent(result, by: $1, at: now, random: 0) }
+        }
+
+        mutating func resolved(_ result: AgentSupervision.Resolution, by name: String) {
+            let now = self.now
+            self.end(name) { $0.resolved(result, by: $1, at: now, random: 0) }
+        }
+
+        mutating func pass(_ duration: Duration) {
+            self.now += duration
+            self.follow(self.supervision.wake(at: self.now))
+        }
+
+        mutating func hold(_ isHeld: Bool, _ activation: String = "a") {
+            self.follow(self.supervision.setHeld(isHeld, activation, at: self.now))
+        }
+
+        mutating func forget(_ activation: String = "a") {
+            self.follow(self.supervision.forget(activation, at: self.now))
+        }
+
+        mutating func adopt(_ decision: OpenDecision, of activation: String = "a") {
+            self.follow(self.supervision.adopt([decision], of: activation, at: self.now))
+        }
+
+        mutating func resume() { self.follow(self.supervision.resume(at: self.now)) }
+        mutating func shutDown() { self.follow(self.supervision.shutDown()) }
+
+        mutating func takeEvents() -> [String] {
+            defer { self.events = [] }
+            return self.events
+        }
+    }
+
+    private func operation(_ id: String, age: Double = 0, name: String = "login", data: String = "A2") -> UserOperation
+    {
+        UserOperation(id: id, name: name, data: data, created: Date(timeIntervalSince1970: 1_000_000 - age))
+    }
+
+    private func error(
+        _ code: MobileTokenError.Code,
+        _ httpStatus: Int? = nil,
+        retryAfter: Duration? = nil
+    ) -> MobileTokenError {
+        MobileTokenError(code, "", httpStatus: httpStatus, retryAfter: retryAfter)
+    }
+
+    // MARK: Order
+
+    @Test func anActivationsOperationsComeOneAfterTheOtherTheOldestFirst() {
+        var desk = Desk()
+        desk.list(self.operation("new"), self.operation("old", age: 60))
+        #expect(desk.work == ["review old"])
+        desk.returned(.approve, from: "review old")
+        #expect(desk.work == ["approve old 1"])
+        desk.sent(.accepted, by: "approve old 1")
+        #expect(desk.work == ["review new"])
+        #expect(desk.takeEvents() == ["old judged: approve", "old decided: approve"])
+    }
+
+    @Test func operationsOfOneInstantComeInTheReversedOrderOfTheList() {
+        var desk = Desk()
+        desk.list(self.operation("2"), self.operation("1"))
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func activationsAreWorkedOnBesideEachOtherUpToTheLimit() {
+        var desk = Desk { $0.maximumConcurrency = 2 }
+        for activation in ["a", "b", "c"] { desk.list(self.operation("\(activation)1"), of: activation) }
+        #expect(desk.work == ["review a1", "review b1"])
+        desk.returned(.leave, from: "review a1")
+        #expect(desk.work == ["review b1", "review c1"])
+    }
+
+    /// A policy that approves everything does not let the first activation take all the turns.
+    @Test func turnsGoRound() {
+        var desk = Desk { $0.maximumConcurrency = 1 }
+        desk.list(self.operation("a2"), self.operation("a1", age: 1), of: "a")
+        desk.list(self.operation("b1"), of: "b")
+        desk.returned(.leave, from: "review a1")
+        #expect(desk.work == ["review b1"])
+        desk.returned(.leave, from: "review b1")
+        #expect(desk.work == ["review a2"])
+    }
+
+    @Test func thereIsNeverMoreWaitingThanIsListed() {
+        var desk = Desk { $0.maximumConcurrency = 1 }
+        for round in 0..<100 { desk.list(self.operation("\(round)"), self.operation("x")) }
+        #expect(desk.supervision.openCount == 2)  // the newest, and the one that stayed and is worked on
+        #expect(desk.work.count == 1)
+    }
+
+    // MARK: Verdicts
+
+    @Test func whatIsLeftIsAskedAboutAgainWhenItChanges() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.leave, from: "review 1")
+        desk.list(self.operation("1"))
+        #expect(desk.work == [])
+        #expect(desk.supervision.leftCount == 1)
+        desk.list(self.operation("1", name: "other"))
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func whatIsPutOffIsAskedAboutAgainAfterItsTimeOrWhenItChanges() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.pass(.seconds(59))
+        #expect(desk.work == [])
+        desk.pass(.seconds(1))
+        #expect(desk.work == ["review 1"])
+        desk.returned(.later(.seconds(60)), from: "review 1")
+        desk.list(self.operation("1", name: "other"))
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.max), .nanoseconds(1)])
+    func noDelayIsTooShortOrTooLong(delay: Duration) {
+        var desk = Desk()
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        desk.returned(.later(delay), from: "review 0")
+        #expect(desk.work == ["review 1"])  // the others pass
+        desk.returned(.leave, from: "review 1")
+        desk.pass(.milliseconds(999))
+        #expect(desk.work == [])
+    }
+
+    @Test func aVerdictOnWhatHasChangedMeanwhileDoesNotCount() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.list(self.operation("1", data: "A3"))
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == ["review 1"])
+        #expect(desk.takeEvents() == [])
+        // Also when it is given already, and not sent yet.
+        desk.supervision.pause()
+        desk.returned(.approve, from: "review 1")
+        desk.list(self.operation("1", data: "A4"))
+        desk.resume()
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func aVerdictOnWhatIsGoneDoesNotCount() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.list()
+        #expect(desk.canceled == ["1"])
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == [])
+        #expect(desk.supervision.openCount == 0)
+    }
+
+    @Test func aPolicyThatThrowsLeaves() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.threw("review 1")
+        #expect(desk.takeEvents() == ["1 left: the policy threw Broken"])
+        #expect(desk.supervision.leftCount == 1)
+    }
+
+    @Test func whatIsNotCompleteIsLeftWithoutAskingUnlessToldOtherwise() {
+        var desk = Desk()
+        desk.list(self.operation("1", data: ""))
+        #expect(desk.work == [])
+        #expect(desk.takeEvents() == ["1 left: incomplete: undocumentedData"])
+        var other = Desk { $0.reviewsIncomplete = true }
+        other.list(self.operation("1", data: ""))
+        #expect(other.work == ["review 1"])
+    }
+
+    @Test func whatIsNotPendingIsNotListed() {
+        var desk = Desk()
+        desk.list(UserOperation(id: "1", name: "login", data: "A2", status: .approved))
+        #expect(desk.work == [])
+    }
+
+    // MARK: The policy's deadline
+
+    @Test func aSlowPolicyIsGivenUpAndItsAnswerComesTooLate() {
+        var desk = Desk()
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        desk.pass(.seconds(29))
+        #expect(desk.canceled == [])
+        desk.pass(.seconds(1))
+        #expect(desk.canceled == ["0"])
+        #expect(desk.takeEvents() == ["0 left: the policy took too long"])
+        #expect(desk.work == ["review 0", "review 1"])
+        desk.returned(.approve, from: "review 0")
+        #expect(desk.work == ["review 1"])
+        #expect(desk.takeEvents() == [])
+    }
+
+    /// Otherwise a policy that hangs would pile up with each change of the operation.
+    @Test func aPolicyThatStillRunsIsNotAskedAgain() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.pass(.seconds(30))
+        for round in 0..<10 { desk.list(self.operation("1", name: "\(round)")) }
+        #expect(desk.work == ["review 1"])
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == ["review 1"])
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == ["approve 1 1"])
+    }
+
+    @Test func deadlinesOfPoliciesThatReturnedAreForgotten() {
+        var desk = Desk()
+        for number in 0..<1_000 {
+            desk.list(self.operation("\(number)"))
+            desk.returned(.leave, from: "review \(number)")
+        }
+        #expect(desk.supervision.alarmCount <= 200)
+        #expect(desk.supervision.nextWakeUp() == nil)
+        #expect(desk.supervision.alarmCount == 0)
+    }
+
+    // MARK: Trouble
+
+    @Test func passingTroubleIsTriedAgainLaterAndLaterWhileTheOthersPass() {
+        var desk = Desk()
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        desk.returned(.approve, from: "review 0")
+        for (attempt, wait) in [1.6, 3.2, 6.4, 12.8, 25.6, 30, 30].enumerated() {
+            desk.sent(.failed(self.error(.noConnection)), by: "approve 0 \(attempt + 1)")
+            if attempt == 0 { desk.returned(.leave, from: "review 1") }
+            desk.pass(.seconds(wait) - .milliseconds(1))
+            #expect(desk.work == [])
+            desk.pass(.milliseconds(1))
+            #expect(desk.work == ["approve 0 \(attempt + 2)"])
+        }
+        // The policy was asked once.
+        #expect(desk.takeEvents().count { $0.contains("judged") } == 2)
+    }
+
+    @Test func theServersRetryAfterIsHeeded() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(.serverError, 503, retryAfter: .seconds(120))), by: "approve 1 1")
+        desk.pass(.seconds(119))
+        #expect(desk.work == [])
+        desk.pass(.seconds(1))
+        #expect(desk.work == ["approve 1 2"])
+    }
+
+    @Test func whatLeftTheListIsNotTriedAgain() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(.noConnection)), by: "approve 1 1")
+        desk.list()
+        _ = desk.takeEvents()
+        desk.pass(.seconds(1_000))
+        #expect(desk.work == [])
+        desk.list(self.operation("2"))
+        desk.returned(.approve, from: "review 2")
+        desk.list()  // while it is sent
+        desk.sent(.failed(self.error(.noConnection)), by: "approve 2 1")
+        #expect(desk.events.last == "2 gone before it was decided")
+        desk.pass(.seconds(1_000))
+        #expect(desk.work == [])
+    }
+
+    @Test(arguments: [
+        (MobileTokenError.Code.serverError, 400), (.invalidRequest, 400), (.operationFailed, 401), (.httpStatus, 404),
+        (.serverError, 401),
+    ])
+    func aRefusalIsFinal(code: MobileTokenError.Code, status: Int) {
+        var desk = Desk()
+        desk.list(self.operation("2"), self.operation("1", age: 1))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(code, status)), by: "approve 1 1")
+        #expect(desk.work == ["review 2"])
+        #expect(desk.takeEvents().last?.hasPrefix("1 refused: \(code)") == true)
+        desk.returned(.leave, from: "review 2")
+        desk.list(self.operation("2"), self.operation("1", age: 1, name: "changed"))
+        desk.pass(.seconds(10_000))
+        #expect(desk.work == [])
+    }
+
+    @Test(arguments: [
+        MobileTokenError.Code.operationAlreadyFinished, .operationAlreadyFailed, .operationAlreadyCanceled,
+        .operationAlreadyRejected, .authorizeExpired, .rejectExpired,
+    ])
+    func whatIsOverIsOver(code: MobileTokenError.Code) {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(code, 400)), by: "approve 1 1")
+        #expect(desk.takeEvents().last?.hasPrefix("1 finished elsewhere") == true)
+        desk.pass(.seconds(10_000))
+        #expect(desk.work == [])
+    }
+
+    @Test(
+        arguments: [
+            (MobileTokenError.Code.serverError, 500), (.httpStatus, 502), (.serverError, 429), (.httpStatus, 408),
+            (.activationBlocked, 401), (.activationPending, 401), (.storeFull, nil), (.timeout, nil),
+            (.invalidResponse, 200),
+            (.serverError, 503),
+        ] as [(MobileTokenError.Code, Int?)]
+    )
+    func whatMayPassIsTriedAgain(code: MobileTokenError.Code, status: Int?) {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.reject(.unexpectedOperation), from: "review 1")
+        desk.sent(.failed(self.error(code, status)), by: "reject (UNEXPECTED_OPERATION) 1 1")
+        desk.pass(.seconds(60))
+        #expect(desk.work == ["reject (UNEXPECTED_OPERATION) 1 2"])
+    }
+
+    @Test func factorsThatTheOperationDoesNotTakeLeaveItToPeople() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(.factorsNotAllowed)), by: "approve 1 1")
+        #expect(desk.takeEvents().last?.hasPrefix("1 left: factorsNotAllowed") == true)
+        desk.list(self.operation("1", name: "changed"))
+        #expect(desk.work == ["review 1"])
+    }
+
+    /// A few wrong passwords block the activation.
+    @Test(arguments: [MobileTokenError.Code.authenticationFailed, .activationRemoved, .deadlock, .stateRolledBack])
+    func anActivationThatCannotSignStops(code: MobileTokenError.Code) {
+        var desk = Desk()
+        desk.list(self.operation("2"), self.operation("1", age: 1))
+        desk.list(self.operation("3"), of: "b")
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.error(code, 401)), by: "approve 1 1")
+        #expect(desk.events.suffix(2).map { $0.prefix(9) } == ["1 refused", "a stopped"])
+        desk.returned(.leave, from: "review 3")  // others go on
+        desk.hold(false)
+        desk.list(self.operation("4"))
+        desk.pass(.seconds(10_000))
+        #expect(desk.work == [])
+    }
+
+    // MARK: Lost answers
+
+    private func lose(_ desk: inout Desk, move: UInt64 = 7) {
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        desk.returned(.approve, from: "review 0")
+        desk.sent(.unanswered(move: move, self.error(.timeout)), by: "approve 0 1")
+        #expect(desk.work == ["resolve 0 7"])
+    }
+
+    @Test func aLostAnswerIsTracedBeforeAnythingElseIsSigned() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.resolved(.failed(self.error(.noConnection)), by: "resolve 0 7")
+        #expect(desk.work == [])
+        desk.pass(.seconds(2))
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.work == ["review 1"])
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+    }
+
+    @Test func aLostAnswerIsTracedThoughTheOperationIsGoneFromTheList() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.list(self.operation("1"))
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+        #expect(desk.supervision.openCount == 1)
+    }
+
+    /// The first look shows that the operation is pending. The others of the activation go on.
+    private func look(_ desk: inout Desk) {
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.returned(.leave, from: "review 1")
+    }
+
+    /// What is still on its way may arrive after the first look.
+    @Test func aDecisionThatCameToNothingIsMadeAgainOnceItCannotArriveAnyMore() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.pass(.seconds(5))
+        self.look(&desk)
+        desk.pass(.seconds(14.9))
+        #expect(desk.work == [])
+        desk.pass(.seconds(0.1))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.work == [])
+        desk.pass(.seconds(1.6))
+        #expect(desk.work == ["approve 0 2"])
+    }
+
+    @Test func aDecisionThatArrivedAfterTheFirstLookIsOurs() {
+        var desk = Desk()
+        self.lose(&desk)
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.ours, by: "resolve 0 7 at last")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+    }
+
+    @Test func aDecisionThatCameToNothingIsReviewedAgainWhenTheOperationChanged() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.list(self.operation("1"), self.operation("0", age: 1, name: "changed"))
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.work == ["review 0"])
+    }
+
+    /// Whoever responds has the request behind it; so the look is the last one, and the retry waits as after any trouble.
+    @Test func aServersErrorIsNoRequestOnItsWay() {
+        var desk = Desk()
+        desk.list(self.operation("0"))
+        desk.returned(.approve, from: "review 0")
+        for (attempt, wait) in [1.6, 3.2, 6.4].enumerated() {
+            desk.sent(.unanswered(move: 7, self.error(.serverError, 500)), by: "approve 0 \(attempt + 1)")
+            desk.resolved(.pending, by: "resolve 0 7 at last")
+            #expect(desk.work == [])
+            desk.pass(.seconds(wait))
+        }
+        #expect(desk.work == ["approve 0 4"])
+    }
+
+    // MARK: Decisions of an earlier process
+
+    private func adopt(_ desk: inout Desk) {
+        let intent = DecisionIntent(
+            activationID: "a",
+            operationID: "0",
+            attempt: 3,
+            verdict: .approve,
+            factors: .possessionKnowledge,
+            signed: ""
+        )
+        desk.adopt(OpenDecision(intent, moves: 7))
+        desk.list(self.operation("1"), self.operation("0", age: 1))
+        #expect(desk.work == ["resolve 0 7"])
+    }
+
+    @Test func whatAnEarlierProcessSentIsTracedFirst() {
+        var desk = Desk()
+        self.adopt(&desk)
+        desk.list(self.operation("1"))
+        desk.resolved(.ours, by: "resolve 0 7")
+        #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func whatAnEarlierProcessSentInVainIsReviewed() {
+        var desk = Desk()
+        self.adopt(&desk)
+        self.look(&desk)
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.work == ["review 0"])
+        desk.returned(.approve, from: "review 0")
+        #expect(desk.work == ["approve 0 4"])
+    }
+
+    @Test func whatAnEarlierProcessSentInVainAndIsNotListedIsForgottenUntilItIs() {
+        var desk = Desk()
+        self.adopt(&desk)
+        desk.list()
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.pass(.seconds(20))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        #expect(desk.supervision.activationCount == 0)
+        desk.list(self.operation("0"))
+        #expect(desk.work == ["review 0"])
+    }
+
+    @Test func anUnknownFateIsCountedAndNeverTriedAgain() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.resolved(.unknown, by: "resolve 0 7")
+        #expect(desk.takeEvents().last == "0 unknown")
+        #expect(desk.supervision.unknownCount == 1)
+        desk.returned(.leave, from: "review 1")
+        // Not even when it left the list and came back.
+        desk.list()
+        desk.list(self.operation("0", name: "changed"))
+        desk.pass(.seconds(10_000))
+        #expect(desk.work == [])
+    }
+
+    @Test func whatWasDecidedElsewhereIsOver() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.resolved(.elsewhere(self.error(.operationAlreadyFinished, 400)), by: "resolve 0 7")
+        #expect(desk.takeEvents().last?.hasPrefix("0 finished elsewhere") == true)
+        #expect(desk.work == ["review 1"])
+    }
+
+    @Test func tracingGoesOnWhileDecidingIsPausedOrHeld() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.supervision.pause()
+        desk.hold(true)
+        desk.resolved(.failed(self.error(.timeout)), by: "resolve 0 7")
+        desk.pass(.seconds(2))
+        #expect(desk.work == ["resolve 0 7"])
+        desk.pass(.seconds(60))
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.pass(.seconds(60))
+        desk.resolved(.pending, by: "resolve 0 7 at last")
+        desk.pass(.seconds(60))
+        #expect(desk.work == [])
+        desk.resume()
+        #expect(desk.work == [])
+        desk.hold(false)
+        #expect(desk.work == ["approve 0 2"])
+    }
+
+    // MARK: Holding back
+
+    @Test func nothingIsBegunWhileDecidingIsPaused() {
+        var desk = Desk()
+        desk.supervision.pause()
+        desk.list(self.operation("1"))
+        #expect(desk.work == [])
+        desk.resume()
+        #expect(desk.work == ["review 1"])
+        desk.supervision.pause()
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == [])
+        desk.resume()
+        #expect(desk.work == ["approve 1 1"])
+    }
+
+    @Test func nothingIsBegunWithAnActivationThatIsHeld() {
+        var desk = Desk()
+        desk.hold(true)
+        desk.list(self.operation("1"))
+        desk.list(self.operation("2"), of: "b")
+        #expect(desk.work == ["review 2"])
+        desk.hold(false)
+        #expect(desk.work == ["review 2", "review 1"])
+    }
+
+    @Test func anActivationThatLeavesTakesItsWorkWithIt() {
+        var desk = Desk()
+        desk.list(self.operation("2"), self.operation("1", age: 1))
+        desk.forget()
+        #expect(desk.canceled == ["1"])
+        #expect(desk.takeEvents() == ["2 gone before it was decided"])
+        desk.returned(.approve, from: "review 1")
+        #expect(desk.work == [])
+        #expect(desk.supervision.activationCount == 0)
+    }
+
+    @Test func afterTheShutdownNothingIsBegunAndWhatWasSentEnds() {
+        var desk = Desk()
+        desk.list(self.operation("1"), of: "a")
+        desk.list(self.operation("2"), of: "b")
+        desk.returned(.approve, from: "review 1")
+        desk.shutDown()
+        #expect(desk.canceled == ["2"])
+        #expect(desk.supervision.decisionsInFlight == 1)
+        desk.returned(.approve, from: "review 2")
+        desk.list(self.operation("3"), of: "c")
+        desk.sent(.accepted, by: "approve 1 1")
+        #expect(desk.work == [])
+        #expect(desk.supervision.decisionsInFlight == 0)
+    }
+}

@@ -1,0 +1,346 @@
+import Foundation
+import MobileToken
+import MobileTokenTesting
+import PowerAuth
+import Testing
+import TestSupport
+
+/// An agent at a scripted activation and on a manual clock. What it does with a real server's counter is among the
+/// integration tests.
+@Suite(.timeLimit(.minutes(2))) struct ApprovalAgentTests {
+    private let clock = ManualClock()
+    private let channel: ScriptedChannel
+    private let listed = Shared<[JSONValue]>([.sampleOperation("1", data: "A2")])
+    /// What the server was asked to decide, and what it says.
+    private let decided = Shared<[String]>([])
+    private let failures = Shared<[MobileTokenError]>([])
+
+    init() {
+        let (listed, decided, failures) = (self.listed, self.decided, self.failures)
+        self.channel = ScriptedChannel { request in
+            switch request.path.split(separator: "/").last {
+            case "list": return SampleAnswer.list(listed.value)
+            case "authorize", "cancel":
+                let id = request.json?["requestObject"]?["id"]?.string ?? ""
+                decided.update { $0.append("\(request.path.hasSuffix("cancel") ? "reject" : "approve") \(id)") }
+                if let failure = failures.update({ $0.isEmpty ? nil : $0.removeFirst() }) { throw failure }
+                return SampleAnswer.ok
+            default: return SampleAnswer.ok
+            }
+        }
+    }
+
+    private func makeService() -> OperationsService {
+        var configuration = OperationsService.Configuration()
+        configuration.clock = self.clock
+        configuration.random = { 0.5 }
+        return OperationsService(activation: self.channel, configuration: configuration)
+    }
+
+    private func makeAgent(
+        _ configure: (inout ApprovalAgent.Configuration) -> Void = { _ in },
+        factors: @escaping @Sendable () async throws -> Authentication = { .possessionAndKnowledge(password: "1234") },
+        policy: @escaping ApprovalAgent.Policy
+    ) -> ApprovalAgent {
+        var configuration = ApprovalAgent.Configuration()
+        configuration.random = { 0 }
+        configuration.factorLifetime = .zero
+        configure(&configuration)
+        return ApprovalAgent(
+            operations: self.makeService(),
+            factors: factors,
+            configuration: configuration,
+            policy: policy
+        )
+    }
+
+    /// Runs an agent while `body` reads its events.
+    private func run(
+        _ agent: ApprovalAgent,
+        _ body: (inout AgentEvents.Iterator) async throws -> Void
+    ) async throws {
+        var events = agent.events().makeAsyncIterator()
+        let task = Task { try await agent.run() }
+        try await body(&events)
+        task.cancel()
+        try await task.value
+    }
+
+    /// Waits for an event whose description ends so.
+    private func expect(_ suffix: String, in events: inout AgentEvents.Iterator) async {
+        while let event = await events.next() {
+            if event.description.hasSuffix(suffix) { return }
+        }
+        Issue.record("no event ends with \(suffix)")
+    }
+
+    // MARK: Deciding
+
+    @Test func verdictsAreCarriedOutInOrder() async throws {
+        self.listed.value = ["3", "2", "1"].map { .sampleOperation($0, data: "A2") }
+        let agent = self.makeAgent { review in
+            switch review.operation.id {
+            case "1": .approve
+            case "2": .reject(.incorrectData)
+            default: .leave
+            }
+        }
+        try await self.run(agent) { events in
+            await self.expect("3f2c0d1e payment 3: judged: leave", in: &events)
+            #expect(self.decided.value == ["approve 1", "reject 2"])
+        }
+    }
+
+    @Test func whatIsNotCompleteIsLeftWithAReason() async throws {
+        self.listed.value = [.sampleOperation("1", data: "A1*A100CZK")]
+        let agent = self.makeAgent { _ in .approve }
+        try await self.run(agent) { events in
+            await self.expect("payment 1: left: incomplete: amountNotShown: 100 CZK", in: &events)
+            #expect(await agent.health.leftOperationCount == 1)
+            #expect(self.decided.value == [])
+        }
+    }
+
+    @Test func aPolicyThatTakesTooLongIsCanceledAndTheOthersGoOn() async throws {
+        self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
+        let wasCanceled = Shared(false)
+        let agent = self.makeAgent { review in
+            if review.operation.id == "1" {
+                await waitForCancellation()
+                wasCanceled.value = true
+            }
+            return .approve
+        }
+        try await self.run(agent) { events in
+            while self.clock.timeToNextDeadline != .seconds(7) { await Task.yield() }
+            while await agent.health.leftOperationCount == 0 {
+                self.clock.advanceToNextDeadline()
+                await self.clock.waitForSleepers(1)
+            }
+            await self.expect("payment 1: left: the policy took too long", in: &events)
+            await self.expect("payment 2: decided: approve", in: &events)
+            #expect(self.decided.value == ["approve 2"])
+            await until { wasCanceled.value }
+        }
+    }
+
+    @Test func passingTroubleIsTriedAgain() async throws {
+        self.failures.value = [MobileTokenError(.noConnection, "")]
+        let agent = self.makeAgent { _ in .approve }
+        try await self.run(agent) { events in
+            await self.expect("again after 1.6 seconds: noConnection: ", in: &events)
+            #expect(await agent.health.fleet.lastFailure?.error.code == .noConnection)
+            while self.decided.value.count < 2 {
+                await self.clock.waitForSleepers(1)
+                self.clock.advanceToNextDeadline()
+                await Task.yield()
+            }
+            await self.expect("payment 1: decided: approve", in: &events)
+        }
+    }
+
+    // MARK: Factors
+
+    @Test func factorsAreUnlockedOnceAndWipedWhenTheirTimeIsOver() async throws {
+        let unlocked = Shared(0)
+        let agent = self.makeAgent {
+            $0.factorLifetime = .seconds(60)
+        } factors: {
+            unlocked.update { $0 += 1 }
+            return .possessionAndKnowledge(password: "1234")
+        } policy: { _ in
+            .approve
+        }
+        self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
+        try await self.run(agent) { events in
+            await self.expect("payment 2: decided: approve", in: &events)
+            #expect(unlocked.value == 1)
+            #expect(await agent.keptFactorCount == 1)
+            while await agent.keptFactorCount > 0 {
+                await self.clock.waitForSleepers(1)
+                self.clock.advanceToNextDeadline()
+                await Task.yield()
+            }
+            #expect(self.clock.now.duration(to: ManualClock().now) <= .seconds(-60))
+        }
+    }
+
+    @Test func factorsThatCannotBeHadAreAskedForAgain() async throws {
+        struct VaultIsSealed: Error {}
+        let attempts = Shared(0)
+        let agent = self.makeAgent(factors: {
+            if attempts.update({
+                $0 += 1; return $0
+            }) == 1 {
+                throw VaultIsSealed()
+            }
+            return .possessionAndKnowledge(password: "1234")
+        }) { _ in
+            .approve
+        }
+        try await self.run(agent) { events in
+            await self.expect("caused by VaultIsSealed", in: &events)
+            while self.decided.value.isEmpty {
+                await self.clock.waitForSleepers(1)
+                self.clock.advanceToNextDeadline()
+                await Task.yield()
+            }
+            await self.expect("payment 1: decided: approve", in: &events)
+        }
+    }
+
+    @Test func whatPossessionAloneDecidesUnlocksNothing() async throws {
+        self.listed.value = [.sampleOperation("1", data: "A2", variants: ["possession"])]
+        let agent = self.makeAgent(factors: {
+            Issue.record("unlocked")
+            return .possession
+        }) { _ in
+            .approve
+        }
+        try await self.run(agent) { events in
+            await self.expect("payment 1: decided: approve", in: &events)
+        }
+    }
+
+    // MARK: Life
+
+    @Test func wrongFactorsEndTheAgentOfOneActivation() async throws {
+        self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
+        self.failures.value = [MobileTokenError(.authenticationFailed, "", httpStatus: 401)]
+        let agent = self.makeAgent { _ in .approve }
+        let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
+        #expect(error?.code == .authenticationFailed)
+        #expect(self.decided.value == ["approve 1"])
+    }
+
+    @Test func theEndOfPollingEndsTheAgentOfOneActivation() async throws {
+        self.channel.setRule { _ in throw MobileTokenError(.activationRemoved, "") }
+        let agent = self.makeAgent { _ in .approve }
+        let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
+        #expect(error?.code == .activationRemoved)
+    }
+
+    @Test func anAgentRunsOnce() async throws {
+        let agent = self.makeAgent { _ in .leave }
+        try await self.run(agent) { events in
+            await self.expect("judged: leave", in: &events)
+            await #expect(throws: MobileTokenError.self) { try await agent.run() }
+        }
+        await #expect(throws: MobileTokenError.self) { try await agent.run() }
+    }
+
+    @Test func decidingCanBePausedWhilePollingGoesOn() async throws {
+        let agent = self.makeAgent { _ in .approve }
+        await agent.pauseDeciding()
+        try await self.run(agent) { events in
+            await self.expect("state: active", in: &events)
+            await until { await agent.health.openOperationCount == 1 }
+            #expect(self.decided.value == [])
+            #expect(await !agent.health.isWell)
+            await agent.resumeDeciding()
+            await self.expect("payment 1: decided: approve", in: &events)
+            #expect(await agent.health.isWell)
+        }
+        #expect(await !agent.health.isWell)
+    }
+
+    @Test func cancellationCancelsThePolicyAndDecidesNothing() async throws {
+        let began = Shared(false)
+        let agent = self.makeAgent { _ in
+            began.value = true
+            await waitForCancellation()
+            return .approve
+        }
+        try await self.run(agent) { _ in await until { began.value } }
+        #expect(self.decided.value == [])
+    }
+
+    /// The request is on its way when the agent is canceled; what waits behind it is not begun.
+    @Test func cancellationLetsADecisionOnItsWayEnd() async throws {
+        self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
+        let service = self.makeService()
+        let agent = ApprovalAgent(
+            operations: service,
+            factors: { Authentication.possession },
+            policy: { _ in .reject() }
+        )
+        var events = agent.events().makeAsyncIterator()
+        let task = Task { try await agent.run() }
+        await self.channel.waitForList(self.listed.value)
+        let request = await self.channel.nextRequest()
+        task.cancel()
+        await until { await agent.isShutDown }
+        request.answer(SampleAnswer.ok)
+        try await task.value
+        var kinds: [String] = []
+        while let event = await events.next() { kinds.append(event.description) }
+        #expect(kinds.last?.hasSuffix("payment 1: decided: reject (UNKNOWN)") == true)
+        #expect(self.channel.pendingCount == 0)
+    }
+
+    @Test func theGracePeriodIsNotExceeded() async throws {
+        let service = self.makeService()
+        let agent = ApprovalAgent(
+            operations: service,
+            factors: { Authentication.possession },
+            policy: { _ in .reject() }
+        )
+        let task = Task { try await agent.run() }
+        await self.channel.waitForList(self.listed.value)
+        let request = await self.channel.nextRequest()
+        task.cancel()
+        await until { await agent.isShutDown }
+        while self.channel.pendingCount > 0 {
+            self.clock.advanceToNextDeadline()
+            await Task.yield()
+        }
+        try await task.value
+        #expect(ManualClock().now.duration(to: self.clock.now) >= .seconds(25))
+        withExtendedLifetime(request) {}
+    }
+
+    // MARK: Dry run
+
+    @Test func aDryRunDecidesNothing() async throws {
+        struct Broken: Error {}
+        let agent = self.makeAgent { review in
+            switch review.operation.id {
+            case "1": return .approve
+            case "2": return .reject("POSSIBLE_FRAUD")
+            case "3": throw Broken()
+            default: return .later(.seconds(5))
+            }
+        }
+        let operations = ["1", "2", "3", "4"].map {
+            UserOperation(id: $0, name: "login", data: "A2", status: .approved)
+        }
+        let dryRun = await agent.dryRun(
+            over: operations + [UserOperation(id: "5", name: "transfer\n", data: "?")],
+            of: "a"
+        )
+        #expect(
+            dryRun.table == """
+                OPERATION  NAME        STATUS    VERDICT                  WHY
+                1          login       APPROVED  approve
+                2          login       APPROVED  reject (POSSIBLE_FRAUD)
+                3          login       APPROVED  leave                    the policy threw Broken
+                4          login       APPROVED  later (5.0 seconds)
+                5          transfer\\n  PENDING   leave                    incomplete: undocumentedData
+
+                """
+        )
+        let json = try JSONValue(parsing: Array(dryRun.json.utf8))
+        #expect(json[4]?["doubts"]?[0]?.string == "undocumentedData")
+        #expect(json[0]?["verdict"]?.string == "approve")
+        #expect(json[2]?["reason"]?.string == "the policy threw Broken")
+        #expect(self.decided.value == [])
+    }
+}
+
+extension ScriptedChannel {
+    /// Answers the first request with a list, and leaves the others to the test.
+    fileprivate func waitForList(_ operations: [JSONValue]) async {
+        self.setRule(nil)
+        await self.nextRequest().answer(SampleAnswer.list(operations))
+    }
+}

@@ -1,0 +1,156 @@
+import MobileToken
+import PowerAuth
+import PowerAuthProtocol
+import Testing
+
+struct ActivationConditionTests {
+    private var condition = ActivationCondition()
+
+    private func error(_ code: MobileTokenError.Code, retryAfter: Duration? = nil) -> MobileTokenError {
+        MobileTokenError(code, "so", retryAfter: retryAfter)
+    }
+
+    init() { self.condition.opened() }
+
+    @Test func itIsOpenedThenPolledThenActive() {
+        var condition = ActivationCondition()
+        #expect(condition.step(at: .zero) == .open(notBefore: .zero))
+        condition.opened()
+        #expect(condition.state.phase == .starting)
+        #expect(condition.step(at: .zero) == .poll)
+        condition.polled(at: .seconds(3))
+        #expect(condition.state.phase == .active)
+        #expect(condition.lastSuccess == .seconds(3))
+    }
+
+    @Test func aStoreThatIsBusyIsTriedAgainEverLater() {
+        var condition = ActivationCondition()
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            condition.openingFailed(self.error(.storeBusy), at: .seconds(100))
+            guard case .open(let time) = condition.step(at: .zero) else { break }
+            waits.append(time - .seconds(100))
+        }
+        #expect(waits.prefix(3) == [.seconds(1), .seconds(1.5), .seconds(2.25)])
+        #expect(waits.last == .seconds(60))
+        #expect(condition.state.phase == .starting)
+        #expect(condition.state.reason?.code == .storeBusy)
+    }
+
+    @Test(
+        arguments: [
+            (.unknownActivation, .removed), (.activationRemoved, .removed), (.deadlock, .deadlocked),
+            (.stateRolledBack, .rolledBack), (.storeCorrupted, .unreadable), (.storeFromFuture, .unreadable),
+            (.cryptographyFailed, .unreadable), (.invalidConfiguration, .misconfigured),
+            (.storeWrongSealingKey, .misconfigured), (.storeSealingKeyMissing, .misconfigured),
+            (.storePermissions, .misconfigured),
+        ] as [(MobileTokenError.Code, FleetActivationState.Phase)]
+    )
+    func someErrorsEndIt(code: MobileTokenError.Code, phase: FleetActivationState.Phase) {
+        var (opening, polling, asking) = (ActivationCondition(), self.condition, self.condition)
+        opening.openingFailed(self.error(code), at: .zero)
+        polling.failed(self.error(code), at: .zero)
+        asking.statusFailed(self.error(code), at: .zero)
+        for ended in [opening, polling, asking] {
+            #expect(ended.state.phase == phase)
+            #expect(phase.isEnded)
+            #expect(ended.state.reason?.code == code)
+            #expect(ended.step(at: .seconds(1_000_000)) == .end)
+        }
+        // Nothing leads out of an end.
+        polling.polled(at: .zero)
+        polling.learned(.active, .inSync, at: .zero)
+        polling.failed(self.error(.activationPending), at: .zero)
+        #expect(polling.state.phase == phase)
+    }
+
+    @Test(arguments: [
+        MobileTokenError.Code.timeout, .noConnection, .httpStatus, .serverError, .invalidResponse, .storeBusy,
+    ])
+    func othersAreShownAndPolledOnAfter(code: MobileTokenError.Code) {
+        var condition = self.condition
+        condition.polled(at: .zero)
+        condition.failed(self.error(code), at: .seconds(7))
+        #expect(condition.state.phase == .active)
+        #expect(condition.state.reason?.code == code)
+        #expect(condition.step(at: .seconds(8)) == .poll)
+        condition.polled(at: .seconds(14))
+        #expect(condition.state.reason == nil)
+    }
+
+    @Test(arguments: [MobileTokenError.Code.authenticationFailed, .invalidActivation, .activationFailed])
+    func aRefusalIsExplainedByTheStatusOnceAMinute(code: MobileTokenError.Code) {
+        var condition = self.condition
+        condition.polled(at: .zero)
+        condition.failed(self.error(code), at: .seconds(7))
+        #expect(condition.step(at: .seconds(7)) == .askStatus(notBefore: .seconds(7)))
+        condition.learned(.active, .inSync, at: .seconds(8))
+        #expect(condition.state.phase == .active)
+        #expect(condition.step(at: .seconds(8)) == .poll)
+        condition.failed(self.error(code), at: .seconds(15))
+        #expect(condition.step(at: .seconds(67)) == .poll)
+        #expect(condition.step(at: .seconds(68)) == .askStatus(notBefore: .seconds(68)))
+        condition.statusFailed(self.error(.timeout), at: .seconds(69))
+        #expect(condition.step(at: .seconds(70)) == .poll)
+    }
+
+    @Test func itAsksUntilTheServerCommits() {
+        var condition = self.condition
+        condition.failed(self.error(.activationPending), at: .zero)
+        #expect(condition.state.phase == .awaitingCommit)
+        var now = Duration.zero
+        var waits: [Duration] = []
+        for _ in 0..<9 {
+            guard case .askStatus(let time) = condition.step(at: now) else { break }
+            waits.append(time - now)
+            now = time
+            condition.learned(.pendingCommit, .inSync, at: now)
+        }
+        #expect(waits.prefix(3) == [.seconds(5), .seconds(7.5), .seconds(11.25)])
+        #expect(waits.last == .seconds(60))
+        condition.learned(.active, .inSync, at: now)
+        #expect(condition.state.phase == .active)
+        #expect(condition.state.reason == nil)
+        #expect(condition.step(at: now) == .poll)
+    }
+
+    @Test func aFailedStatusWaitsAsLongAsTheServerAsks() {
+        var condition = self.condition
+        condition.failed(self.error(.activationPending), at: .zero)
+        condition.statusFailed(self.error(.httpStatus, retryAfter: .seconds(90)), at: .seconds(5))
+        #expect(condition.state.phase == .awaitingCommit)
+        #expect(condition.step(at: .seconds(5)) == .askStatus(notBefore: .seconds(95)))
+    }
+
+    @Test func aBlockedActivationIsAskedAboutSeldomAndComesBack() {
+        var condition = self.condition
+        condition.polled(at: .zero)
+        condition.failed(self.error(.authenticationFailed), at: .seconds(7))
+        condition.learned(.blocked, .inSync, at: .seconds(8))
+        #expect(condition.state.phase == .blocked)
+        #expect(condition.state.reason?.code == .activationBlocked)
+        #expect(condition.step(at: .seconds(9)) == .askStatus(notBefore: .seconds(308)))
+        condition.learned(.blocked, .inSync, at: .seconds(308))
+        #expect(condition.step(at: .seconds(309)) == .askStatus(notBefore: .seconds(608)))
+        condition.learned(.active, .inSync, at: .seconds(608))
+        #expect(condition.state.phase == .active)
+        #expect(condition.step(at: .seconds(608)) == .poll)
+    }
+
+    @Test(
+        arguments: [
+            (.removed, .inSync, .removed), (.active, .deadlock, .deadlocked), (.active, .rolledBack, .rolledBack),
+            (.blocked, .deadlock, .deadlocked), (.created, .inSync, .awaitingCommit),
+            (.active, .movedForward(3), .starting), (.active, .signatureRecommended, .starting),
+        ] as [(ActivationState, CounterComparison.Result, FleetActivationState.Phase)]
+    )
+    func theStatusDecides(
+        state: ActivationState,
+        counter: CounterComparison.Result,
+        phase: FleetActivationState.Phase
+    ) {
+        var condition = self.condition
+        condition.learned(state, counter, at: .zero)
+        #expect(condition.state.phase == phase)
+    }
+}

@@ -1,0 +1,92 @@
+import MobileToken
+import PowerAuth
+import Testing
+
+struct FleetBufferTests {
+    private var buffer = FleetBuffer()
+    private let a = UserOperation(id: "a", name: "login", data: "A2")
+    private let b = UserOperation(id: "b", name: "login", data: "A2")
+
+    private mutating func send(_ change: OperationListChange, of id: String) {
+        self.buffer.append(.changed(FleetChange(activationID: id, change: change)))
+    }
+
+    private mutating func rest() -> [String] {
+        var events: [String] = []
+        while let event = self.buffer.removeFirst() { events.append(event.text) }
+        return events
+    }
+
+    @Test mutating func whatHappenedToAnActivationIsMerged() {
+        self.buffer.append(.stateChanged(activationID: "1", .init(.starting)))
+        self.buffer.append(.stateChanged(activationID: "2", .init(.starting)))
+        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        self.send(OperationListChange(operations: [self.a, self.b], added: [self.b], source: .fetch), of: "1")
+        self.buffer.append(.failed(activationID: "1", MobileTokenError(.timeout, "slow")))
+        self.buffer.append(.failed(activationID: "1", MobileTokenError(.noConnection, "away")))
+        self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
+        #expect(self.rest() == ["1 active", "1 +a +b", "1 noConnection", "2 starting"])
+        #expect(self.rest() == [])
+    }
+
+    @Test mutating func whatCameAndWentIsNoNews() {
+        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        let gone = OperationListChange.Removal(operation: self.a, reason: .disappeared)
+        self.send(OperationListChange(operations: [], removed: [gone], source: .fetch), of: "1")
+        #expect(self.rest() == [])
+        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        #expect(self.rest() == ["1 +a"])
+    }
+
+    @Test mutating func leavingReplacesWhatWasUnreadButTheList() {
+        self.send(OperationListChange(operations: [self.a], added: [self.a], source: .fetch), of: "1")
+        #expect(self.buffer.removeFirst()?.text == "1 +a")
+        self.buffer.append(.stateChanged(activationID: "1", .init(.active)))
+        let gone = OperationListChange.Removal(operation: self.a, reason: .left)
+        self.send(OperationListChange(operations: [], removed: [gone], source: .departure), of: "1")
+        self.buffer.append(.left(activationID: "1"))
+        #expect(self.rest() == ["1 -a", "1 left"])
+    }
+
+    @Test mutating func newSubscribersStartWithStatesAndLists() {
+        self.buffer.setState(.init(.starting), of: "1")
+        #expect(self.buffer.setList([self.a], of: "1") == false)  // not followed yet
+        #expect(self.buffer.follow("1") == true)
+        #expect(self.buffer.follow("1") == false)
+        #expect(self.buffer.setList([self.a, self.b], of: "1") == true)
+        self.buffer.setState(.init(.active), of: "1")
+        self.buffer.setState(.init(.starting), of: "2")
+        var copy = self
+        #expect(copy.rest() == ["1 active", "1 +a +b", "2 starting"])
+        #expect(self.buffer.unfollow("1").map(\.id) == ["a", "b"])
+        #expect(self.buffer.unfollow("1") == [])
+        self.buffer.forget("2")
+        #expect(self.rest() == ["1 active"])
+    }
+
+    @Test mutating func activationsThatComeAndGoDoNotMakeItGrow() {
+        for round in 0..<1000 {
+            self.buffer.setState(.init(.active), of: "\(round)")
+            self.buffer.forget("\(round)")
+        }
+        #expect(self.buffer.orderCount <= 128)
+        self.buffer.setState(.init(.active), of: "last")
+        #expect(self.rest() == ["last active"])
+    }
+}
+
+extension FleetEvent {
+    /// The event on one line.
+    var text: String {
+        let text =
+            switch self {
+            case .stateChanged(_, let state): "\(state.phase)"
+            case .failed(_, let error): "\(error.code)"
+            case .left: "left"
+            case .changed(let news):
+                (news.change.added.map { "+\($0.id)" } + news.change.removed.map { "-\($0.operation.id)" })
+                    .joined(separator: " ")
+            }
+        return "\(self.activationID) \(text)"
+    }
+}

@@ -1,0 +1,275 @@
+import CSQLite
+import Foundation
+import HTTPClientTransport
+import MobileTokenTesting
+import PowerAuthCrypto
+import SQLiteDatabase
+import TestSupport
+import Testing
+
+@testable import PowerAuth
+
+/// Receipts in the SQLite store: the step they share with the counter, and what the file tells.
+@Suite(.timeLimit(.minutes(4)))
+struct ReceiptStoreTests {
+    private let folder: TemporaryFolder
+    private let path: String
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("store.sqlite")
+    }
+
+    private func makeStore(_ configure: (inout SQLiteActivationStore.Options) -> Void = { _ in })
+        -> SQLiteActivationStore
+    {
+        var options = SQLiteActivationStore.Options()
+        configure(&options)
+        return SQLiteActivationStore(path: self.path, sealingKey: nil, options: options)
+    }
+
+    private func intent(_ id: String = "a", _ operation: String = "1") -> DecisionIntent {
+        ActivationStoreConformance.intent(id, operation)
+    }
+
+    private func authentication(_ activation: Activation, _ factor: UnlockedFactor) -> Authentication {
+        var authentication = Authentication.possessionAndKnowledge(unlocked: factor)
+        authentication.decision = DecisionTicket(self.intent(activation.activationID)) { _ in true }
+        return authentication
+    }
+
+    // MARK: No room, no decision
+
+    @Test func whatHasNoRoomForItsReceiptIsNotDecided() async throws {
+        RecordingVFS.record(self.path)
+        let store = self.makeStore { $0.vfs = RecordingVFS.name }
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path)
+        let error = await #expect(throws: MobileTokenError.self) {
+            try await activation.approve("x", with: self.authentication(activation, factor))
+        }
+        #expect(error?.code == .storeFull)
+        #expect(fixture.server.requestCount("/api/signed") == 0)
+        #expect(try await store.receiptEntries(after: 0, limit: 1).isEmpty)
+        #expect(try await store.record(of: activation.activationID)?.counterMoves == 0)
+
+        RecordingVFS.setFault(nil, for: self.path)
+        try await activation.approve("y", with: self.authentication(activation, factor))
+        #expect(try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+    }
+
+    /// The counter itself would still have room: it overwrites what is there.
+    @Test func aFullDatabaseTakesNeitherTheMoveNorTheIntent() async throws {
+        let store = self.makeStore { $0.maximumPageCount = 24 }
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        var taken: UInt64 = 0
+        let error = await #expect(throws: MobileTokenError.self) {
+            for _ in 0..<1_000 {
+                taken = try await store.update("a", recording: self.intent()) { $0.takeMove() + 1 }
+            }
+        }
+        #expect(error?.code == .storeFull)
+        #expect(taken > 5)
+        #expect(try await store.record(of: "a")?.counterMoves == taken)
+        #expect(try await store.openDecisions(of: "a").map(\.moves) == Array(1...taken))
+        #expect(try await store.update("a") { $0.takeMove() } == taken)
+    }
+
+    /// What is lost is the outcome alone: the decision is made, and the receipt says that it is open.
+    @Test func anOutcomeThatHasNoRoomLeavesTheReceiptOpen() async throws {
+        RecordingVFS.record(self.path)
+        let store = self.makeStore { $0.vfs = RecordingVFS.name }
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/api/signed") { RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path) }
+            return .delivered
+        }
+        try await activation.approve("x", with: self.authentication(activation, factor))
+        RecordingVFS.setFault(nil, for: self.path)
+        #expect(try await store.openDecisions(of: activation.activationID).map(\.moves) == [1])
+    }
+
+    // MARK: What it costs
+
+    @Test func aReceiptCostsSixStatementsAndNoReadingOfTheRecord() async throws {
+        let store = self.makeStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        try await activation.approve("first", with: self.authentication(activation, factor))
+        let before = await store.work
+        try await activation.approve("second", with: self.authentication(activation, factor))
+        let after = await store.work
+        // An approval takes five. The intent is one more; the outcome is five: begin, key, entry, intent, commit.
+        #expect(after.statements - before.statements == 11)
+        #expect(after.decryptions - before.decryptions == 1)
+    }
+
+    private var synchronizationCount: Int {
+        RecordingVFS.events(of: self.path).count { if case .synchronize = $0 { true } else { false } }
+    }
+
+    /// The disk is waited for once, before the signature leaves.
+    @Test func anOutcomeDoesNotWaitForTheDiskAndTheNextMoveDoes() async throws {
+        RecordingVFS.record(self.path)
+        let store = self.makeStore { $0.vfs = RecordingVFS.name }
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for _ in 0..<3 {
+            let before = self.synchronizationCount
+            let move = try await store.update("a", recording: self.intent()) { $0.takeMove() + 1 }
+            #expect(self.synchronizationCount - before == 1)
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            #expect(self.synchronizationCount - before == 1)
+        }
+        // Another connection, as another process: it is there all the same.
+        let other = SQLiteActivationStore(path: self.path)
+        #expect(try await other.receipts(of: "a", after: 0, limit: 9).map(\.outcome?.result).count == 3)
+        #expect(try await other.openDecisions(of: "a").isEmpty)
+    }
+
+    @Test func aReceiptTakesLessThanTwoKilobytes() async throws {
+        let store = self.makeStore()
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for number in 0..<1_000 {
+            let intent = self.intent("a", "\(number)")
+            let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+        }
+        await store.close()
+        let byteCount = contents(of: self.path).count
+        #expect(byteCount < 2_000_000, "\(byteCount) bytes for a thousand receipts")
+    }
+
+    // MARK: Other versions
+
+    @Test func anOldStoreGetsRoomForReceipts() async throws {
+        let old = self.makeStore()
+        try await old.insert(ActivationStoreConformance.record("a"))
+        await old.close()
+        try spoil("DROP TABLE receipt; PRAGMA user_version = 1", at: self.path)
+
+        let store = self.makeStore()
+        #expect(try await store.record(of: "a") == ActivationStoreConformance.record("a"))
+        #expect(try await store.receiptEntries(after: 0, limit: 1).isEmpty)
+        try await store.update("a", recording: self.intent()) { _ = $0.takeMove() }
+        #expect(try await store.openDecisions(of: "a").count == 1)
+    }
+
+    /// As the version before this one, whose schema ended with its first step.
+    @Test func anOlderProgramLeavesTheStoreAlone() async throws {
+        let store = self.makeStore()
+        try await store.open()
+        await store.close()
+        let older = SQLiteSchema(applicationID: 0x5041_5374, migrations: [[]])
+        #expect(throws: SQLiteSchema.Mismatch.newer(version: 2)) {
+            try older.check(SQLiteConnection(path: self.path, access: .readOnly))
+        }
+    }
+
+    // MARK: What the file tells
+
+    @Test func personalDataAreSealedAndErasedFromTheFile() async throws {
+        let store = self.makeStore()
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for number in 0..<20 {
+            let move = try await store.update("a", recording: self.intent("a", "operation-\(number)")) { record in
+                record.takeMove() + 1
+            }
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+        }
+        func files() throws -> [UInt8] {
+            try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
+                .flatMap { contents(of: self.folder.file($0)) }
+        }
+        for text in ["operation-", "A100CZK", "UNEXPECTED", "small payments"] {
+            #expect(try files().firstRange(of: Array(text.utf8)) == nil, "\(text)")
+        }
+        var sealed: [[UInt8]] = []
+        let reader = try SQLiteConnection(path: self.path, access: .readOnly)
+        sealed = try reader.rows("SELECT personal_data FROM receipt WHERE personal_data IS NOT NULL") { $0.blob(0) }
+        #expect(sealed.count == 20)
+        #expect(try sealed.allSatisfy { bytes in try files().firstRange(of: bytes.prefix(16)) != nil })
+        try await store.eraseReceipts(.activation("a"))
+        #expect(try sealed.allSatisfy { bytes in try files().firstRange(of: bytes.prefix(16)) == nil })
+    }
+
+    @Test(arguments: [
+        "UPDATE receipt SET body = (SELECT body FROM receipt WHERE number = 2) WHERE number = 1",
+        "UPDATE receipt SET moves = 2 WHERE number = 1",
+        "UPDATE receipt SET activation_id = 'b' WHERE number = 1",
+        "UPDATE receipt SET personal_data = (SELECT personal_data FROM receipt WHERE number = 2) WHERE number = 1",
+        "UPDATE receipt SET body = x'00' WHERE number = 1",
+        "UPDATE receipt SET intent = 2 WHERE number = 1",
+    ])
+    func entriesThatWereChangedOrExchangedAreNoticed(sql: String) async throws {
+        let store = self.makeStore()
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for _ in 0..<2 { try await store.update("a", recording: self.intent()) { _ = $0.takeMove() } }
+        try spoil(sql, at: self.path)
+        let error = await #expect(throws: MobileTokenError.self) {
+            try await store.receiptEntries(after: 0, limit: 10)
+        }
+        #expect(error?.code == .storeCorrupted)
+    }
+
+    @Test func receiptsAreSealedAnewWithTheirStore() async throws {
+        let store = self.makeStore()
+        try await store.insert(ActivationStoreConformance.sparseRecord("a"))
+        for number in 0..<300 {
+            let move = try await store.update("a", recording: self.intent("a", "\(number)")) { $0.takeMove() + 1 }
+            if number.isMultiple(of: 2) {
+                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            }
+        }
+        try await store.remove("a")
+        let before = try await store.receiptEntries(after: 0, limit: 1_000)
+        #expect(before.count == 450)
+        let key = SealingKeyFile(path: self.folder.file("next.key"))
+        try await store.rotateSealingKey(to: key)
+        #expect(try await store.receiptEntries(after: 0, limit: 1_000) == before)
+        await store.close()
+        let again = SQLiteActivationStore(path: self.path, sealingKey: key)
+        #expect(try await again.receiptEntries(after: 0, limit: 1_000) == before)
+    }
+
+    // MARK: Through the client
+
+    @Test func aReceiptIsDatedByTheClocksOfItsClient() async throws {
+        let store = InMemoryActivationStore()
+        let date = Date(timeIntervalSince1970: 1_700_000_000.125)
+        let fixture = try Fixture(store: store) { $0.wallClock = { date } }
+        let activation = try await fixture.activate()
+        let factor = try await activation.unlockKnowledge(password: Fixture.password)
+        try await activation.approve("x", with: self.authentication(activation, factor))
+        let receipt = try #require(try await store.receipts(of: nil, after: 0, limit: 1).first)
+        #expect(receipt.intent.localDate == date)
+        #expect(receipt.outcome?.localDate == date)
+    }
+
+    @Test func theClientReadsAndErasesReceipts() async throws {
+        let store = self.makeStore()
+        let client = try Fixture(store: store).client
+        for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.sparseRecord(id)) }
+        for number in 0..<300 {
+            let id = number.isMultiple(of: 3) ? "a" : "b"
+            try await store.update(id, recording: self.intent(id, "\(number)")) { _ = $0.takeMove() }
+        }
+        var operations: [String?] = []
+        for try await receipt in try client.receipts(of: "b") {
+            operations.append(receipt.intent.personalData?.operationID)
+        }
+        #expect(operations == (0..<300).filter { !$0.isMultiple(of: 3) }.map { "\($0)" })
+        #expect(try await client.eraseReceipts(.activation("a")) == 100)
+    }
+
+    @Test func aStoreThatKeepsNoReceiptsSaysSo() async throws {
+        let store = CheckpointStore(base: InMemoryActivationStore(), checkpoints: Checkpoints())
+        let client = try Fixture(store: store).client
+        let error = #expect(throws: MobileTokenError.self) { try client.receipts() }
+        #expect(error?.code == .receiptsNotKept)
+    }
+}
