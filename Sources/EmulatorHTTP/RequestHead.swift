@@ -37,7 +37,8 @@ struct RequestHead {
             _ = self.takeToZero(&rest)
             guard rest.popFirst() == 0 else { return false }
             // Some take a lone carriage return for the end of a line, and no other control character belongs here either.
-            guard self.takeToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest) else { return false }
+            guard self.takeToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest)
+            else { return false }
         }
         return self.takeLineEnd(&rest) && rest.isEmpty
     }
