@@ -50,7 +50,7 @@ let package = Package(
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
         // sockets nor clocks, its HTTP server knows nothing of the bank; requests and responses are all they share.
-        .target(name: "EmulatorMessages", dependencies: ["ExactJSON"]),
+        .target(name: "EmulatorMessages", dependencies: ["Basics", "ExactJSON"]),
         .target(
             name: "EmulatorBackend",
             dependencies: ["EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto", "Basics", "ExactJSON"],
@@ -120,6 +120,7 @@ let package = Package(
             name: "PowerAuthProtocolTests",
             dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
         ),
+        .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),

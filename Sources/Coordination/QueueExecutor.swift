@@ -26,8 +26,8 @@ package final class QueueExecutor: SerialExecutor {
     /// How many jobs wait for the queue; the one that runs is not counted.
     package var waitingJobCount: Int { self.waitingJobs.load(ordering: .relaxed) }
 
-    /// Runs `body` after the jobs that are queued now.
-    package func afterQueuedJobs(_ body: @escaping @Sendable () -> Void) {
-        self.queue.async(execute: body)
+    /// Waits until the jobs that are queued now have run. Heeds no cancellation, as they do not.
+    package func waitForQueuedJobs() async {
+        await withCheckedContinuation { continuation in self.queue.async { continuation.resume() } }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 package import EmulatorMessages
 import PowerAuthCrypto
 
@@ -15,7 +16,7 @@ package struct BasicCredentials: Sendable {
     /// Returns whether a request shows them. Takes the same time wherever they differ.
     package func areShown(by request: ReceivedRequest) -> Bool {
         let parts = (request.header("Authorization") ?? "").utf8.split(separator: UInt8(ascii: " "))
-        guard parts.count == 2, Substring(parts[0]).caseInsensitiveEquals("Basic"),
+        guard parts.count == 2, Substring(parts[0]).equalsIgnoringASCIICase("Basic"),
             let given = Base64.decode(String(Substring(parts[1])))
         else { return false }
         return constantTimeEquals(given, self.expected)

@@ -1,3 +1,4 @@
+import Basics
 import EmulatorMessages
 
 extension ReceivedRequest {
@@ -9,26 +10,13 @@ extension ReceivedRequest {
     var isFramedUnambiguously: Bool {
         let lengths = Set(self.values(of: "Content-Length"))
         let codings = self.values(of: "Transfer-Encoding")
-        guard self.headers.allSatisfy({ $0.name.utf8.allSatisfy(\.isTokenCharacter) }), lengths.count <= 1 else {
+        guard self.headers.allSatisfy({ $0.name.utf8.allSatisfy(\.isHTTPNameCharacter) }), lengths.count <= 1 else {
             return false
         }
-        return codings.isEmpty || codings.count == 1 && codings[0].caseInsensitiveEquals("chunked") && lengths.isEmpty
+        return codings.isEmpty || codings.count == 1 && codings[0].equalsIgnoringASCIICase("chunked") && lengths.isEmpty
     }
 
     private func values(of name: String) -> [String] {
-        self.headers.filter { $0.name.caseInsensitiveEquals(name) }.map(\.value)
-    }
-}
-
-extension UInt8 {
-    /// Whether the name of a header field may hold it.
-    fileprivate var isTokenCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default:
-            "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
+        self.headers.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
     }
 }

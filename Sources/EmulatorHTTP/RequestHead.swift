@@ -1,3 +1,5 @@
+import Basics
+
 /// Whether there is one reading only of a request's head.
 ///
 /// The library joins folded lines, ends what it reads at a zero byte, and takes a lone line feed for the end of a line, all
@@ -35,7 +37,7 @@ struct RequestHead {
             _ = self.takeToZero(&rest)
             guard rest.popFirst() == 0 else { return false }
             // Some take a lone carriage return for the end of a line, and no other control character belongs here either.
-            guard self.takeToZero(&rest).allSatisfy(\.isFieldCharacter), self.takeLineEnd(&rest) else { return false }
+            guard self.takeToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest) else { return false }
         }
         return self.takeLineEnd(&rest) && rest.isEmpty
     }
@@ -49,9 +51,4 @@ struct RequestHead {
     private static func takeLineEnd(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
         rest.popFirst() == 0 && rest.popFirst() == 0
     }
-}
-
-extension UInt8 {
-    /// Whether the value of a header field may hold it.
-    fileprivate var isFieldCharacter: Bool { self >= 0x20 && self != 0x7F || self == UInt8(ascii: "\t") }
 }

@@ -1,3 +1,4 @@
+import Basics
 import EmulatorMessages
 import Synchronization
 
@@ -94,7 +95,7 @@ final class ServerExchange: Sendable {
                 let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
                 guard length > context.limits.bodyBytes else { return .readOn }
                 // Nothing of the body is there yet: a client that asks first, or sends far too much, learns it at once.
-                let asksFirst = state.request.header("Expect")?.caseInsensitiveEquals("100-continue") == true
+                let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
                 if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
                 state.phase = .refusing(status: 413)
                 return .readOn

@@ -1,3 +1,5 @@
+import Basics
+
 /// A request as the server received it.
 package struct ReceivedRequest: Sendable {
     /// In capitals, as sent.
@@ -31,7 +33,7 @@ package struct ReceivedRequest: Sendable {
 
     /// The first header field of this name; case does not matter.
     package func header(_ name: String) -> String? {
-        self.headers.first { $0.name.caseInsensitiveEquals(name) }?.value
+        self.headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
     /// Whether the body is declared as JSON: `application/json` or a type that ends in `+json`.

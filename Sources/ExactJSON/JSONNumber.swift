@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 
 /// A JSON number with the digits it was written with.
@@ -118,7 +119,7 @@ extension JSONNumber {
         var position = start
         func digits() -> Bool {
             let first = position
-            while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] { position += 1 }
+            while position < bytes.count, bytes[position].isASCIIDigit { position += 1 }
             return position > first
         }
         func skip(_ characters: UInt8...) -> Bool {

@@ -1,3 +1,5 @@
+import Basics
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -85,12 +87,6 @@ extension CurlTransport.TLS {
         guard string.utf8.starts(with: prefix) else { return false }
         let digest = string.utf8.dropFirst(prefix.count)
         return digest.count == 44 && digest.last == UInt8(ascii: "=")
-            && digest.dropLast().allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"): true
-                default: false
-                }
-            }
+            && digest.dropLast().allSatisfy { $0.isASCIILetterOrDigit || "+/".utf8.contains($0) }
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// Header fields in order. Names are case-insensitive.
 public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// A header field.
@@ -29,9 +31,9 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// The first value of a name. Setting replaces every field of that name; `nil` removes them.
     public subscript(name: String) -> String? {
-        get { self.fields.first { Self.isSame($0.name, name) }?.value }
+        get { self.fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value }
         set {
-            self.fields.removeAll { Self.isSame($0.name, name) }
+            self.fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
             if let newValue { self.add(name: name, value: newValue) }
         }
     }
@@ -39,14 +41,5 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Appends a field, keeping others of the same name.
     public mutating func add(name: String, value: String) {
         self.fields.append(Field(name: name, value: value))
-    }
-
-    private static func isSame(_ one: String, _ other: String) -> Bool {
-        guard one.utf8.count == other.utf8.count else { return false }
-        return one == other || zip(one.utf8, other.utf8).allSatisfy { Self.lowercased($0) == Self.lowercased($1) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }

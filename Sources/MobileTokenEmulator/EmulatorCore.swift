@@ -103,7 +103,7 @@ actor EmulatorCore {
     /// Makes a request of the cloud API in the name of its user, for callers of the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
-        request.headers.removeAll { $0.name.caseInsensitiveEquals("Authorization") }
+        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
         if let credentials = self.configuration.cloudCredentials {
             request.headers.append(("Authorization", credentials.authorization))
         }

@@ -92,7 +92,7 @@ extension AuthenticatedChannel {
         componentLength: Int,
         with authentication: Authentication
     ) async throws -> String {
-        throw MobileTokenError(.invalidAuthentication, "This activation makes no offline signatures")
+        throw MobileTokenError(.invalidAuthentication, "This activation does not support offline signatures")
     }
 
     /// Returns `false`.

@@ -18,22 +18,23 @@ public struct Authentication: Sendable {
     /// Possession alone: enough to reject, and for operations that ask for one factor.
     public static let possession = Self()
 
-    /// Possession and knowledge. The password's UTF-8 bytes are used as given.
+    /// Signs with possession and knowledge. The password's UTF-8 bytes are used as given.
     public static func possessionAndKnowledge(password: String) -> Self {
         Self(knowledge: .password(SecretBytes(utf8: password)))
     }
 
-    /// Possession and knowledge, from a password that never was a `String`.
+    /// Signs with possession and knowledge, from a password that never was a `String`.
     public static func possessionAndKnowledge(password: SecretBytes) -> Self {
         Self(knowledge: .password(password))
     }
 
-    /// Possession and knowledge, with the knowledge key unlocked before: no key derivation per signature.
+    /// Signs with possession and knowledge, with the knowledge key unlocked before: no key derivation per signature.
     public static func possessionAndKnowledge(unlocked knowledge: UnlockedFactor) -> Self {
         Self(knowledge: .unlocked(knowledge))
     }
 
-    /// Possession and biometry. On a server the "biometry" key is 16 bytes from outside: a file, a KMS, an HSM.
+    /// Signs with possession and biometry. On a server the "biometry" key is 16 bytes from outside: a file, a KMS, an
+    /// HSM.
     public static func possessionAndBiometry(key biometryKey: SecretBytes) -> Self {
         Self(biometryKey: biometryKey)
     }

@@ -1,11 +1,12 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// The one error that this SDK throws, besides `CancellationError`.
 ///
-/// Match on ``code``. No password, key, token secret or QR content is in any of its texts, so it may be logged freely.
+/// Match on ``code``. No password, key, token secret or QR content is in any of its strings, so it may be logged
+/// freely.
 public struct MobileTokenError: Error, CustomStringConvertible {
-    /// The kind of failure. A struct, so that a new kind breaks nobody's `switch`.
+    /// The kind of failure. A struct, so that a new kind breaks no caller's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
@@ -17,7 +18,7 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     public let code: Code
     /// What happened, for people. It may be the server's, exactly as sent; ``description`` shows it escaped and cut.
     public let message: String
-    /// The HTTP status of the answer, when there was one.
+    /// The HTTP status of the response, when there was one.
     public let httpStatus: Int?
     /// The server's own error code, such as `OPERATION_EXPIRED`, exactly as sent.
     public let serverCode: String?
@@ -25,7 +26,7 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     public let remainingAttempts: Int?
     /// How long the server asks to be left alone (`Retry-After`).
     public let retryAfter: Duration?
-    /// What was caught, if anything. Its text may come from outside, so ``description`` names its type only.
+    /// What was caught, if anything. Its message may come from outside, so ``description`` names its type only.
     public let underlying: (any Error)?
 
     /// Creates an error.

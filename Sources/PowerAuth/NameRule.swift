@@ -9,10 +9,16 @@ enum NameRule {
     /// - Throws: ``MobileTokenError/Code/invalidName``.
     static func check(_ name: String, of kind: StaticString) throws(MobileTokenError) {
         guard (1...Self.maximumByteCount).contains(name.utf8.count) else {
-            throw MobileTokenError(.invalidName, "The name of \(kind) has 1 to \(Self.maximumByteCount) bytes of UTF-8")
+            throw MobileTokenError(
+                .invalidName,
+                "The name of \(kind) must have 1 to \(Self.maximumByteCount) bytes of UTF-8"
+            )
         }
         guard !name.unicodeScalars.contains(where: Self.isControl) else {
-            throw MobileTokenError(.invalidName, "The name of \(kind) must not hold a control character or a line end")
+            throw MobileTokenError(
+                .invalidName,
+                "The name of \(kind) must not contain a control character or a line break"
+            )
         }
     }
 

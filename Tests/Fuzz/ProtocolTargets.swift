@@ -125,7 +125,7 @@ let protocolTargets = [
         let retryAfter = reader.line()
         let response = HTTPResponse(status: status, headers: ["Retry-After": retryAfter], body: Array(reader.rest))
         do throws(MobileTokenError) {
-            let body = try ServerAnswer.body(of: response, now: Date(timeIntervalSince1970: 1_700_000_000))
+            let body = try ResponseEnvelope.body(of: response, now: Date(timeIntervalSince1970: 1_700_000_000))
             hold(body == response.body, "another body")
             hold((200..<300).contains(status), "an error taken for a success")
         } catch {

@@ -1,3 +1,4 @@
+import Basics
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -75,13 +76,6 @@ enum TokenEndpoints {
 
     private static func isVaultReason(_ reason: String) -> Bool {
         (3...255).contains(reason.utf8.count)
-            && reason.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+            && reason.utf8.allSatisfy { $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) }
     }
 }

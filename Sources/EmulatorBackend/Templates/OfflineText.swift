@@ -60,8 +60,8 @@ enum OfflineText {
     }
 
     private static func isHead(_ bytes: [UInt8]) -> Bool {
-        guard let letter = bytes.first, UInt8(ascii: "A")...UInt8(ascii: "Z") ~= letter else { return false }
-        return (2...3).contains(bytes.count) && bytes.dropFirst().allSatisfy(\.isDigit)
+        bytes.first?.isASCIICapital == true && (2...3).contains(bytes.count)
+            && bytes.dropFirst().allSatisfy(\.isASCIIDigit)
     }
 
     private static func isField(_ bytes: [UInt8]) -> Bool {
@@ -78,24 +78,18 @@ enum OfflineText {
         let number = bytes.dropLast(3)
         let unsigned = number.first == UInt8(ascii: "-") ? number.dropFirst() : number
         let parts = unsigned.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return bytes.suffix(3).allSatisfy(\.isLetter) && parts.count <= 2
-            && parts.contains { !$0.isEmpty } && parts.allSatisfy { $0.allSatisfy(\.isDigit) }
+        return bytes.suffix(3).allSatisfy(\.isASCIILetter) && parts.count <= 2
+            && parts.contains { !$0.isEmpty } && parts.allSatisfy { $0.allSatisfy(\.isASCIIDigit) }
     }
 
     private static func isAccount(_ bytes: ArraySlice<UInt8>) -> Bool {
         let parts = bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard let iban = parts.first, !iban.isEmpty, parts.count <= 2 else { return false }
-        return parts.allSatisfy { $0.allSatisfy { $0.isDigit || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } }
+        return parts.allSatisfy { $0.allSatisfy { $0.isASCIIDigit || $0.isASCIICapital } }
     }
 
     private static func isDate(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard bytes.count == 8, bytes.allSatisfy(\.isDigit) else { return false }
-        let number = bytes.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        guard bytes.count == 8, let number = Int(asciiDigits: bytes) else { return false }
         return ISO8601.daysSince1970(year: number / 10_000, month: number / 100 % 100, day: number % 100) != nil
     }
-}
-
-extension UInt8 {
-    fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-    fileprivate var isLetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
 }

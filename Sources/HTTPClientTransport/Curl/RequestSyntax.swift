@@ -1,24 +1,15 @@
+import Basics
+
 /// The characters that are allowed in headers, so that a value from outside cannot add a line to the request.
 enum HeaderSyntax {
     /// Returns whether `string` is a token, as the name of a header must be.
     static func isName(_ string: String) -> Bool {
-        !string.isEmpty
-            && string.allBytes { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"): true
-                case UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"): true
-                case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"): true
-                case UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"): true
-                default: false
-                }
-            }
+        !string.isEmpty && string.allBytes(\.isHTTPNameCharacter)
     }
 
     /// Returns whether `string` has no control character but the tab.
     static func isValue(_ string: String) -> Bool {
-        string.allBytes { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+        string.allBytes(\.isHTTPValueCharacter)
     }
 }
 

@@ -1,3 +1,5 @@
+import Basics
+
 /// Assembles a response from what libcurl delivers, within limits.
 struct ResponseCollector {
     enum Overflow {
@@ -79,13 +81,6 @@ struct ResponseCollector {
     }
 
     private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-        func isWhitespace(_ byte: UInt8) -> Bool {
-            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
-                || byte == UInt8(ascii: "\n")
-        }
-        guard let first = bytes.firstIndex(where: { !isWhitespace($0) }),
-            let last = bytes.lastIndex(where: { !isWhitespace($0) })
-        else { return bytes[bytes.endIndex...] }
-        return bytes[first...last]
+        bytes.trimming { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
     }
 }

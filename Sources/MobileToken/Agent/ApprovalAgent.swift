@@ -1,5 +1,6 @@
 import Coordination
 import Basics
+import Coordination
 import PowerAuth
 import Synchronization
 
@@ -37,24 +38,24 @@ public actor ApprovalAgent {
     nonisolated let policy: Policy
     /// What unlocks an activation's factors.
     nonisolated let unlock: @Sendable (any AuthenticatedChannel) async throws -> Authentication
-    private nonisolated let broadcast = Broadcast(startingWith: AgentEventBuffer())
-    private nonisolated let wake = Signal()
+    nonisolated let broadcast = Broadcast(startingWith: AgentEventBuffer())
+    nonisolated let wake = Signal()
 
-    private var supervision: AgentSupervision
-    private var factors: UnlockedFactors
+    var supervision: AgentSupervision
+    var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
-    private var adopted: Set<ExactString> = []
-    private var alarm: (time: Duration, id: Alarms.ID)?
+    var adopted: Set<ExactString> = []
+    var alarm: (time: Duration, id: Alarms.ID)?
     /// The tasks of the work under way, by the number of the job.
-    private var policies: [UInt64: Task<Void, Never>] = [:]
-    private var decisions: [UInt64: Task<Void, Never>] = [:]
-    private var decisionsEnded: [CheckedContinuation<Void, Never>] = []
+    var policies: [UInt64: Task<Void, Never>] = [:]
+    var decisions: [UInt64: Task<Void, Never>] = [:]
+    var decisionsEnded: [CheckedContinuation<Void, Never>] = []
     private var grace: Task<Void, Never>?
-    private var isRunning = false
+    var isRunning = false
     private var isPaused = false
     /// Why the agent ends, when it ends with its activation.
-    private var endReason: MobileTokenError?
-    private nonisolated let ended = Signal()
+    var endReason: MobileTokenError?
+    nonisolated let ended = Signal()
 
     init(
         source: any AgentSource,
@@ -198,157 +199,5 @@ public actor ApprovalAgent {
         self.grace = nil
         self.factors.dropAll()
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
-    }
-}
-
-// MARK: - News and work
-
-extension ApprovalAgent {
-    private func take(_ news: AgentNews) async {
-        switch news {
-        case .listed(let id, let operations):
-            await self.adoptOpenDecisions(of: id)
-            self.follow(self.supervision.list(operations, of: id, at: self.now))
-        case .state(let id, let state):
-            self.report(Event(activationID: id, kind: .stateChanged(state)))
-            self.follow(self.supervision.setHeld(!state.allowsDecisions, id, at: self.now))
-            if state.phase.isEnded { self.forget(id) }
-        case .left(let id):
-            self.adopted.remove(ExactString(id))
-            self.forget(id)
-        }
-    }
-
-    private func forget(_ activationID: String) {
-        self.factors.drop(activationID)
-        self.follow(self.supervision.forget(activationID, at: self.now))
-    }
-
-    /// What an earlier process, or this one before it let go of the activation, has sent is found out about first.
-    private func adoptOpenDecisions(of activationID: String) async {
-        guard !self.adopted.contains(ExactString(activationID)) else { return }
-        let open = try? await self.source.withDecision(on: activationID) { service in
-            try await (service.channel as? Activation)?.openDecisions() ?? []
-        }
-        guard let open else { return }  // asked for again with the next list
-        self.adopted.insert(ExactString(activationID))
-        self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
-    }
-
-    private func follow(_ actions: [AgentSupervision.Action]) {
-        for action in actions {
-            switch action {
-            case .review(let job, let review): self.begin(job, review)
-            case .send(let job, let review, let decision, let attempt):
-                self.begin(job) { .sent(await self.send(decision, review, attempt: attempt)) }
-            case .resolve(let job, let review, let decision, let move, let isOver):
-                self.begin(job) { .resolved(await self.resolve(decision, review, move: move, isOver: isOver)) }
-            case .cancel(let job): self.policies[job.number]?.cancel()
-            case .report(let event): self.report(event)
-            }
-        }
-        self.setAlarm()
-    }
-
-    private func report(_ event: Event) {
-        self.broadcast.send { _ in event }
-        if case .stopped(let error) = event.kind { self.stopped(error, event.activationID) }
-    }
-
-    private func stopped(_ error: MobileTokenError, _ activationID: String) {
-        self.factors.drop(activationID)
-        guard self.source.endsWithActivation else { return }
-        self.endReason = error
-        self.ended.raise()
-    }
-
-    /// One alarm for everything that waits, set at once so that none of the past is left behind.
-    private func setAlarm() {
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd].compactMap { $0 }.min()
-        guard next != self.alarm?.time else { return }
-        if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
-        if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }
-    }
-
-    // MARK: Beginning and ending
-
-    private func begin(_ job: AgentSupervision.Job, _ review: OperationReview) {
-        self.policies[job.number] = Task { @concurrent [policy] in
-            let result: AgentSupervision.PolicyResult
-            do { result = .verdict(try await policy(review)) } catch { result = .failed(error) }
-            await self.policyReturned(result, from: job)
-        }
-    }
-
-    private func policyReturned(_ result: AgentSupervision.PolicyResult, from job: AgentSupervision.Job) {
-        self.policies[job.number] = nil
-        self.follow(self.supervision.policyReturned(result, from: job, at: self.now))
-    }
-
-    /// Not a child of ``run()``'s task, so that what is signed is not canceled with it.
-    private func begin(_ job: AgentSupervision.Job, _ work: @escaping @Sendable () async -> DecisionEnd) {
-        self.decisions[job.number] = Task { @concurrent in
-            let end = await work()
-            await self.decisionEnded(end, job)
-        }
-    }
-
-    /// How a piece of work on a decision ended.
-    enum DecisionEnd: Sendable {
-        case sent(AgentSupervision.SendResult)
-        case resolved(AgentSupervision.Resolution)
-    }
-
-    private func decisionEnded(_ end: DecisionEnd, _ job: AgentSupervision.Job) async {
-        if case .sent(.failed(let error)) = end, DecisionTrouble(error).concernsActivation {
-            await self.source.learn(error, of: job.activationID)
-        }
-        let random = self.configuration.random()
-        switch end {
-        case .sent(let result): self.follow(self.supervision.sent(result, by: job, at: self.now, random: random))
-        case .resolved(let result):
-            self.follow(self.supervision.resolved(result, by: job, at: self.now, random: random))
-        }
-        self.decisions[job.number] = nil
-        guard self.decisions.isEmpty else { return }
-        for waiter in self.decisionsEnded { waiter.resume() }
-        self.decisionsEnded = []
-    }
-
-    // MARK: Factors
-
-    /// The factors to sign with: those that are kept, or else unlocked anew.
-    func authentication(with channel: any AuthenticatedChannel) async throws -> Authentication {
-        let id = channel.activationID
-        if let kept = self.factors.factor(of: id, at: self.now) { return kept }
-        do {
-            let authentication = try await self.unlocked(channel)
-            self.factors.keep(authentication, of: id, at: self.now)
-            self.setAlarm()
-            return authentication
-        } catch let error as MobileTokenError {
-            throw error
-        } catch {
-            throw MobileTokenError(
-                .factorsUnavailable,
-                "The factors of the activation could not be had",
-                underlying: error
-            )
-        }
-    }
-}
-
-extension ApprovalAgent {
-    /// Off the actor: an application's own code may take its time.
-    @concurrent
-    private nonisolated func unlocked(_ channel: any AuthenticatedChannel) async throws -> Authentication {
-        try await self.unlock(channel)
-    }
-}
-
-extension FleetActivationState {
-    /// Whether decisions may be signed: not while the server would refuse each of them.
-    fileprivate var allowsDecisions: Bool {
-        ![.awaitingCommit, .blocked].contains(self.phase) && !self.phase.isEnded
     }
 }

@@ -1,5 +1,5 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 
 extension ApprovalAgent {
     /// What a policy would have decided.

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 extension ApprovalAgent {
     /// What a policy says of an operation.

@@ -7,7 +7,7 @@ extension MobileTokenError.Code {
     public static let operationAlreadyFinished = Self("operationAlreadyFinished")
     /// The operation failed before, usually after too many wrong signatures.
     public static let operationAlreadyFailed = Self("operationAlreadyFailed")
-    /// The operation was cancelled before.
+    /// The operation was canceled before.
     public static let operationAlreadyCanceled = Self("operationAlreadyCanceled")
     /// The operation was rejected before.
     public static let operationAlreadyRejected = Self("operationAlreadyRejected")
@@ -28,7 +28,8 @@ extension MobileTokenError.Code {
     /// An offline operation is not signed by the server, so it is neither shown nor authorized. Nothing was signed.
     public static let offlineFailed = Self("offlineFailed")
 
-    /// Another process polls the activation, or nobody does, so no decision on its operations is made here. Nothing was signed.
+    /// Another process polls the activation, or no process does, so no decision on its operations is made here. Nothing
+    /// was signed.
     public static let notPolledHere = Self("notPolledHere")
 
     /// What gives an ``ApprovalAgent`` its factors failed. Nothing was signed; it is tried again.

@@ -4,8 +4,8 @@ import PowerAuth
 enum ServerCall {
     case authorize, reject, claim, detail, other
 
-    /// Makes a request whose errors get the code that the server's own code stands for on this call.
-    func naming<Result>(_ body: () async throws -> Result) async throws -> Result {
+    /// Runs `body`, a request, whose errors get the code that the server's own code stands for on this call.
+    func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as MobileTokenError {

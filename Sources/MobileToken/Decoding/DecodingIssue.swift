@@ -1,10 +1,10 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A part of the server's JSON that could not be read, and what stood there.
 ///
 /// What a decision rests on is read exactly or refused, so one issue may cost a whole operation; what is only shown is
-/// left out, so another may cost a single text.
+/// left out, so another may cost a single string.
 public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible {
     /// Why a part could not be read.
     public enum Reason: Sendable, Hashable, CustomStringConvertible {
@@ -28,7 +28,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// Where in the answer, such as `responseObject[3].formData.attributes[0].label`.
+    /// Where in the response, such as `responseObject[3].formData.attributes[0].label`.
     public let path: String
     /// Why it could not be read.
     public let reason: Reason

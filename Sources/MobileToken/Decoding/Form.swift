@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
 
 /// The form that a JSON value must have, and the Swift value that it then gives.
 struct Form<Value> {
@@ -11,7 +11,7 @@ struct Form<Value> {
 }
 
 extension Form where Value == String {
-    static var text: Self { Self(name: "a text") { $0.string } }
+    static var string: Self { Self(name: "a string") { $0.string } }
     /// An identifier; an empty one names nothing.
     static var identifier: Self { Self(name: "an identifier") { $0.string.flatMap { $0.isEmpty ? nil : $0 } } }
 }
@@ -55,7 +55,7 @@ struct ExactAmount {
 }
 
 extension Form where Value: RawRepresentable, Value.RawValue == String {
-    /// One of the texts that an enumeration knows, byte by byte: to `==` the Kelvin sign is a K.
+    /// One of the strings that an enumeration knows, byte by byte: to `==` the Kelvin sign is a K.
     static var known: Self {
         Self(name: "a known value") { view in
             guard let text = view.string, let value = Value(rawValue: text) else { return nil }
@@ -67,7 +67,7 @@ extension Form where Value: RawRepresentable, Value.RawValue == String {
 // MARK: - Members
 
 extension JSONView {
-    /// A member that must be there, once, and of this form.
+    /// Returns a member that must be there, once, and of this form.
     func required<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value {
         switch self.member(name) {
         case .absent: throw log.issue(.missing, member: name)
@@ -78,7 +78,7 @@ extension JSONView {
         }
     }
 
-    /// A member that must be there, but only for what is shown: nil and reported when it is not.
+    /// Returns a member that must be there, but only for what is shown: nil and reported when it is not.
     func reported<Value>(_ name: String, _ form: Form<Value>, _ log: inout IssueLog) -> Value? {
         do throws(DecodingIssue) {
             return try self.required(name, form, log)
@@ -88,7 +88,7 @@ extension JSONView {
         }
     }
 
-    /// A member that may be absent or `null`, but of no other form.
+    /// Returns a member that may be absent or `null`, but of no other form.
     func ifPresent<Value>(_ name: String, _ form: Form<Value>, _ log: IssueLog) throws(DecodingIssue) -> Value? {
         switch self.member(name) {
         case .absent: return nil
@@ -97,7 +97,7 @@ extension JSONView {
         }
     }
 
-    /// A member that is only shown: nil when it is not there, nil and reported when it cannot be read.
+    /// Returns a member that is only shown: nil when it is not there, nil and reported when it cannot be read.
     func optional<Value>(_ name: String, _ form: Form<Value>, _ log: inout IssueLog) -> Value? {
         do throws(DecodingIssue) {
             return try self.ifPresent(name, form, log)

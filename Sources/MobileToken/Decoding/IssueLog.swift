@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// Keeps count of where a decoder is and of what it could not read.
 ///
@@ -27,7 +27,7 @@ struct IssueLog {
     /// Whether anything was reported.
     var isEmpty: Bool { self.issues.isEmpty && self.omittedCount == 0 }
 
-    /// A log of its own for a part that tells its issues too, such as an operation of a list.
+    /// Returns a log of its own for a part that tells its issues too, such as an operation of a list.
     ///
     /// It keeps at least one, so that a part that has issues never looks as if it had none.
     func forPart() -> Self {
@@ -94,7 +94,7 @@ struct IssueLog {
         self.issues.append(self.issue(reason, at: view))
     }
 
-    /// An issue at the present place, or at a member of it.
+    /// Returns an issue at the present place, or at a member of it.
     func issue(_ reason: DecodingIssue.Reason, member: String? = nil, at view: JSONView? = nil) -> DecodingIssue {
         var text = ""
         for step in self.path + (member.map { [.member($0)] } ?? []) {
@@ -123,7 +123,7 @@ extension JSONElements {
 // MARK: - JSON as it came
 
 extension IssueLog {
-    /// A member as it came: nil when it is not there or `null`, nil and reported when it is there twice.
+    /// Returns a member as it came: nil when it is not there or `null`, nil and reported when it is there twice.
     mutating func json(of member: String, in view: JSONView) -> JSONValue? {
         switch view.member(member) {
         case .absent:
@@ -136,8 +136,8 @@ extension IssueLog {
         }
     }
 
-    /// The value as it came, without the parts that no string can hold, which are reported: a name or string with half a
-    /// surrogate pair.
+    /// Returns the value as it came, without the parts that no string can hold, which are reported: a name or string
+    /// with half a surrogate pair.
     ///
     /// - Returns: Nil when the value is such a string itself.
     mutating func json(_ view: JSONView) -> JSONValue? {
@@ -152,13 +152,13 @@ extension IssueLog {
             return .array(elements)
         }
         guard view.isObject else {
-            self.report(.unreadable(expected: "a valid text"), view)
+            self.report(.unreadable(expected: "a valid string"), view)
             return nil
         }
         return .object(self.members(of: view))
     }
 
-    /// The members of an object as they came, without those that no string can hold, which are reported.
+    /// Returns the members of an object as they came, without those that no string can hold, which are reported.
     ///
     /// - Parameter known: The names of members that were read already.
     mutating func members(of view: JSONView, besides known: Set<ExactString> = []) -> JSONObject {

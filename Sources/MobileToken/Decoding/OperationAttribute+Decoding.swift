@@ -1,9 +1,9 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 extension OperationAttribute {
-    /// The attributes under a name: none when nothing is there, none and reported when it is no list.
+    /// Returns the attributes under a name: none when nothing is there, none and reported when it is no list.
     static func list(_ name: String, of view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
         guard let array = view.optional(name, .array, &log) else { return [] }
         return log.inside(name) { log in
@@ -11,8 +11,8 @@ extension OperationAttribute {
         }
     }
 
-    /// An attribute that lacks what its type requires is kept as unknown with what there is, and reported. Only one that
-    /// has neither identifier nor label is refused.
+    /// Reads an attribute. One that lacks what its type requires is kept as unknown with what there is, and reported.
+    /// Only one that has neither identifier nor label is refused.
     private static func read(
         _ view: JSONView,
         _ log: inout IssueLog
@@ -29,12 +29,12 @@ extension OperationAttribute {
         }
     }
 
-    /// An attribute in the form that its type has; an unknown type needs identifier and label only.
+    /// Reads an attribute in the form that its type has; an unknown type needs identifier and label only.
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an attribute"), at: view) }
-        let type = try view.required("type", .text, log)
-        self.id = try view.required("id", .text, log)
-        self.label = try view.required("label", .text, log)
+        let type = try view.required("type", .string, log)
+        self.id = try view.required("id", .string, log)
+        self.label = try view.required("label", .string, log)
         self.content = try Content(type: type, view, &log)
     }
 }
@@ -49,8 +49,8 @@ extension OperationAttribute.Content {
                 target: try OperationAttribute.Money(view, .target, &log),
                 isDynamic: try view.required("dynamic", .flag, log)
             )
-        case "KEY_VALUE": self = .keyValue(try view.required("value", .text, log))
-        case "NOTE": self = .note(try view.required("note", .text, log))
+        case "KEY_VALUE": self = .keyValue(try view.required("value", .string, log))
+        case "NOTE": self = .note(try view.required("note", .string, log))
         case "HEADING": self = .heading
         case "PARTY_INFO":
             let party = try view.required("partyInfo", .object, log)
@@ -61,8 +61,8 @@ extension OperationAttribute.Content {
             )
         case "IMAGE":
             self = .image(
-                thumbnailURL: try view.required("thumbnailUrl", .text, log),
-                originalURL: view.optional("originalUrl", .text, &log)
+                thumbnailURL: try view.required("thumbnailUrl", .string, log),
+                originalURL: view.optional("originalUrl", .string, &log)
             )
         case "ALERT": self = .alert(try OperationAttribute.Alert(view, &log))
         default:
@@ -96,13 +96,13 @@ extension OperationAttribute.Money {
         }
     }
 
-    /// The amount itself is exact or refused. Of each pair, raw and formatted, one must be there: old servers send the raw
-    /// member only, new ones may send the formatted one only.
+    /// Reads an amount, which is exact or refused. Of each pair, raw and formatted, one must be there: old servers send
+    /// the raw member only, new ones may send the formatted one only.
     fileprivate init(_ view: JSONView, _ names: Names, _ log: inout IssueLog) throws(DecodingIssue) {
         let amount = try view.ifPresent(names.amount, .amount, log)
-        let currency = try view.ifPresent(names.currency, .text, log)
-        let amountFormatted = view.optional(names.amountFormatted, .text, &log) ?? amount?.digits
-        let currencyFormatted = view.optional(names.currencyFormatted, .text, &log) ?? currency
+        let currency = try view.ifPresent(names.currency, .string, log)
+        let amountFormatted = view.optional(names.amountFormatted, .string, &log) ?? amount?.digits
+        let currencyFormatted = view.optional(names.currencyFormatted, .string, &log) ?? currency
         guard let amountFormatted else { throw log.issue(.missing, member: names.amount) }
         guard let currencyFormatted else { throw log.issue(.missing, member: names.currency) }
         self.init(
@@ -110,24 +110,24 @@ extension OperationAttribute.Money {
             currency: currency,
             amountFormatted: amountFormatted,
             currencyFormatted: currencyFormatted,
-            valueFormatted: view.optional(names.valueFormatted, .text, &log)
+            valueFormatted: view.optional(names.valueFormatted, .string, &log)
         )
     }
 }
 
 extension OperationAttribute.PartyInfo {
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.logoURL = try view.required("logoUrl", .text, log)
-        self.name = try view.required("name", .text, log)
-        self.description = try view.required("description", .text, log)
-        self.websiteURL = view.optional("websiteUrl", .text, &log)
+        self.logoURL = try view.required("logoUrl", .string, log)
+        self.name = try view.required("name", .string, log)
+        self.description = try view.required("description", .string, log)
+        self.websiteURL = view.optional("websiteUrl", .string, &log)
     }
 }
 
 extension OperationAttribute.Alert {
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.kind = try view.required("alertType", .known, log)
-        self.message = try view.required("message", .text, log)
-        self.title = view.optional("title", .text, &log)
+        self.message = try view.required("message", .string, log)
+        self.title = view.optional("title", .string, &log)
     }
 }

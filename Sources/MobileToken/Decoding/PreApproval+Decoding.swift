@@ -1,18 +1,18 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 extension PreApprovalScreen {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "a screen"), at: view) }
         let elements = view.optional("elements", .array, &log)
         self.init(
-            id: view.optional("id", .text, &log),
-            kind: Kind(view.optional("type", .text, &log)),
-            heading: try view.required("heading", .text, log),
-            message: try view.required("message", .text, log),
+            id: view.optional("id", .string, &log),
+            kind: Kind(view.optional("type", .string, &log)),
+            heading: try view.required("heading", .string, log),
+            message: try view.required("message", .string, log),
             backButton: view.optional("backButton", .flag, &log),
-            image: view.optional("image", .text, &log),
+            image: view.optional("image", .string, &log),
             elements: log.inside("elements") { log in
                 elements.map { elements in
                     log.elements(of: elements) { (view, log) throws(DecodingIssue) in try PreApprovalElement(view, &log)
@@ -25,18 +25,20 @@ extension PreApprovalScreen {
         )
     }
 
-    /// The one screen of older servers: its items are a list, and a slider is all that it can ask for.
+    /// Reads the one screen of older servers: its items are a list, and a slider is all that it can ask for.
     init(single view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         let items = view.optional("items", .array, &log)
         let slider: PreApprovalControls.Approve.Kind? = view.optional("approvalType", .known, &log)
         self.init(
-            kind: Kind(view.optional("type", .text, &log)),
-            heading: try view.required("heading", .text, log),
-            message: try view.required("message", .text, log),
+            kind: Kind(view.optional("type", .string, &log)),
+            heading: try view.required("heading", .string, log),
+            message: try view.required("message", .string, log),
             elements: log.inside("items") { log in
                 items.map { items in
                     log.elements(of: items) { (view, log) throws(DecodingIssue) in
-                        guard let text = view.string else { throw log.issue(.unreadable(expected: "a text"), at: view) }
+                        guard let text = view.string else {
+                            throw log.issue(.unreadable(expected: "a string"), at: view)
+                        }
                         return PreApprovalElement(content: .listItem(text: text))
                     }
                 } ?? []
@@ -49,21 +51,21 @@ extension PreApprovalScreen {
 extension PreApprovalElement {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         guard view.isObject else { throw log.issue(.unreadable(expected: "an element"), at: view) }
-        let type = try view.required("type", .text, log)
+        let type = try view.required("type", .string, log)
         switch ExactString(type) {
         case "LISTITEM", "LIST_ITEM":
-            let text = try view.required("text", .text, log)
-            self.content = .listItem(text: text, style: view.optional("style", .text, &log).map(Style.init))
+            let text = try view.required("text", .string, log)
+            self.content = .listItem(text: text, style: view.optional("style", .string, &log).map(Style.init))
         case "ALERT":
-            let text = try view.required("text", .text, log)
-            self.content = .alert(text: text, style: view.optional("style", .text, &log).map(Style.init))
+            let text = try view.required("text", .string, log)
+            self.content = .alert(text: text, style: view.optional("style", .string, &log).map(Style.init))
         case "BUTTON":
             self.content = .button(try Button(view, &log))
         default:
             self.content = .unknown(type: type, json: .object(log.members(of: view)))
         }
-        self.id = view.optional("id", .text, &log)
-        self.icon = view.optional("icon", .text, &log)
+        self.id = view.optional("id", .string, &log)
+        self.icon = view.optional("icon", .string, &log)
     }
 }
 
@@ -71,9 +73,9 @@ extension PreApprovalElement.Button {
     private static let knownMembers: Set<ExactString> = ["id", "type", "icon", "text", "action", "href"]
 
     fileprivate init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.text = try view.required("text", .text, log)
-        self.action = view.optional("action", .text, &log).map(Action.init)
-        self.href = view.optional("href", .text, &log)
+        self.text = try view.required("text", .string, log)
+        self.action = view.optional("action", .string, &log).map(Action.init)
+        self.href = view.optional("href", .string, &log)
         self.otherMembers = log.members(of: view, besides: Self.knownMembers)
     }
 }
@@ -86,7 +88,7 @@ extension PreApprovalControls {
         self.decline = view.optional("decline", .object, &log).flatMap { part in
             log.inside("decline") { log in
                 part.reported("type", .known, &log).map { kind in
-                    Decline(kind: kind, text: part.optional("text", .text, &log))
+                    Decline(kind: kind, text: part.optional("text", .string, &log))
                 }
             }
         }
@@ -95,7 +97,7 @@ extension PreApprovalControls {
                 part.reported("type", .known, &log).map { kind in
                     Approve(
                         kind: kind,
-                        text: part.optional("text", .text, &log),
+                        text: part.optional("text", .string, &log),
                         counter: part.optional("counter", .count, &log)
                     )
                 }

@@ -1,5 +1,5 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 package import Foundation
 
 /// What an ``ExpirationQueue`` can hold.
@@ -29,7 +29,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
 
     /// Who watches an item.
     package enum Holder: Hashable, Sendable {
-        /// Whoever called `add`.
+        /// The caller of `add`.
         case hand
         /// A list, by a number of its own.
         case list(Int)
@@ -98,7 +98,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
         }
     }
 
-    /// A date that can be compared: what has no time is over.
+    /// Returns a date that can be compared: what has no time is over.
     private static func deadline(of item: Item) -> Date {
         item.expires.timeIntervalSinceReferenceDate.isNaN ? .distantPast : item.expires
     }
@@ -123,7 +123,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
 
     // MARK: Time
 
-    /// What to do at `now`, when the server's clock shows `serverDate`.
+    /// Returns what to do at `now`, when the server's clock shows `serverDate`.
     package mutating func step(at now: Duration, serverDate: Date) -> Step {
         guard let due = self.earliest(at: now, serverDate: serverDate) else { return .wait }
         let allowed = self.lastReport.map { $0 + Self.reportInterval } ?? now
@@ -157,7 +157,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
         self.reminders.insert(entry, for: key, at: now + distance)
     }
 
-    /// When there is something to do next, ``longestSleep`` from now at most.
+    /// Returns when there is something to do next, ``longestSleep`` from now at most.
     private mutating func earliest(at now: Duration, serverDate: Date) -> Duration? {
         let reminder = self.reminders.earliest()
         guard let date = self.expiries.earliest() else { return reminder }

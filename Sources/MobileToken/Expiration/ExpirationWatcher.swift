@@ -75,7 +75,7 @@ public actor ExpirationWatcher {
     /// The operations that are watched, the first to expire first.
     public var operations: [UserOperation] { self.watched.compactMap { $0 as? UserOperation } }
 
-    /// How many services list an operation, one more when it was added.
+    /// Returns how many services list an operation, one more when it was added.
     package func holderCount(of operation: UserOperation) -> Int {
         self.queue.holderCount(of: WatchedItem.operation(operation).key)
     }

@@ -85,9 +85,9 @@ extension OperationsFleet {
     /// - Returns: When to look again, unless something happens before.
     private func begin(_ start: (FleetJob) -> Void) -> Duration {
         let now = self.now
-        while let id = self.due.takeDue(at: now) { self.lineUp(id) }
+        while let (id, _) = self.due.removeFirst(dueAt: now) { self.lineUp(id) }
         let waits = self.lines.indices.map { self.begin(line: $0, at: now, start) }
-        return min(waits.min() ?? .longest, self.due.next() ?? .longest)
+        return min(waits.min() ?? .longest, self.due.earliest() ?? .longest)
     }
 
     private func lineUp(_ id: ExactString) {
@@ -173,7 +173,7 @@ extension OperationsFleet {
     }
 
     private func setDue(_ id: ExactString, at time: Duration) {
-        self.due.set(id, at: time)
+        self.due.insert((), for: id, at: time)
         if time < self.sleepingUntil { self.inbox.ring() }
     }
 

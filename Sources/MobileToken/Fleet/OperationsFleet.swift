@@ -68,14 +68,15 @@ public actor OperationsFleet {
     var assignment = FleetAssignment(buckets: [])
     /// Whether anything was ever assigned: what comes later is taken over.
     var wasAssigned = false
-    var due = DueQueue()
+    var due = DeadlineQueue<Duration, ExactString, Void>()
     /// What may begin: opened at the first place, polled or asked about through the gates at the others.
     var lines: [ReadyLine]
     var openingCount = 0
     /// How many activations are polled here, and how many of them it was tried to open.
     var assignedCount = 0
     var triedCount = 0
-    var sleepingUntil = Duration.longest
+    /// The time that is slept to; zero while nobody sleeps.
+    var sleepingUntil = Duration.zero
     var isRunning = false
 
     /// Decisions under way, by bucket.

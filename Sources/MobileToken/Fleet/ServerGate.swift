@@ -68,12 +68,20 @@ package final class ServerGate: RequestGate {
 
     package func enter() async throws {
         self.state.withLock { $0.waiterCount += 1 }
-        defer { self.state.withLock { $0.waiterCount -= 1 } }
-        guard await self.turn.wait() else { throw CancellationError() }
-        defer { self.turn.raise() }
+        do {
+            guard await self.turn.wait() else { throw CancellationError() }
+            defer { self.turn.raise() }
+            try await self.waitAtTheDoor()
+        } catch {
+            self.state.withLock { $0.waiterCount -= 1 }
+            throw error
+        }
+    }
+
+    private func waitAtTheDoor() async throws {
         while true {
             self.hasEnded.lower()  // the step sees every end before
-            switch self.state.withLock({ [now] in $0.rules.enter(at: now) }) {
+            switch self.step() {
             case .go: return
             case .waitForEnd:
                 guard await self.hasEnded.wait() else { throw CancellationError() }
@@ -82,6 +90,15 @@ package final class ServerGate: RequestGate {
                 defer { self.alarms.cancel(alarm) }
                 guard await self.hasEnded.wait() else { throw CancellationError() }
             }
+        }
+    }
+
+    private func step() -> GuestRules.Step {
+        let now = self.now
+        return self.state.withLock { state in
+            let step = state.rules.enter(at: now)
+            if step == .go { state.waiterCount -= 1 }
+            return step
         }
     }
 

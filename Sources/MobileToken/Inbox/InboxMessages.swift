@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The messages of an inbox, page after page. Each iteration begins anew.
 public struct InboxMessages: AsyncSequence, Sendable {
@@ -27,7 +27,7 @@ public struct InboxMessages: AsyncSequence, Sendable {
             self.pages = InboxPaging(isCompletedFirst: onlyUnread)
         }
 
-        /// The next message, fetching what must be fetched before.
+        /// Returns the next message, fetching what must be fetched before.
         ///
         /// - Throws: `MobileTokenError`, or `CancellationError`. Asking again fetches the same page again. After the last
         ///   message, `invalidResponse` once when there were messages that could not be read.
@@ -49,7 +49,7 @@ public struct InboxMessages: AsyncSequence, Sendable {
 ///
 /// Pages are counted from the newest message, so one that arrives meanwhile pushes others to the next page: those come
 /// twice and are passed on once. A page of unread messages shrinks as they are marked, which pulls others to an earlier
-/// page, where nobody would look again: so all those pages are fetched before any of their messages is passed on.
+/// page, where no reader would look again: so all those pages are fetched before any of their messages is passed on.
 package struct InboxPaging: Sendable {
     /// What the iteration does next.
     package enum Step: Sendable {
@@ -95,6 +95,6 @@ package struct InboxPaging: Sendable {
         defer { self.unreadableCount = 0 }
         let reason = self.firstIssue.map { "; the first: \($0)" } ?? ""
         let message = "\(self.unreadableCount) messages of the inbox cannot be read\(reason)"
-        return .unreadableAnswer(message, underlying: self.firstIssue)
+        return .unreadableResponse(message, underlying: self.firstIssue)
     }
 }

@@ -2,7 +2,7 @@ public import PowerAuth
 
 /// One activation's inbox: messages that the server side wrote to its user.
 ///
-/// A value without state: every call is one request, and the callers' tasks end theirs when they are cancelled.
+/// A value without state: every call is one request, and the callers' tasks end theirs when they are canceled.
 public struct InboxService: Sendable {
     /// The largest page that servers hand out.
     public static let largestPage = 100
@@ -24,12 +24,12 @@ public struct InboxService: Sendable {
         self.acceptLanguage = acceptLanguage
     }
 
-    /// How many messages are unread.
+    /// Returns how many messages are unread.
     public func unreadCount() async throws -> Int {
         try await self.post("count", RequestBody.empty).read { try InboxPage.unreadCount(response: $0) }
     }
 
-    /// One page of messages, the newest first, without bodies.
+    /// Returns one page of messages, the newest first, without bodies.
     ///
     /// - Parameters:
     ///   - page: Counted from 0.
@@ -41,29 +41,30 @@ public struct InboxService: Sendable {
         guard page >= 0, (1...Self.largestPage).contains(size) else {
             throw MobileTokenError(
                 .invalidRequest,
-                "Pages are counted from 0 and hold 1 to \(Self.largestPage) messages"
+                "Pages are counted from 0 and must have 1 to \(Self.largestPage) messages"
             )
         }
         let body = RequestBody.inboxPage(page, size: size, onlyUnread: onlyUnread)
         return try await self.post("message/list", body).read { try InboxPage(response: $0) }
     }
 
-    /// One message with its body.
+    /// Returns one message with its body.
     public func message(id: String) async throws -> InboxMessage {
         try await self.post("message/detail", RequestBody.id(id)).read { try InboxMessage(response: $0) }
     }
 
     /// Marks one message as read.
     public func markRead(id: String) async throws {
-        _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessAnswer(parsing: $0) }
+        _ = try await self.post("message/read", RequestBody.id(id)).read { try SuccessResponse(parsing: $0) }
     }
 
     /// Marks every message as read.
     public func markAllRead() async throws {
-        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessAnswer(parsing: $0) }
+        _ = try await self.post("message/read-all", RequestBody.empty).read { try SuccessResponse(parsing: $0) }
     }
 
-    /// The messages of all pages, the newest first, without bodies, each once. At most ``messageLimit`` messages.
+    /// Returns the messages of all pages, the newest first, without bodies, each once. At most ``messageLimit``
+    /// messages.
     ///
     /// A page is fetched when its first message is asked for. With `onlyUnread` all pages are fetched before the first
     /// message is returned, so that messages may be marked as read on the way: those behind them move up to earlier pages.
@@ -75,7 +76,7 @@ public struct InboxService: Sendable {
     }
 
     private func post(_ call: String, _ body: [UInt8]) async throws -> ChannelResponse {
-        try await ServerCall.other.naming {
+        try await ServerCall.other.mappingErrors {
             try await self.channel.post(
                 "/api/inbox/\(call)",
                 body: body,

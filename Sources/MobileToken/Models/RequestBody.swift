@@ -1,6 +1,6 @@
-internal import ExactJSON
+import ExactJSON
 package import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The bodies of the Mobile Token API's requests.
 package enum RequestBody {

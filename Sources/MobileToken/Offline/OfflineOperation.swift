@@ -1,11 +1,12 @@
-internal import Basics
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// An operation from a QR code, whose server signature was verified.
 ///
 /// ``UnverifiedOfflineOperation/verified(by:)`` returns one, so what a person is shown comes from the server. One that is made
-/// by hand can be shown, such as in a test or a preview, and not authorized: that takes the text of a QR code, and verifies it.
+/// by hand can be shown, such as in a test or a preview, and not authorized: that takes a QR code's string, and
+/// verifies it.
 public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// The operation's identifier.
     public let id: String

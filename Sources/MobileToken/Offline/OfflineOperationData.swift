@@ -1,7 +1,7 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What an offline operation is about: `A1*A100CZK*ICZ2730300000001165254011` is a payment of 100 CZK to an account.
 public struct OfflineOperationData: Sendable, Hashable {
@@ -28,7 +28,7 @@ public struct OfflineOperationData: Sendable, Hashable {
         case reference(String)
         /// A note.
         case note(String)
-        /// A text.
+        /// Text.
         case text(String)
         /// Nothing, which keeps the places of the other fields.
         case empty
@@ -53,7 +53,7 @@ public struct OfflineOperationData: Sendable, Hashable {
             self.day = day
         }
 
-        /// The earlier day is less.
+        /// Returns whether `one` is the earlier day.
         public static func < (one: Self, other: Self) -> Bool {
             (one.year, one.month, one.day) < (other.year, other.month, other.day)
         }
@@ -81,7 +81,7 @@ extension OfflineOperationData {
     }
 
     init(parsing bytes: ArraySlice<UInt8>, line: Int) throws(OfflineOperationError) {
-        let parts = OfflineText.split(bytes, at: UInt8(ascii: "*"))
+        let parts = OfflineString.split(bytes, at: UInt8(ascii: "*"))
         let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
         guard !scalars.contains(where: \.isControlOrByteOrderMark), let head = parts.first,
             let (version, templateID) = Self.head(head)
@@ -92,7 +92,7 @@ extension OfflineOperationData {
         var fields: [Field] = []
         for (index, part) in parts.dropFirst().enumerated() {
             do throws(FieldError) {
-                fields.append(try Field(OfflineText.unescaped(part, separator: UInt8(ascii: "*"))))
+                fields.append(try Field(OfflineString.unescaped(part, separator: UInt8(ascii: "*"))))
             } catch {
                 throw OfflineOperationError(error.code, line: line, field: index + 1)
             }
@@ -103,9 +103,9 @@ extension OfflineOperationData {
         self.fields = fields
     }
 
-    /// One capital and one or two digits.
+    /// Reads one capital and one or two digits.
     private static func head(_ bytes: ArraySlice<UInt8>) -> (version: Character, templateID: Int)? {
-        guard let letter = bytes.first, UInt8(ascii: "A")...UInt8(ascii: "Z") ~= letter else { return nil }
+        guard let letter = bytes.first, letter.isASCIICapital else { return nil }
         let digits = bytes.dropFirst()
         guard 1...2 ~= digits.count, let templateID = Int(asciiDigits: digits) else { return nil }
         return (Character(Unicode.Scalar(letter)), templateID)
@@ -135,7 +135,8 @@ extension OfflineOperationData.Field {
         }
     }
 
-    /// A sign, digits with at most one dot, and the three letters of a currency. No exponent, no comma, nothing guessed.
+    /// Reads a sign, digits with at most one dot, and the three letters of a currency. No exponent, no comma, nothing
+    /// guessed.
     private static func amount(_ text: Substring.UTF8View) throws(FieldError) -> Self {
         let currency = text.suffix(3)
         let number = text.dropLast(3)
@@ -156,7 +157,7 @@ extension OfflineOperationData.Field {
     private static func account(_ text: String) throws(FieldError) -> Self {
         let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard parts.count <= 2, !parts[0].isEmpty,
-            parts.allSatisfy({ $0.allSatisfy { $0.isASCIIDigit || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } })
+            parts.allSatisfy({ $0.allSatisfy { $0.isASCIIDigit || $0.isASCIICapital } })
         else { throw FieldError(code: .invalidAccount) }
         let bic = parts.count == 2 && !parts[1].isEmpty ? String(Substring(parts[1])) : nil
         return .account(iban: String(Substring(parts[0])), bic: bic)

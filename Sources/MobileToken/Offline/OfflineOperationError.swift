@@ -1,8 +1,8 @@
-/// Why the text of an offline QR code is not an operation that may be shown.
+/// Why the string of an offline QR code is not an operation that may be shown.
 ///
 /// It says nothing of the content, so it may be logged.
 public struct OfflineOperationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of mistake. A struct, so that a new kind breaks nobody's `switch`.
+    /// The kind of mistake. A struct, so that a new kind breaks no caller's `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String

@@ -1,8 +1,8 @@
-internal import Basics
+import Basics
 package import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
-/// The text of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
+/// The string of an offline QR code in its parts, of which nothing may be shown before ``verified(by:)``.
 ///
 /// Its lines are: identifier, title, message, operation data, flags, optionally a one-time code and lines of later formats,
 /// nonce, and the server's signature after the number of its key.
@@ -14,17 +14,17 @@ public struct UnverifiedOfflineOperation: Sendable {
     private let signedBytes: [UInt8]
     private let signature: [UInt8]
 
-    /// Takes the text apart.
+    /// Takes the string apart.
     public init(parsing text: String) throws(OfflineOperationError) {
         try self.init(parsing: Array(text.utf8))
     }
 
-    /// Takes the text apart. Any bytes give a value or an error that names the line.
+    /// Takes the string apart. Any bytes give a value or an error that names the line.
     public init(parsing bytes: [UInt8]) throws(OfflineOperationError) {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw OfflineOperationError(.invalidText) }
         // Scanners that type what they read end it with a line end of their own.
         let bytes = bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...]
-        // A line ends at LF alone, so the split must not see texts: a `Character` may hold CR and LF.
+        // A line ends at LF alone, so the split must not see strings: a `Character` may hold CR and LF.
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.count >= 7 else { throw OfflineOperationError(.missingLine, line: lines.count + 1) }
         guard Self.isIdentifier(lines[0]) else { throw OfflineOperationError(.invalidOperationID, line: 1) }
@@ -48,8 +48,8 @@ public struct UnverifiedOfflineOperation: Sendable {
         self.signedBytes = Array(bytes[...signatureLine.startIndex])
         self.operation = OfflineOperation(
             id: String(decoding: lines[0], as: UTF8.self),
-            title: OfflineText.unescaped(lines[1], separator: nil),
-            message: OfflineText.unescaped(lines[2], separator: nil),
+            title: OfflineString.unescaped(lines[1], separator: nil),
+            message: OfflineString.unescaped(lines[2], separator: nil),
             operationData: operationData,
             flags: OfflineOperation.Flags(text: String(decoding: lines[4], as: UTF8.self)),
             totp: totp.flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) },
@@ -61,14 +61,15 @@ public struct UnverifiedOfflineOperation: Sendable {
         )
     }
 
-    /// Something visible, without control characters and without a byte-order mark, which begins many a text unseen.
+    /// Returns whether the bytes have something visible, without control characters and without a byte-order mark, with
+    /// which text often begins unseen.
     private static func isIdentifier(_ bytes: ArraySlice<UInt8>) -> Bool {
         let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
         return scalars.contains { !$0.properties.isWhitespace }
             && !scalars.contains(where: \.isControlOrByteOrderMark)
     }
 
-    /// The operation, when `isValid` finds that the server signed the bytes as they were received.
+    /// Returns the operation, when `isValid` finds that the server signed the bytes as they were received.
     ///
     /// - Parameter isValid: Verifies an ECDSA signature (SHA-256, DER) with the key named.
     /// - Throws: `signatureMismatch`, or what `isValid` throws.
@@ -81,7 +82,7 @@ public struct UnverifiedOfflineOperation: Sendable {
         return self.operation
     }
 
-    /// The operation, when the server's key of the number given signed it.
+    /// Returns the operation, when the server's key of the number given signed it.
     package func verified(
         masterKey: P256PublicKey,
         serverKey: P256PublicKey
@@ -95,7 +96,7 @@ public struct UnverifiedOfflineOperation: Sendable {
 }
 
 extension UnverifiedOfflineOperation: CustomStringConvertible, CustomReflectable {
-    /// Nothing of the content, which nobody vouches for yet.
+    /// Nothing of the content, which no signature vouches for yet.
     public var description: String { "<unverified offline operation>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }

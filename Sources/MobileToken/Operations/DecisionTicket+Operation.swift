@@ -10,7 +10,7 @@ struct DecisionMaker {
 }
 
 extension DecisionTicket {
-    /// What a decision on an operation leaves in the receipts.
+    /// Creates what a decision on an operation leaves in the receipts.
     convenience init(
         _ verdict: DecisionIntent.Verdict,
         on operation: some AuthorizableOperation,
@@ -29,12 +29,12 @@ extension DecisionTicket {
             shown: (operation as? UserOperation)?.json,
             signed: operation.data
         )
-        self.init(intent) { (try? SuccessAnswer(parsing: $0)) != nil }
+        self.init(intent) { (try? SuccessResponse(parsing: $0)) != nil }
     }
 }
 
 extension SignatureType {
-    /// The factors that an authentication signs with.
+    /// Creates the factors that an authentication signs with.
     fileprivate init(_ authentication: Authentication) {
         switch (authentication.knowledge != nil, authentication.biometryKey != nil) {
         case (false, false): self = .possession
@@ -46,7 +46,7 @@ extension SignatureType {
 }
 
 extension Authentication {
-    /// The same factors, to sign what a ticket says.
+    /// Returns the same factors, to sign what a ticket says.
     func signing(_ ticket: @autoclosure () -> DecisionTicket) -> Self {
         var authentication = self
         authentication.decision = self.decision ?? ticket()

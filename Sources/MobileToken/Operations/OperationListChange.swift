@@ -26,7 +26,7 @@ public struct OperationListChange: Sendable, Hashable {
         }
     }
 
-    /// Why an operation left the list. A struct, so that a new reason breaks nobody's `switch`.
+    /// Why an operation left the list. A struct, so that a new reason breaks no caller's `switch`.
     public struct RemovalReason: Sendable, Hashable, CustomStringConvertible {
         /// The name of the reason.
         public let description: String
@@ -37,11 +37,11 @@ public struct OperationListChange: Sendable, Hashable {
         public static let rejected = Self(description: "rejected")
         /// The server no longer lists it, and its time was over.
         public static let expired = Self(description: "expired")
-        /// The server no longer lists it: it was decided, cancelled or finished elsewhere.
+        /// The server no longer lists it: it was decided, canceled or finished elsewhere.
         public static let disappeared = Self(description: "disappeared")
     }
 
-    /// What brought a change about. A struct, so that a new source breaks nobody's `switch`.
+    /// What brought a change about. A struct, so that a new source breaks no caller's `switch`.
     public struct Source: Sendable, Hashable, CustomStringConvertible {
         /// The name of the source.
         public let description: String
@@ -85,7 +85,8 @@ public struct OperationListChange: Sendable, Hashable {
 
     package var isEmpty: Bool { self.added.isEmpty && self.updated.isEmpty && self.removed.isEmpty }
 
-    /// The change between the state before this one and the state after `next`, or `nil` when they are the same.
+    /// Returns the change between the state before this one and the state after `next`, or `nil` when they are the
+    /// same.
     package func merged(with next: Self) -> Self? {
         var added = OrderedOperations(self.added.map { ($0.id, $0) })
         var updated = OrderedOperations(self.updated.map { ($0.new.id, $0) })
@@ -125,7 +126,7 @@ public struct OperationListChange: Sendable, Hashable {
         return merged.isEmpty ? nil : merged
     }
 
-    /// The same change after the list came in another order, which alone is no change.
+    /// Returns the same change after the list came in another order, which alone is no change.
     package func reordered(as operations: [UserOperation]) -> Self {
         Self(
             operations: operations,

@@ -46,7 +46,7 @@ package struct ChangeBuffer: SubscriptionBuffer {
         self.pending = pending.merged(with: change)
     }
 
-    /// The list came in another order.
+    /// Notes that the list came in another order.
     package mutating func reorder(as operations: [UserOperation]) {
         self.pending = self.pending?.reordered(as: operations)
     }

@@ -11,7 +11,7 @@ package struct OperationListDifference {
     package private(set) var updated: [OperationListChange.Update] = []
     package private(set) var removed: [UserOperation] = []
 
-    /// Both lists hold every identifier once. A mere change of order is no difference.
+    /// Compares two lists, each of which holds every identifier once. A mere change of order is no difference.
     package init(from old: [UserOperation], to new: [UserOperation]) {
         var searches = Self.searchesPerOperation * (old.count + new.count)
         var oldLeftovers: [Int] = []
@@ -57,7 +57,7 @@ package struct OperationListDifference {
         if old != new { self.updated.append(.init(old: old, new: new)) }
     }
 
-    /// How many operations to skip on either side until both go on with the same one.
+    /// Returns how many operations to skip on either side until both go on with the same one.
     ///
     /// Looked for are operations that left, came, or took the place of others; whatever else there is, is left over.
     private static func distanceToMeeting(

@@ -1,5 +1,5 @@
 package import Foundation
-internal import PowerAuth
+import PowerAuth
 
 /// The list of pending operations, whether it is being fetched, and the rules by which it changes.
 ///
@@ -69,7 +69,7 @@ package struct OperationListState: Sendable {
     /// Whether a list is being fetched.
     package var isFetching: Bool { self.fetch != nil }
 
-    /// The merged list with what the server said about it.
+    /// Returns the merged list with what the server said about it.
     package func list(at now: Duration) -> OperationList {
         OperationList(
             operations: self.operations,
@@ -80,13 +80,13 @@ package struct OperationListState: Sendable {
         )
     }
 
-    /// What came of the last fetch that ended, the list as it is now included.
+    /// Returns what came of the last fetch that ended, the list as it is now included.
     package func lastResult(at now: Duration) -> Result<OperationList, MobileTokenError>? {
         if let failure { return .failure(failure) }
         return self.asked == nil ? nil : .success(self.list(at: now))
     }
 
-    /// Whether the server asked to be left alone, which a person's own request need not heed.
+    /// Returns whether the server asked to be left alone, which a person's own request need not heed.
     package func isAskedToWait(at now: Duration) -> Bool { self.notBefore.map { now < $0 } ?? false }
 
     /// Whether another fetch has to follow the one under way.
@@ -94,7 +94,7 @@ package struct OperationListState: Sendable {
 
     // MARK: Fetches
 
-    /// A fetch begins; an earlier one still under way is superseded.
+    /// Notes that a fetch begins; an earlier one still under way is superseded.
     ///
     /// - Returns: The number to give back when it ends.
     package mutating func fetchBegan(at now: Duration = .zero) -> Int {
@@ -103,13 +103,13 @@ package struct OperationListState: Sendable {
         return self.newestFetch
     }
 
-    /// Whether this is the fetch whose response counts.
+    /// Returns whether this is the fetch whose response counts.
     package func isCurrent(_ fetch: Int) -> Bool { fetch == self.fetch?.number }
 
     /// Whether the list is the server's already when the response to the fetch under way says the same as the last.
     package var isDoneWhenRepeated: Bool { self.fetch?.isListTheServers ?? false }
 
-    /// Something happened that the fetch under way may be too early to show, so that another has to follow it.
+    /// Notes a change that the fetch under way may be too early to show, so that another has to follow it.
     ///
     /// - Returns: Whether there is none, so that one is to begin at once.
     package mutating func needsNewerList() -> Bool {
@@ -118,7 +118,7 @@ package struct OperationListState: Sendable {
         return false
     }
 
-    /// A fetch ended without a list.
+    /// Notes that a fetch ended without a list.
     ///
     /// - Parameter failure: `nil` when it was canceled.
     /// - Returns: Whether another fetch is to begin.
@@ -131,7 +131,7 @@ package struct OperationListState: Sendable {
         return ended.isOutdated
     }
 
-    /// The server said the same as before.
+    /// Notes that the server said the same as before.
     ///
     /// - Returns: Whether another fetch is to begin.
     mutating func fetchedAgain(_ known: ServerList, by fetch: Int) -> Bool {
@@ -140,7 +140,7 @@ package struct OperationListState: Sendable {
         return ended.isOutdated
     }
 
-    /// The server's list arrived.
+    /// Takes in the server's list.
     ///
     /// - Returns: What changed, and whether another fetch is to begin.
     mutating func fetched(_ new: ServerList, by fetch: Int, at serverDate: Date) -> (Change?, isOutdated: Bool) {
@@ -156,7 +156,7 @@ package struct OperationListState: Sendable {
         self.notBefore = nil
     }
 
-    /// The operations that the server lists arrived.
+    /// Takes in the operations that the server lists.
     ///
     /// - Parameters:
     ///   - list: Operations with distinct identifiers.
@@ -205,12 +205,13 @@ package struct OperationListState: Sendable {
 
     // MARK: Decisions
 
-    /// A decision is sent. Until it is answered, the operation stays listed, so that it can leave for the right reason.
+    /// Notes that a decision is sent. Until it is answered, the operation stays listed, so that it can leave for the
+    /// right reason.
     package mutating func decisionBegan(_ id: String) {
         self.undecided[id, default: Undecided()].count += 1
     }
 
-    /// The server took the decision.
+    /// Notes that the server took the decision.
     package mutating func decided(_ id: String, _ reason: Change.RemovalReason, source: Change.Source) -> Change? {
         _ = self.endDecision(id)
         self.isTheServers = false
@@ -219,7 +220,7 @@ package struct OperationListState: Sendable {
         return self.remove(id, source: source) { Change.Removal(operation: $0, reason: reason) }
     }
 
-    /// The decision came to nothing, or its outcome is unknown.
+    /// Notes that the decision came to nothing, or its outcome is unknown.
     package mutating func decisionFailed(_ id: String, at serverDate: Date) -> Change? {
         guard self.endDecision(id) else { return nil }
         self.isGone(id)
@@ -236,17 +237,17 @@ package struct OperationListState: Sendable {
 
     // MARK: Claims
 
-    /// A claim is sent.
+    /// Notes that a claim is sent.
     package mutating func claimBegan(_ id: String) {
         self.unclaimed[id, default: Unclaimed()].count += 1
     }
 
-    /// The claim came to nothing, or its outcome is unknown.
+    /// Notes that the claim came to nothing, or its outcome is unknown.
     package mutating func claimFailed(_ id: String) {
         _ = self.endClaim(id)
     }
 
-    /// The server handed an operation to this activation.
+    /// Notes that the server handed an operation to this activation.
     ///
     /// - Parameter id: The identifier that was claimed; that of the operation by default.
     package mutating func claimed(_ operation: UserOperation, as id: String? = nil) -> Change? {

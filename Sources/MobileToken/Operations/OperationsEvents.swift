@@ -60,7 +60,7 @@ package struct EventBuffer: SubscriptionBuffer {
         if self.pending.count > OperationsEvents.capacity { self.merge() }
     }
 
-    /// The list came in another order.
+    /// Notes that the list came in another order.
     package mutating func reorder(as operations: [UserOperation]) {
         // Earlier changes show the list as it was then.
         for index in self.pending.indices.reversed() {
@@ -91,7 +91,7 @@ package struct EventBuffer: SubscriptionBuffer {
 }
 
 extension OperationListChange {
-    /// What somebody sees first who has seen nothing.
+    /// Creates what a subscriber sees first who has seen nothing.
     init(wholeList: [UserOperation]) {
         self.init(operations: wholeList, added: wholeList, source: .subscription)
     }

@@ -3,8 +3,8 @@ public import PowerAuth
 extension OperationsService {
     /// Authorizes an operation, and takes it off the list when the server agrees.
     ///
-    /// When the call ends with `CancellationError`, or without an answer, the server may have carried it out all the same; the
-    /// list tells.
+    /// When the call ends with `CancellationError`, or without a response, the server may have carried it out all the
+    /// same; the list tells.
     ///
     /// Whether the operation has expired is judged in the server's time, which is asked for when it is not known yet. When it
     /// cannot be had, that is left to the server.
@@ -74,7 +74,7 @@ extension OperationsService {
         ).read { try UserOperation(response: $0) }
     }
 
-    /// Takes an operation that was meant for nobody in particular, and puts it on the list.
+    /// Takes an operation that was meant for no activation in particular, and puts it on the list.
     ///
     /// It is not put back when it left the list, or was decided here, before the response came.
     ///
@@ -84,13 +84,13 @@ extension OperationsService {
         self.state.claimBegan(id)
         let operation: UserOperation
         do {
-            let answer = try await self.post(
+            let response = try await self.post(
                 .claim,
                 "/api/auth/token/app/operation/detail/claim",
                 body: RequestBody.id(id),
                 authentication: .universalToken
             )
-            operation = try answer.read { try UserOperation(response: $0) }
+            operation = try response.read { try UserOperation(response: $0) }
         } catch {
             self.state.claimFailed(id)
             throw error
@@ -109,7 +109,7 @@ extension OperationsService {
     /// - Throws: `MobileTokenError`; `factorsNotAllowed` before anything is signed.
     public func history(with authentication: Authentication) async throws -> OperationList {
         guard AllowedSignatureType.Variant(authentication) != .possession else {
-            throw MobileTokenError(.factorsNotAllowed, "The history asks for two factors")
+            throw MobileTokenError(.factorsNotAllowed, "Fetching the history requires two factors")
         }
         return try await self.post(
             .other,
@@ -125,7 +125,7 @@ extension OperationsService {
     {
         if let operation = operation as? UserOperation {
             guard operation.isAuthorizable else {
-                throw MobileTokenError(.notAuthorizable, "The operation is not pending, or asks for unknown factors")
+                throw MobileTokenError(.notAuthorizable, "The operation is not pending, or requires unknown factors")
             }
         }
         guard operation.allows(authentication) else {
@@ -133,11 +133,12 @@ extension OperationsService {
         }
     }
 
-    /// By a clock that was never compared with the server's nothing is judged: the server does it anyway.
+    /// Throws when the operation has expired. By a clock that was never compared with the server's nothing is judged:
+    /// the server does it anyway.
     private func checkHasNotExpired(_ operation: some AuthorizableOperation) throws {
         guard let operation = operation as? UserOperation, let now = self.channel.measuredServerDate else { return }
         guard operation.expires > now else {
-            throw MobileTokenError(.authorizeExpired, "The operation's time is over")
+            throw MobileTokenError(.authorizeExpired, "The operation has expired")
         }
     }
 
@@ -150,8 +151,8 @@ extension OperationsService {
     ) async throws {
         self.state.decisionBegan(id)
         do {
-            let answer = try await self.post(call, path, body: body, authentication: authentication)
-            _ = try answer.read { try SuccessAnswer(parsing: $0) }
+            let response = try await self.post(call, path, body: body, authentication: authentication)
+            _ = try response.read { try SuccessResponse(parsing: $0) }
         } catch {
             self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
             // Too late, refused or unknown: the server's list knows.
@@ -170,7 +171,7 @@ extension OperationsService {
         body: [UInt8],
         authentication: RequestAuthentication
     ) async throws -> ChannelResponse {
-        try await call.naming {
+        try await call.mappingErrors {
             try await self.channel.post(
                 path,
                 body: body,

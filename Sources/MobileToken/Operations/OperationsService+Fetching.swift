@@ -1,5 +1,5 @@
-internal import Coordination
-internal import PowerAuth
+import Coordination
+import PowerAuth
 
 extension OperationsService {
     /// A seat on a fetch. Waiting on it does not keep the service alive.
@@ -78,7 +78,7 @@ extension OperationsService {
 
     // MARK: One fetch
 
-    /// Begins a fetch, which supersedes one that everybody left.
+    /// Begins a fetch, which supersedes one that every caller left.
     ///
     /// The list knows of it before its task exists, so a task that begins late takes no successor's place.
     private func beginFetch(_ flight: Flight<Void>) {
@@ -112,7 +112,7 @@ extension OperationsService {
     }
 
     private static func request(_ fetch: Fetch, on channel: any AuthenticatedChannel) async throws -> ChannelResponse {
-        try await ServerCall.other.naming {
+        try await ServerCall.other.mappingErrors {
             try await channel.post(
                 "/api/auth/token/app/operation/list",
                 body: RequestBody.empty,

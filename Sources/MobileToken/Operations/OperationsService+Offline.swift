@@ -29,7 +29,7 @@ extension OperationsService {
     ///
     /// - Parameters:
     ///   - operation: The operation as it was scanned; whether the server signed it is checked here.
-    ///   - uriId: What the server expects to be signed as the request's identifier.
+    ///   - uriID: What the server expects to be signed as the request's identifier.
     ///   - authentication: Two factors; the biometry key only when the operation allows it.
     /// - Returns: Two groups of eight digits, such as `12345678-12345678`.
     /// - Throws: `MobileTokenError`. Before anything is signed: `offlineFailed` when the server did not sign the operation,
@@ -37,20 +37,20 @@ extension OperationsService {
     ///   `invalidAuthentication` or `storeFailed`.
     public func authorize(
         offline operation: UnverifiedOfflineOperation,
-        uriId: String = "/operation/authorize/offline",
+        uriID: String = "/operation/authorize/offline",
         with authentication: Authentication
     ) async throws -> String {
         let operation = try self.verify(operation)
         switch AllowedSignatureType.Variant(authentication) {
         case .possession:
-            throw MobileTokenError(.factorsNotAllowed, "An offline operation asks for two factors")
+            throw MobileTokenError(.factorsNotAllowed, "Authorizing an offline operation requires two factors")
         case .possessionBiometry where !operation.flags.isBiometryAllowed:
             throw MobileTokenError(.factorsNotAllowed, "The operation may not be authorized with the biometry key")
         case .possessionKnowledge, .possessionBiometry:
             return try await self.channel.offlineSignature(
                 data: operation.dataToSign,
                 nonce: operation.nonceBytes,
-                uriID: uriId,
+                uriID: uriID,
                 componentLength: 8,
                 with: authentication
             )

@@ -12,7 +12,7 @@ extension OperationsService {
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: Whether the first fetch waits for one interval.
-    ///   - options: What else the polling does, such as pausing while nobody is subscribed.
+    ///   - options: What else the polling does, such as pausing while no subscriber reads.
     /// - Throws: `MobileTokenError` when no later poll can fare better: `unknownActivation` (removed here), `activationRemoved`
     ///   (on the server), `deadlock` or `stateRolledBack`. Every caller that polls gets it, ``isPolling`` is `false` by then,
     ///   and ``changes()`` and ``events()`` end with ``endReason`` set to it.
@@ -41,7 +41,7 @@ extension OperationsService {
         delayStart: Bool = false,
         options: PollingOptions = []
     ) {
-        // The poller knows whether the last one still runs; its task may end later, and is nobody's concern then.
+        // The poller knows whether the last one still runs; its task may end later, and concerns no caller then.
         if let polling, self.poller.isActive(polling.runner) { return }
         let runner = self.enter(Poller.Plan(interval: interval, delayStart: delayStart, options: options))
         self.polling = (
@@ -74,13 +74,13 @@ extension OperationsService {
     /// over.
     ///
     /// When a poll is under way, another one follows it, for its list may be too early to show what the caller knows of. Does
-    /// nothing while nobody polls; ``refresh()`` asks at once, whatever polling waits for.
+    /// nothing while no runner polls; ``refresh()`` asks at once, whatever polling waits for.
     public nonisolated func pollNow() { self.poller.poke() }
 
     /// Takes a push message as a hint to look at the list: when it is about an operation, or about this activation.
     ///
-    /// Polls early, as ``pollNow()`` does, and where nobody polls fetches the list at once, as ``refresh()`` does. A message
-    /// that comes while a list is being fetched has another fetch follow.
+    /// Polls early, as ``pollNow()`` does, and where no runner polls fetches the list at once, as ``refresh()`` does. A
+    /// message that comes while a list is being fetched has another fetch follow.
     public nonisolated func handle(_ push: PushPayload) {
         switch push {
         case .operationCreated, .operationFinished: break
@@ -107,7 +107,8 @@ extension OperationsService {
         return self.poller.enter(plan)
     }
 
-    /// No later poll can fare better. Ends polling and the streams together, so that nobody sees one without the other.
+    /// Ends polling and the streams together, so that no subscriber sees one without the other. No later poll can fare
+    /// better.
     func pollingEnded(for reason: MobileTokenError) {
         if self.poller.end(for: reason) { self.endStreams(for: reason) }
     }
@@ -133,7 +134,7 @@ extension OperationsService {
         }
     }
 
-    /// One poll, for somebody who steps the ``poller``, and is told of its failure.
+    /// Polls once, for a caller who steps the ``poller``, and is told of the failure.
     package nonisolated func poll(lag: Duration) async throws {
         do {
             try await Self.poll(lag: lag, on: self.channel) { await self.board() }

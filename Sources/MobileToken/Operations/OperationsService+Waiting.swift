@@ -7,7 +7,7 @@ extension OperationsService {
     /// Waits until the server lists operations that are as told, and returns that list.
     ///
     /// Only lists count that were asked for after the call. The service is polled as long as the call waits: by the calling
-    /// task where nobody else polls it, and early in any case. Failures that polling goes on after are waited out.
+    /// task where no other runner polls it, and early in any case. Failures that polling goes on after are waited out.
     ///
     /// ```swift
     /// let list = try await operations.waitForList(within: .seconds(60)) { list in
@@ -17,7 +17,7 @@ extension OperationsService {
     ///
     /// - Parameters:
     ///   - limit: How long to wait, on the service's clock.
-    ///   - interval: How often to poll where nobody else does: every 7 s by default, every 5 s at most.
+    ///   - interval: How often to poll where no other runner does: every 7 s by default, every 5 s at most.
     ///   - isSatisfying: Returns whether a list is the one waited for.
     /// - Throws: ``MobileTokenError/Code/deadlinePassed`` when the limit is over, with the last failed poll as its cause; what
     ///   ends polling for good, as ``poll(every:delayStart:options:)`` tells; `CancellationError`.
@@ -44,7 +44,7 @@ extension OperationsService {
     /// - Parameters:
     ///   - id: The operation. One that the server does not list when it is asked counts as decided elsewhere.
     ///   - limit: How long to wait, on the service's clock.
-    ///   - interval: How often to poll where nobody else does: every 7 s by default, every 5 s at most.
+    ///   - interval: How often to poll where no other runner does: every 7 s by default, every 5 s at most.
     /// - Returns: Why it left the list.
     /// - Throws: as ``waitForList(within:pollingEvery:where:)``.
     @discardableResult
@@ -104,7 +104,7 @@ extension OperationsService {
         throw self.endReason ?? CancellationError() as any Error
     }
 
-    /// The list, when a fetch has just ended that was asked for late enough.
+    /// Returns the list, when a fetch has just ended that was asked for late enough.
     private func list(askedForSince start: Duration, after event: OperationsEvent) -> OperationList? {
         guard case .loading(false) = event, let list = try? self.lastFetchResult?.get(), let age = list.age,
             self.now - age >= start

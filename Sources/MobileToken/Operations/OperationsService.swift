@@ -80,7 +80,7 @@ public actor OperationsService {
 
     /// Creates the service of an activation. Nothing is sent yet.
     ///
-    /// One service serves everybody in the process who works with the activation.
+    /// One service serves every caller in the process that works with the activation.
     ///
     /// - Parameters:
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
@@ -142,14 +142,14 @@ public actor OperationsService {
 
     // MARK: Streams
 
-    /// The list's changes: first the whole list as added, then what is different from what the reader last saw.
+    /// Returns the list's changes: first the whole list as added, then what is different from what the reader last saw.
     ///
     /// Each iteration is a subscription of its own. It does not keep the service alive.
     public nonisolated func changes() -> OperationListChanges {
         OperationListChanges(broadcast: self.changesBroadcast)
     }
 
-    /// What the service does: loading, changes, failures.
+    /// Returns what the service does: loading, changes, failures.
     ///
     /// Each iteration is a subscription of its own. It does not keep the service alive.
     public nonisolated func events() -> OperationsEvents {

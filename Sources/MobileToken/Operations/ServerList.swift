@@ -1,23 +1,24 @@
 import PowerAuth
 
-/// The server's list of operations, and how to recognise that it comes again.
+/// The server's list of operations, and how to recognize that it comes again.
 struct ServerList: Sendable {
     let list: OperationList
-    private let comparison: ListAnswerComparison
+    private let comparison: ListResponseComparison
 
-    /// Reads an answer, but for what it repeats of the last.
-    init(_ answer: ChannelResponse, after last: Self?) throws {
-        (self.list, self.comparison) = try answer.read { try OperationList.read($0, after: last?.list) }
+    /// Reads a response, but for what it repeats of the last.
+    init(_ response: ChannelResponse, after last: Self?) throws {
+        (self.list, self.comparison) = try response.read { try OperationList.read($0, after: last?.list) }
     }
 
-    private init(list: OperationList, comparison: ListAnswerComparison) {
+    private init(list: OperationList, comparison: ListResponseComparison) {
         self.list = list
         self.comparison = comparison
     }
 
-    /// This list with the server's new time, when an answer says the same, which is found out without reading it.
-    func repeated(by answer: ChannelResponse) -> Self? {
-        self.comparison.match(answer.bytes).map { match in
+    /// Returns this list with the server's new time, when a response says the same, which is found out without reading
+    /// it.
+    func repeated(by response: ChannelResponse) -> Self? {
+        self.comparison.match(response.bytes).map { match in
             Self(list: self.list.at(match.currentTimestamp), comparison: self.comparison)
         }
     }

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///
@@ -86,7 +86,7 @@ package struct PollSchedule: Sendable {
         self.pauses.isEmpty && !self.isPolling ? max(self.due, self.earliest) : nil
     }
 
-    /// What to do now. After `.poll`, ``finished(at:_:random:)`` has to follow.
+    /// Returns what to do now. After `.poll`, ``finished(at:_:random:)`` has to follow.
     package mutating func step(at now: Duration) -> Step {
         guard let due = self.next else { return .wait }
         guard due <= now else { return .sleep(until: due) }
@@ -96,7 +96,7 @@ package struct PollSchedule: Sendable {
         return .poll(lag: now - due)
     }
 
-    /// The poll under way has ended.
+    /// Notes that the poll under way has ended.
     ///
     /// - Parameter random: A number in 0..<1, which spreads the next poll.
     package mutating func finished(at now: Duration, _ outcome: Outcome, random: Double) {
@@ -111,7 +111,7 @@ package struct PollSchedule: Sendable {
                 let passed = ((now - lastStart) / self.interval).rounded(.down)
                 self.due = lastStart + self.interval * (passed + 1)
             }
-            // The poke may be about something that this answer was too early to show.
+            // The poke may be about something that this response was too early to show.
             if self.wasPoked { self.due = now }
         case .failed(let retryAfter):
             self.failures += 1
@@ -127,12 +127,12 @@ package struct PollSchedule: Sendable {
         }
     }
 
-    /// As much of a server's `Retry-After` as is heeded.
+    /// Returns as much of a server's `Retry-After` as is heeded.
     package static func believed(_ retryAfter: Duration) -> Duration {
         min(max(retryAfter, .zero), Self.maximumRetryAfter)
     }
 
-    /// The poll under way was cut off; whoever polls next makes up for it.
+    /// Notes that the poll under way was cut off; the next to poll makes up for it.
     package mutating func abandoned(at now: Duration) {
         guard self.isPolling else { return }
         self.isPolling = false
@@ -152,7 +152,7 @@ package struct PollSchedule: Sendable {
         self.pauses.formUnion(reason)
     }
 
-    /// A poll that fell due during the pause happens at once; an earlier plan for later stands.
+    /// Ends a pause. A poll that fell due during it happens at once; an earlier plan for later stands.
     package mutating func resume(_ reason: PauseReasons, at now: Duration) {
         let wasPaused = self.isPaused
         self.pauses.subtract(reason)
@@ -168,7 +168,7 @@ package struct PollSchedule: Sendable {
         max(wait + wait / 10 * (random - 0.5), Self.minimumInterval)
     }
 
-    /// 0.8 s × 2ⁿ, at most ``maximumBackoff``.
+    /// Returns 0.8 s × 2ⁿ, at most ``maximumBackoff``.
     package static func backoff(after failures: Int) -> Duration {
         min(.milliseconds(800) * (1 << min(failures, 10)), Self.maximumBackoff)
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// Drives a ``PollSchedule``: reads the clock, sleeps, polls.
 ///
 /// It starts no task. Callers of ``run(_:poll:)`` lend theirs, and of several callers one polls while the others stand by to
-/// take over. Whether anybody polls is known here and nowhere else.
+/// take over. Whether any runner polls is known here and nowhere else.
 package final class Poller: Sendable {
     /// How to poll. Of several concurrent runs, the first one's plan holds.
     package struct Plan: Sendable {
@@ -30,7 +30,7 @@ package final class Poller: Sendable {
         case failed(retryAfter: Duration?)
     }
 
-    /// Somebody's part in the polling, from ``enter(_:)`` to the end of ``run(_:poll:)``.
+    /// A runner's part in the polling, from ``enter(_:)`` to the end of ``run(_:poll:)``.
     package struct Runner: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -46,7 +46,7 @@ package final class Poller: Sendable {
     }
 
     fileprivate struct State {
-        /// Exists while anybody runs.
+        /// Exists while there is a runner.
         var schedule: PollSchedule?
         var runners: [Runner] = []
         /// Runners that have not returned yet since polling ended under them, and why it did.
@@ -66,14 +66,14 @@ package final class Poller: Sendable {
     private let state = Mutex(State())
     /// Raised when the schedule has changed under the runner.
     private let changed = Signal()
-    /// Raised when nobody polls: one runner may.
+    /// Raised when no runner polls: one may.
     private let turn = Signal(isRaised: true)
 
     package convenience init(clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
         self.init(alarms: .on(clock), random: random)
     }
 
-    /// - Parameter alarms: Those of whoever steps the schedule, so that both count time from the same moment.
+    /// - Parameter alarms: Those of the caller that steps the schedule, so that both count time from the same moment.
     package init(alarms: Alarms, random: @escaping @Sendable () -> Double) {
         self.alarms = alarms
         self.random = random
@@ -117,12 +117,12 @@ package final class Poller: Sendable {
         }
     }
 
-    /// Polls until the calling task is canceled, the runner left, or polling ended for everybody.
+    /// Polls until the calling task is canceled, the runner left, or polling ended for every runner.
     ///
     /// - Parameter poll: Gets how much later than planned it is called.
-    /// - Returns: Why polling ended for everybody, if it did.
+    /// - Returns: Why polling ended for every runner, if it did.
     package func run(_ runner: Runner, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
-        // Cancellation takes effect on the schedule at once, so that whoever starts next does not inherit it.
+        // Cancellation takes effect on the schedule at once, so that the next runner does not inherit it.
         await withTaskCancellationHandler {
             defer { self.leave(runner) }
             guard await self.turn.wait() else { return nil }
@@ -151,7 +151,7 @@ package final class Poller: Sendable {
         return nil
     }
 
-    /// Whether the runner still takes part.
+    /// Returns whether the runner still takes part.
     package func isActive(_ runner: Runner) -> Bool {
         self.state.withLock { $0.runners.contains(runner) }
     }
@@ -165,7 +165,7 @@ package final class Poller: Sendable {
         }
     }
 
-    /// Ends polling for everybody who takes part now. Whoever enters later begins anew.
+    /// Ends polling for every runner that takes part now. One that enters later begins anew.
     ///
     /// - Returns: Whether there was any.
     package func end(for reason: MobileTokenError) -> Bool {
@@ -178,7 +178,7 @@ package final class Poller: Sendable {
         return isOver
     }
 
-    /// What the runner whose turn it is does next. After `.poll`, ``finished(_:)`` has to follow.
+    /// Returns what the runner whose turn it is does next. After `.poll`, ``finished(_:)`` has to follow.
     package func step(_ runner: Runner) -> Step {
         let now = self.now
         return self.state.withLock { state in
@@ -191,7 +191,7 @@ package final class Poller: Sendable {
         }
     }
 
-    /// The poll under way has ended; a canceled task's was cut off.
+    /// Notes that the poll under way has ended; a canceled task's was cut off.
     package func finished(_ outcome: Outcome) {
         let now = self.now
         let random = self.random()
@@ -207,18 +207,18 @@ package final class Poller: Sendable {
 
     // MARK: Running without a task
 
-    /// Takes the turn to poll for somebody who steps the schedule whenever it is time, instead of lending a task to
+    /// Takes the turn to poll for a caller that steps the schedule whenever it is time, instead of lending a task to
     /// ``run(_:poll:)``. ``letGo(_:)`` has to follow.
     ///
     /// - Parameter onChange: Called when the schedule has changed, for another step.
-    /// - Returns: `nil` when it is somebody else's turn.
+    /// - Returns: `nil` when it is another runner's turn.
     package func drive(_ plan: Plan, onChange: @escaping @Sendable () -> Void) -> Runner? {
         guard self.turn.take() else { return nil }
         self.state.withLock { $0.driver = onChange }
         return self.enter(plan)
     }
 
-    /// When the schedule polls next; `nil` while it is paused, while a poll is under way, and when nobody polls.
+    /// When the schedule polls next; `nil` while it is paused, while a poll is under way, and when no runner polls.
     package var nextPoll: Duration? { self.state.withLock { $0.schedule?.next } }
 
     /// Ends what ``drive(_:onChange:)`` began.
@@ -242,7 +242,7 @@ package final class Poller: Sendable {
 
     /// Asks for an early poll.
     ///
-    /// - Returns: `false` when nobody polls, and then nothing happens.
+    /// - Returns: `false` when no runner polls, and then nothing happens.
     @discardableResult
     package func poke() -> Bool { self.change { $0.schedule?.poke(at: $1) } }
 
@@ -261,7 +261,7 @@ package final class Poller: Sendable {
         }
     }
 
-    /// The first reader of a stream came, or its last reader went.
+    /// Notes that the first reader of a stream came, or its last reader went.
     package func setObserved(_ isObserved: Bool) {
         self.change { state, now in
             state.observedStreams += isObserved ? 1 : -1

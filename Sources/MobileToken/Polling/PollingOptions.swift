@@ -6,7 +6,7 @@ public struct PollingOptions: OptionSet, Sendable {
     /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Polls only while somebody reads ``OperationsService/changes()`` or ``OperationsService/events()``.
+    /// Polls only while a subscriber reads ``OperationsService/changes()`` or ``OperationsService/events()``.
     public static let pauseWhenUnobserved = Self(rawValue: 1)
     /// Puts the first poll anywhere in the first interval, so that thousands of services that start together do not
     /// reach the server together.

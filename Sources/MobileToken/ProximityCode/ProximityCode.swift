@@ -1,11 +1,11 @@
-internal import Basics
+import Basics
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What a deep link or a QR code says of an operation, and perhaps the one-time code that proves being there.
 ///
-/// Nobody signed it: it is a hint which operation to fetch, and nothing is trusted because of it. The scheme, host and path
-/// of a link are the application's affair and not looked at.
+/// It is not signed: it is a hint which operation to fetch, and nothing is trusted because of it. The scheme, host and
+/// path of a link are the application's affair and not looked at.
 public struct ProximityCode: Sendable, Hashable {
     /// The operation's identifier.
     public let operationID: String
@@ -43,7 +43,7 @@ public struct ProximityCode: Sendable, Hashable {
         self.init(checking: operationID, totp: totp)
     }
 
-    /// What came from outside has no control characters.
+    /// Creates a code from what came from outside, unless it holds control characters.
     init?(checking operationID: String, totp: String?) {
         let scalars = [operationID, totp ?? ""].map(\.unicodeScalars)
         guard !scalars.contains(where: { $0.contains(where: \.isControlOrByteOrderMark) }) else { return nil }
@@ -66,7 +66,7 @@ public struct ProximityCode: Sendable, Hashable {
 }
 
 extension ProximityCode: CustomStringConvertible, CustomReflectable {
-    /// The operation alone; the one-time code is nobody else's business.
+    /// The operation alone; the one-time code stays private.
     public var description: String {
         "<proximity code of operation \(DisplayText.escaped(self.operationID, limit: 64))>"
     }
@@ -101,23 +101,19 @@ private struct DeepLink {
         byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || byte == UInt8(ascii: "/")
     }
 
-    /// Whether a percent sign is followed by anything but two hexadecimal digits.
+    /// Returns whether a percent sign is followed by anything but two hexadecimal digits.
     fileprivate static func hasBrokenEscape(_ text: some StringProtocol) -> Bool {
         text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst().contains { part in
-            part.prefix(2).count < 2 || !part.prefix(2).allSatisfy(\.isHexadecimalDigit)
+            part.prefix(2).count < 2 || part.prefix(2).contains { $0.hexadecimalValue == nil }
         }
     }
 
-    /// The text without the white space around it.
+    /// Returns the string without the white space around it.
     static func trimmed(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
-            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
-        else { return "" }
-        return String(scalars[first...last])
+        String(text.unicodeScalars.trimming { $0.properties.isWhitespace })
     }
 
-    /// The first value of a name; empty when the name is there alone.
+    /// Returns the first value of a name; empty when the name is there alone.
     func parameter(_ name: String) -> Value? { Self.parameter(name, in: self.query) }
 
     /// A JWT in the query, or in the place of the host.
@@ -149,12 +145,5 @@ private struct DeepLink {
             else { return nil }
             return decoded
         }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimalDigit: Bool {
-        self.isASCIIDigit || UInt8(ascii: "A")...UInt8(ascii: "F") ~= self
-            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self
     }
 }

@@ -1,6 +1,6 @@
-internal import ExactJSON
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension ProximityCode {
     /// Reads a JWT, `header.payload[.signature]`. Neither header nor signature says anything that could be relied on.
@@ -12,10 +12,10 @@ extension ProximityCode {
         else { return nil }
         let log = IssueLog()
         do throws(DecodingIssue) {
-            let operationID = try object.required("oid", .text, log)
+            let operationID = try object.required("oid", .string, log)
             let totps = [
-                try object.ifPresent("totp", .text, log),
-                try object.ifPresent("potp", .text, log),
+                try object.ifPresent("totp", .string, log),
+                try object.ifPresent("potp", .string, log),
             ]
             self.init(checking: operationID, totp: totps.compactMap(\.self).first { !$0.isEmpty })
         } catch {
@@ -23,7 +23,7 @@ extension ProximityCode {
         }
     }
 
-    /// Either alphabet, padded or not.
+    /// Decodes Base64 of either alphabet, padded or not.
     private static func base64(_ text: Substring.UTF8View) -> [UInt8]? {
         let unpadded = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = String(repeating: "=", count: (4 - unpadded.count % 4) % 4)

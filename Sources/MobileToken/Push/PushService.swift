@@ -3,7 +3,7 @@ public import PowerAuth
 
 /// Registers an activation's device for push messages.
 public actor PushService {
-    /// Where push messages come from. A struct, so that a new platform breaks nobody's `switch`.
+    /// Where push messages come from. A struct, so that a new platform breaks no caller's `switch`.
     public struct Platform: Sendable, Hashable, CustomStringConvertible {
         /// The name that is sent.
         public let description: String
@@ -70,7 +70,7 @@ public actor PushService {
         defer { self.callerLeft() }
 
         try await self.flight.run { [channel] in
-            let answer = try await ServerCall.other.naming {
+            let response = try await ServerCall.other.mappingErrors {
                 try await channel.post(
                     "/api/push/device/register/token",
                     body: RequestBody.pushRegistration(platform: platform.description, token: token),
@@ -78,7 +78,7 @@ public actor PushService {
                     acceptLanguage: AcceptLanguage.english.description
                 )
             }
-            _ = try answer.read { try SuccessAnswer(parsing: $0) }
+            _ = try response.read { try SuccessResponse(parsing: $0) }
         }
         self.registration = registration
     }

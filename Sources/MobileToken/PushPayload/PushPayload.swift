@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 public import ExactJSON
 
 /// A push message of the Mobile Token server.
@@ -36,14 +36,14 @@ public enum PushPayload: Sendable, Hashable {
         case failure
         /// It was not decided in time.
         case timeout
-        /// It was cancelled.
+        /// It was canceled.
         case canceled
         /// There was no way to authorize it.
         case methodNotAvailable
         /// A result that this version does not know, as it was sent.
         case unknown(String)
 
-        /// The result of the server's text, which is compared exactly.
+        /// Creates the result from the server's string, which is compared exactly.
         public init(_ text: String) {
             switch ExactString(text) {
             case "authentication.success": self = .success
@@ -99,7 +99,7 @@ public enum PushPayload: Sendable, Hashable {
 }
 
 extension PushPayload.Content {
-    /// Both title and message, or nothing.
+    /// Reads both title and message, or nothing.
     fileprivate init?(_ alert: PushMembers) throws(RepeatedMember) {
         let (title, message) = (try alert.text("title"), try alert.text("body"))
         guard let title, let message else { return nil }
@@ -124,7 +124,7 @@ private struct PushMembers {
 
     func text(_ name: String) throws(RepeatedMember) -> String? { try self.member(name)?.string }
 
-    /// A text that names something; an empty one does not.
+    /// Returns a string that names something; an empty one does not.
     func identifier(_ name: String) throws(RepeatedMember) -> String? {
         guard let text = try self.text(name), !text.isEmpty else { return nil }
         return text

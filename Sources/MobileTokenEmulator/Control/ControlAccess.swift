@@ -1,3 +1,4 @@
+import Basics
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
@@ -13,7 +14,7 @@ struct ControlAccess: Sendable {
 
     /// The refusal of a request, or `nil` for one that may pass.
     func refusal(of request: ReceivedRequest) -> ServerResponse? {
-        let hosts = request.headers.filter { $0.name.caseInsensitiveEquals("Host") }.map(\.value)
+        let hosts = request.headers.filter { $0.name.equalsIgnoringASCIICase("Host") }.map(\.value)
         let host = hosts.first ?? ""
         guard hosts.count <= 1, !Self.isFromElsewhere(request, host: host) else {
             return .error(403, code: "ACCESS_DENIED", message: "Pages of other sites may not use the control API")
@@ -55,7 +56,7 @@ struct ControlAccess: Sendable {
     static func isLoopbackName(_ host: String) -> Bool {
         var name = Substring(host).utf8
         if name.last != UInt8(ascii: "]"), let colon = name.lastIndex(of: UInt8(ascii: ":")) { name = name[..<colon] }
-        if ["localhost", "[::1]"].contains(where: { Substring(name).caseInsensitiveEquals($0) }) { return true }
+        if ["localhost", "[::1]"].contains(where: { Substring(name).equalsIgnoringASCIICase($0) }) { return true }
         let numbers = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { UInt8(Substring($0)) }
         return numbers.count == 4 && numbers[0] == 127 && numbers.allSatisfy { $0 != nil }

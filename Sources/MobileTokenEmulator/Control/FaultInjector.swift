@@ -1,3 +1,4 @@
+import Basics
 import EmulatorMessages
 
 /// The fault rules, and how often each has matched.
@@ -48,7 +49,7 @@ struct FaultInjector: Sendable {
         var struck: (name: String, effect: FaultRule.Effect)?
         for index in self.armed.indices {
             let (match, pattern) = (self.armed[index].rule.match, self.armed[index].path)
-            if let wanted = match.method, !wanted.caseInsensitiveEquals(method) { continue }
+            if let wanted = match.method, !wanted.equalsIgnoringASCIICase(method) { continue }
             if let pattern, !pattern.matches(path) { continue }
             if let wanted = match.activation, wanted != activationID { continue }
             self.armed[index].matches += 1

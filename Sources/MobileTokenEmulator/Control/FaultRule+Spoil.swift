@@ -1,3 +1,4 @@
+import Basics
 import EmulatorBackend
 import EmulatorMessages
 
@@ -11,7 +12,7 @@ extension FaultRule.Effect {
         }
         if let retryAfter = self.retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
         if let contentType = self.contentType {
-            response.headers.removeAll { $0.name.caseInsensitiveEquals("Content-Type") }
+            response.headers.removeAll { $0.name.equalsIgnoringASCIICase("Content-Type") }
             response.headers.append(("Content-Type", contentType))
         }
         let body = self.body == .garbage ? Array(#"{"status":"OK","responseObject":[{"#.utf8) : reply.body

@@ -1,3 +1,4 @@
+import Basics
 import EmulatorBackend
 import EmulatorMessages
 public import Foundation
@@ -130,7 +131,7 @@ struct Journal: Sendable {
     }
 
     private static func withoutCredentials(_ header: (name: String, value: String)) -> String {
-        guard header.name.caseInsensitiveEquals("Authorization") else { return header.value }
+        guard header.name.equalsIgnoringASCIICase("Authorization") else { return header.value }
         return (header.value.split(separator: " ").first.map(String.init) ?? "") + " …"
     }
 }

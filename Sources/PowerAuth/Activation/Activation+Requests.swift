@@ -1,7 +1,7 @@
 public import ExactJSON
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
+import Foundation
+import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.
@@ -33,7 +33,7 @@ extension Activation {
 }
 
 extension Activation {
-    /// What the server says about the activation's user, such as claims from an identity provider.
+    /// Returns what the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
         let path = "/pa/v3/user/info"

@@ -1,9 +1,9 @@
-internal import Basics
-internal import Coordination
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import Coordination
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Asks the server for the activation's state, and brings the counter in step when it is not.
@@ -31,8 +31,8 @@ extension Activation {
         let counter: HashCounter
     }
 
-    /// One status request. Moves the counter forward when the server is ahead, which is safe at any time: the store
-    /// compares with the counter as it then stands, and forward is the only direction.
+    /// Makes one status request. Moves the counter forward when the server is ahead, which is safe at any time: the
+    /// store compares with the counter as it then stands, and forward is the only direction.
     nonisolated func fetchStatus() async throws -> ComparedStatus {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
@@ -66,7 +66,7 @@ extension Activation {
             guard response.activationId.isExactly(self.activationID),
                 let encrypted = Base64.decode(response.encryptedStatusBlob),
                 let nonce = Base64.decode(response.nonce)
-            else { throw MobileTokenError.invalidResponse("The response of \(path) is not about this activation") }
+            else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
             do throws(ActivationStatusError) {
                 return try ActivationStatusBlob(
                     decrypting: encrypted,

@@ -1,7 +1,7 @@
 import Coordination
-internal import Basics
-internal import PowerAuthProtocol
-internal import Synchronization
+import Basics
+import PowerAuthProtocol
+import Synchronization
 
 extension Activation {
     /// Waits until the server's side commits the activation, which it may do seconds or days after the code was used.

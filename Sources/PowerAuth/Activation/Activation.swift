@@ -1,10 +1,10 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 public import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// One activation: its state at the server, its factors and tokens, and every request it authenticates.
 ///
@@ -97,7 +97,7 @@ public actor Activation: AuthenticatedChannel {
     /// The number to compare by eye with what the server shows for this activation: eight digits.
     public nonisolated let fingerprint: String
 
-    /// The activation as the store has it now.
+    /// Returns the activation as the store has it now.
     nonisolated func storedRecord() async throws -> ActivationRecord {
         let record = try await MobileTokenError.mapStoreErrors {
             try await self.server.store.record(of: self.activationID)
@@ -153,5 +153,5 @@ public actor Activation: AuthenticatedChannel {
 }
 
 extension MobileTokenError {
-    static var unknownActivation: Self { Self(.unknownActivation, "The store holds no such activation") }
+    static var unknownActivation: Self { Self(.unknownActivation, "The store contains no such activation") }
 }

@@ -1,5 +1,5 @@
 public import ExactJSON
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The data that a new activation is requested with.
 public struct ActivationRequest: Sendable {
@@ -33,7 +33,8 @@ public struct ActivationRequest: Sendable {
     /// The machine, for people.
     public var deviceInfo = ActivationRequest.defaultDeviceInfo
 
-    /// With an activation code, with or without the signature that QR codes carry: `CODE` or `CODE#SIGNATURE`.
+    /// Creates a request with an activation code, with or without the signature that QR codes carry: `CODE` or
+    /// `CODE#SIGNATURE`.
     ///
     /// A signature, when there is one, must be the server's; that is checked before anything is sent.
     ///
@@ -46,12 +47,12 @@ public struct ActivationRequest: Sendable {
         }
     }
 
-    /// With a recovery code and its PUK.
+    /// Creates a request with a recovery code and its PUK.
     public init(recoveryCode: String, puk: String) {
         self.credentials = .recovery(code: recoveryCode, puk: puk)
     }
 
-    /// With whatever the server's own code knows users by.
+    /// Creates a request with whatever the server's own code knows users by.
     public init(identityAttributes: [String: JSONValue]) {
         self.credentials = .custom(identityAttributes)
     }

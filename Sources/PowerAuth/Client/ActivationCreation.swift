@@ -1,8 +1,8 @@
-internal import Coordination
-internal import ExactJSON
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Coordination
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
 struct ActivationCreation: Sendable {
@@ -41,17 +41,19 @@ struct ActivationCreation: Sendable {
                 extras: self.request.extras
             )
         )
-        // Filled by the attempt whose answer counts: a retry for an unknown key makes both layers anew.
+        // Filled by the attempt whose response counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
-        let answer = try await self.encryptionKeys.send(Self.path) { key in
+        let response = try await self.encryptionKeys.send(Self.path) { key in
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
             let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
-        guard let innerLayer else { throw MobileTokenError.invalidResponse("The answer of \(Self.path) came unasked") }
-        return try answer.read { bytes in
+        guard let innerLayer else {
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) was not requested")
+        }
+        return try response.read { bytes in
             let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
             let opened = try MobileTokenError.mapErrors(ofResponse: Self.path) {
                 try innerLayer.open(try Wire.encode(outer.activationData))
@@ -67,10 +69,10 @@ struct ActivationCreation: Sendable {
         deviceKey: P256PrivateKey
     ) throws -> Created {
         guard UUIDString.isValid(inner.activationId) else {
-            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no activation identifier")
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no activation identifier")
         }
         guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {
-            throw MobileTokenError.invalidResponse("The answer of \(Self.path) holds no counter")
+            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no counter")
         }
         let serverPublicKey = try MobileTokenError.mapErrors(ofResponse: Self.path) {
             try P256PublicKey(x963: Base64.decode(inner.serverPublicKey) ?? [])
@@ -86,7 +88,7 @@ struct ActivationCreation: Sendable {
         )
     }
 
-    /// The record to store. Derives a key from the password, on the threads made for that.
+    /// Returns the record to store. Derives a key from the password, on the threads made for that.
     func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {
         try await self.server.derivations.run {
             try MobileTokenError.mapCryptoErrors {

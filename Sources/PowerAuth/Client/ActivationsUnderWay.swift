@@ -1,6 +1,6 @@
-internal import Synchronization
+import Synchronization
 
-/// Counts activations between the request that uses up the code and the store, so that nobody ends the process, the
+/// Counts activations between the request that uses up the code and the store, so that no caller ends the process, the
 /// transport or the store in between.
 final class ActivationsUnderWay: Sendable {
     private struct State {

@@ -1,7 +1,7 @@
-internal import Coordination
-internal import Foundation
+import Coordination
+import Foundation
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 extension MobileTokenClient {
     /// Activates with a code, and stores the activation.
@@ -102,7 +102,7 @@ extension MobileTokenClient {
         }
     }
 
-    /// A signature that comes with a code must be the server's, or somebody else made the code.
+    /// Verifies that a signature that comes with a code is the server's; otherwise another party made the code.
     private func verify(_ credentials: ActivationRequest.Credentials) throws(MobileTokenError) {
         guard case .code(let code) = credentials, code.signature != nil else { return }
         guard code.isSigned(by: self.server.application.masterPublicKey) else {

@@ -1,5 +1,5 @@
 extension MobileTokenClient {
-    /// The receipts of decisions, oldest first, also of activations that were removed.
+    /// Returns the receipts of decisions, oldest first, also of activations that were removed.
     ///
     /// ```swift
     /// for try await receipt in try client.receipts() {

@@ -1,7 +1,7 @@
 public import Foundation
-internal import HTTPClientTransport
+import HTTPClientTransport
 public import PowerAuthProtocol
-internal import Synchronization
+import Synchronization
 
 /// One application at one server: makes activations, finds those that are stored, and calls the server.
 ///
@@ -131,12 +131,12 @@ public final class MobileTokenClient: Sendable {
 
     // MARK: Activations
 
-    /// The identifiers of all activations in the store, oldest first.
+    /// Returns the identifiers of all activations in the store, oldest first.
     public func activationIDs() async throws -> [String] {
         try await MobileTokenError.mapStoreErrors { try await self.server.store.activationIDs() }
     }
 
-    /// All activations in the store, oldest first.
+    /// Returns all activations in the store, oldest first.
     ///
     /// - Throws: also when one of them is of another application.
     public func activations() async throws -> [Activation] {
@@ -149,7 +149,7 @@ public final class MobileTokenClient: Sendable {
         return activations
     }
 
-    /// An activation in the store.
+    /// Returns an activation in the store.
     ///
     /// - Throws: ``MobileTokenError/Code/unknownActivation`` when the store holds no activation of this identifier.
     public func activation(id: String) async throws -> Activation {
@@ -161,7 +161,7 @@ public final class MobileTokenClient: Sendable {
         try await MobileTokenError.mapStoreErrors { try await self.server.store.record(of: id) }
     }
 
-    /// The one instance for a record.
+    /// Returns the one instance for a record.
     func activation(_ record: ActivationRecord) throws -> Activation {
         try self.known.withLock { known in
             if let activation = known[record.activationID] { return activation }

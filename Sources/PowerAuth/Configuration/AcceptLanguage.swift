@@ -1,3 +1,5 @@
+import Basics
+
 /// The languages in which the server is asked to present operations and messages, as `Accept-Language` names them.
 public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
     /// English, the default.
@@ -31,23 +33,18 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `*`, or a language of letters followed by subtags of letters and digits, each of one to eight characters.
+    /// Returns whether this is `*`, or a language of letters followed by subtags of letters and digits, each of one to
+    /// eight characters.
     private static func isRange(_ text: Substring) -> Bool {
         if text == "*" { return true }
         let tags = text.split(separator: "-", omittingEmptySubsequences: false)
         return tags.enumerated().allSatisfy { index, tag in
             (1...8).contains(tag.utf8.count)
-                && tag.utf8.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                    case UInt8(ascii: "0")...UInt8(ascii: "9"): index > 0
-                    default: false
-                    }
-                }
+                && tag.utf8.allSatisfy { $0.isASCIILetter || index > 0 && $0.isASCIIDigit }
         }
     }
 
-    /// `q=` and a number from 0 to 1 with at most three decimals.
+    /// Returns whether this is `q=` and a number from 0 to 1 with at most three decimals.
     private static func isWeight(_ text: Substring) -> Bool {
         guard text.hasPrefix("q=") || text.hasPrefix("Q=") else { return false }
         let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false)
@@ -57,10 +54,5 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
         return parts[1].utf8.count <= 3 && parts[1].utf8.allSatisfy { digits.contains($0) }
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while text.first == " " { text.removeFirst() }
-        while text.last == " " { text.removeLast() }
-        return text
-    }
+    private static func trimmed(_ text: Substring) -> Substring { text.trimming { $0 == " " } }
 }

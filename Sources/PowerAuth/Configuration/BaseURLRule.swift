@@ -1,4 +1,5 @@
-internal import Foundation
+import Basics
+import Foundation
 
 /// Which addresses of servers are accepted.
 struct BaseURLRule {
@@ -7,7 +8,7 @@ struct BaseURLRule {
     /// Whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
     let requiresTLS: Bool
 
-    /// An address without slashes at its end.
+    /// Returns an address without slashes at its end.
     ///
     /// - Parameter name: What the caller knows the address by, for the message.
     /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
@@ -31,7 +32,7 @@ struct BaseURLRule {
             }
             guard self.allowsInsecureHTTP || Self.isLoopback(host) else {
                 throw mistake(
-                    "http to another machine is open to everybody on the way; use https, or allow insecure HTTP"
+                    "http to another machine is open to any party on the way; use https, or allow insecure HTTP"
                 )
             }
         }
@@ -40,7 +41,8 @@ struct BaseURLRule {
         return text
     }
 
-    /// Whether a host can only be this machine: `localhost`, `127.0.0.0/8`, `::1`. What is written in any other way is not.
+    /// Returns whether a host can only be this machine: `localhost`, `127.0.0.0/8`, `::1`. What is written in any other
+    /// way is not.
     static func isLoopback(_ host: String) -> Bool {
         let name = host.lowercased()
         if ["localhost", "::1", "[::1]"].contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return true }
@@ -49,9 +51,9 @@ struct BaseURLRule {
         return parts.count == 4 && numbers.count == 4 && numbers.first == 127
     }
 
-    /// A number of a dotted address, without a leading zero, which some would read as octal.
+    /// Reads a number of a dotted address, without a leading zero, which some would read as octal.
     private static func octet(_ digits: Substring.UTF8View) -> UInt8? {
-        guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
             digits.count == 1 || digits.first != UInt8(ascii: "0")
         else { return nil }
         return UInt8(String(decoding: digits, as: UTF8.self))

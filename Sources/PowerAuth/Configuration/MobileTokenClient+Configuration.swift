@@ -17,8 +17,9 @@ extension MobileTokenClient {
         public var transport: (any HTTPTransport)?
         /// The longest a request may take: by default 20 s, which is the transport's.
         public var timeout: Duration?
-        /// Whether plain `http` may lead to another machine: no by default. Anybody on the way can then read everything, tokens
-        /// included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`, `[::1]`) needs no permission.
+        /// Whether plain `http` may lead to another machine: no by default. Any party on the way can then read
+        /// everything, tokens included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`,
+        /// `[::1]`) needs no permission.
         public var allowsInsecureHTTP = false
         /// In which language the server presents operations and messages: English by default.
         public var acceptLanguage = AcceptLanguage.english
@@ -40,7 +41,7 @@ extension MobileTokenClient {
         /// Creates a configuration with the documented defaults.
         public init() {}
 
-        /// The header's value.
+        /// Returns the header's value.
         ///
         /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` for what is no header.
         func validatedUserAgent() throws(MobileTokenError) -> String {

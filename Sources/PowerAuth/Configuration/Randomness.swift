@@ -21,10 +21,10 @@ package struct Randomness: Sendable {
     /// The operating system's.
     package static let system = Self(secret: SecureRandom.secret, disclosed: SecureRandom.bytes)
 
-    /// Random bytes that are not secret, such as a nonce.
+    /// Returns random bytes that are not secret, such as a nonce.
     package func bytes(_ count: Int) -> [UInt8] { self.disclosed(count) }
 
-    /// A private key. Throws when the source draws a number outside the curve's order, once in 2³² times.
+    /// Returns a private key. Throws when the source draws a number outside the curve's order, once in 2³² times.
     package func privateKey() throws(CryptoError) -> P256PrivateKey {
         try P256PrivateKey(scalar: self.secret(32))
     }

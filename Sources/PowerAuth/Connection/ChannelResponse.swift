@@ -24,11 +24,11 @@ public struct ChannelResponse: Sendable {
     ///
     /// - Throws: What `body` throws. A ``MobileTokenError/Code/invalidResponse`` gets the status if it has none.
     package func read<Value>(_ body: ([UInt8]) throws -> Value) throws -> Value {
-        try self.naming { try body(self.bytes) }
+        try self.mappingErrors { try body(self.bytes) }
     }
 
     /// Runs `body`, whose errors about this response get its status.
-    package func naming<Value>(_ body: () throws -> Value) throws -> Value {
+    package func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as MobileTokenError where error.code == .invalidResponse && error.httpStatus == nil {
@@ -36,7 +36,7 @@ public struct ChannelResponse: Sendable {
         }
     }
 
-    /// The body that `transform` makes of this one, such as its plaintext, under the same status.
+    /// Returns the body that `transform` makes of this one, such as its plaintext, under the same status.
     func map(_ transform: ([UInt8]) throws -> [UInt8]) throws -> Self {
         Self(try self.read(transform), httpStatus: self.httpStatus)
     }

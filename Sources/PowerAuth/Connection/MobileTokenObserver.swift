@@ -3,26 +3,27 @@
 /// Every requirement has an empty implementation. The calls come from whatever task does the work, so they must return
 /// quickly. Without an observer nothing is measured.
 public protocol MobileTokenObserver: Sendable {
-    /// A request is about to be sent to a path below the base URL.
+    /// Called when a request is about to be sent to a path below the base URL.
     func requestStarted(path: String)
-    /// A request ended. `status` is the HTTP status, or `nil` when there was no whole answer.
+    /// Called when a request ended. `status` is the HTTP status, or `nil` when there was no whole response.
     func requestFinished(path: String, status: Int?, duration: Duration)
-    /// A request is sent once more, with what was missing put right.
+    /// Called when a request is sent once more, with what was missing put right.
     func requestRetried(path: String, reason: RetryReason)
-    /// The server's status told how far the activation's counters are apart.
+    /// Called when the server's status told how far the activation's counters are apart.
     ///
     /// A positive distance means that the client is ahead, a negative one that the server is. Signatures succeed as long
     /// as the client is ahead by less than `window`.
     func counterCompared(activationID: String, distance: Int, window: Int)
-    /// A poll of the operations starts, `lag` later than it was planned for.
+    /// Called when a poll of the operations starts, `lag` later than it was planned for.
     func pollStarted(activationID: String, lag: Duration)
-    /// Polling was asked for at a shorter interval than the minimum, which is used instead.
+    /// Called when polling was asked for at a shorter interval than the minimum, which is used instead.
     func pollIntervalRaised(activationID: String, requested: Duration, used: Duration)
-    /// The list of operations changed; `count` is how many there are now.
+    /// Called when the list of operations changed; `count` is how many there are now.
     func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int)
-    /// A fleet has opened, or found that it cannot open, so many of the activations that it polls.
+    /// Called when a fleet has opened, or found that it cannot open, so many of the activations that it polls.
     func fleetOpened(_ count: Int, of total: Int)
-    /// An activation of a fleet is in another phase than before, such as `active`; `reason` tells why where it ended or waits.
+    /// Called when an activation of a fleet is in another phase than before, such as `active`; `reason` tells why where
+    /// it ended or waits.
     func fleetPhaseChanged(activationID: String, phase: String, reason: MobileTokenError?)
 }
 

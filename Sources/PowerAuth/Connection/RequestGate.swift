@@ -1,7 +1,7 @@
-internal import Basics
-internal import Foundation
-internal import HTTPClientTransport
-internal import Synchronization
+import Basics
+import Foundation
+import HTTPClientTransport
+import Synchronization
 
 /// Decides when requests to a server are sent: what makes a fleet a good guest.
 package protocol RequestGate: Sendable {
@@ -9,12 +9,12 @@ package protocol RequestGate: Sendable {
     ///
     /// - Throws: `CancellationError` alone.
     func enter() async throws
-    /// The request has ended.
+    /// Called when the request has ended.
     func leave(_ outcome: RequestOutcome)
 
-    /// A token was refused. Returns whether another may be asked for now, which takes a signed request.
+    /// Returns whether another token may be asked for now, after one was refused, which takes a signed request.
     func mayRenewToken() -> Bool
-    /// Another token was had, and used.
+    /// Called when another token was had, and used.
     func tokenRenewed(isAccepted: Bool)
 }
 

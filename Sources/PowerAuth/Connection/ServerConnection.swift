@@ -1,7 +1,7 @@
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
-internal import Synchronization
+import Foundation
+import HTTPClientTransport
+import PowerAuthProtocol
+import Synchronization
 
 /// What all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {
@@ -53,7 +53,7 @@ final class ServerConnection: Sendable {
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
     var derivations: DerivationQueue { self.configuration.derivations }
 
-    /// Posts a JSON body and returns the body of a success with its status; see ``ServerAnswer``.
+    /// Posts a JSON body and returns the body of a success with its status; see ``ResponseEnvelope``.
     ///
     /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
     ///   what to do when a kept connection breaks.
@@ -75,7 +75,7 @@ final class ServerConnection: Sendable {
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.userAgent)
         let response = try await self.send(request, path: path)
-        let body = try ServerAnswer.body(of: response, now: self.clocks.reading.wall)
+        let body = try ResponseEnvelope.body(of: response, now: self.clocks.reading.wall)
         return ChannelResponse(body, httpStatus: response.status)
     }
 
@@ -93,9 +93,9 @@ final class ServerConnection: Sendable {
         read: (Response) throws -> Value
     ) async throws -> Value {
         let body = try Wire.encode(Wire.Request(requestObject: request))
-        let answer = try await self.post(path, body: body, isRepeatable: true)
-        return try answer.naming {
-            try read(Wire.decode(Wire.Response<Response>.self, from: answer, of: path).responseObject)
+        let response = try await self.post(path, body: body, isRepeatable: true)
+        return try response.mappingErrors {
+            try read(Wire.decode(Wire.Response<Response>.self, from: response, of: path).responseObject)
         }
     }
 
@@ -146,8 +146,8 @@ extension ServerConnection {
         do {
             try await self.time.synchronize {
                 let path = "/pa/v3/status"
-                let answer = try await self.post(path, body: Array("{}".utf8), isRepeatable: true)
-                return try Wire.decode(Wire.Response<ServerStatus>.self, from: answer, of: path).responseObject
+                let response = try await self.post(path, body: Array("{}".utf8), isRepeatable: true)
+                return try Wire.decode(Wire.Response<ServerStatus>.self, from: response, of: path).responseObject
                     .serverTime
             }
         } catch let error as MobileTokenError where error.httpStatus != nil || error.code == .invalidResponse {
@@ -182,7 +182,7 @@ enum Wire {
     struct Request<Object: Encodable>: Encodable { let requestObject: Object }
     struct Response<Object: Decodable>: Decodable { let responseObject: Object }
 
-    /// JSON of a value made by this SDK or its user.
+    /// Returns JSON of a value made by this SDK or its user.
     static func encode(_ value: some Encodable) throws(MobileTokenError) -> [UInt8] {
         do {
             let encoder = JSONEncoder()
@@ -193,7 +193,7 @@ enum Wire {
         }
     }
 
-    /// An answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    /// Decodes a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from response: ChannelResponse,
@@ -202,7 +202,7 @@ enum Wire {
         try response.read { try self.decode(type, from: $0, of: call) }
     }
 
-    /// JSON from an answer to `call`, or ``MobileTokenError/Code/invalidResponse``.
+    /// Decodes JSON from a response to `call`, or throws ``MobileTokenError/Code/invalidResponse``.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: [UInt8],
@@ -212,7 +212,7 @@ enum Wire {
             return try JSONDecoder().decode(Value.self, from: Data(body))
         } catch {
             // The cause is left out: decoding errors quote what was read, which may be a secret.
-            throw .invalidResponse("The answer of \(call) cannot be read")
+            throw .invalidResponse("The response to \(call) cannot be read")
         }
     }
 }

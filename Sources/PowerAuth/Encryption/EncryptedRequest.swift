@@ -1,6 +1,6 @@
 public import PowerAuthProtocol
 
-/// One request encrypted for the server, and the only means to read the answer to it.
+/// One request encrypted for the server, and the only means to read the response to it.
 ///
 /// For requests that the application sends by itself; ``PowerAuthEndpoint`` does all of this in one call. It can be used once.
 public struct EncryptedRequest: ~Copyable, Sendable {
@@ -19,12 +19,12 @@ public struct EncryptedRequest: ~Copyable, Sendable {
         self.open = body.open
     }
 
-    /// Decrypts the body of the answer.
+    /// Decrypts the body of the response.
     ///
-    /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it is not the server's answer to this request.
-    public consuming func decrypt(_ answer: [UInt8]) throws -> [UInt8] {
+    /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it is not the server's response to this request.
+    public consuming func decrypt(_ response: [UInt8]) throws -> [UInt8] {
         let open = self.open
-        return try MobileTokenError.mapErrors(ofResponse: "an encrypted request") { try open(answer) }
+        return try MobileTokenError.mapErrors(ofResponse: "an encrypted request") { try open(response) }
     }
 }
 

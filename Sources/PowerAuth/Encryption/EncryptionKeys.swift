@@ -1,9 +1,9 @@
-internal import Coordination
-internal import Foundation
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import Coordination
+import Foundation
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// The server's public key that requests are encrypted for.
 struct EncryptionKey: Sendable {
@@ -37,7 +37,7 @@ final class EncryptionKeys: Sendable {
         self.server = server
     }
 
-    /// The key to encrypt with now. Concurrent callers share one request for it.
+    /// Returns the key to encrypt with now. Concurrent callers share one request for it.
     func current() async throws -> EncryptionKey {
         guard self.version.usesTemporaryKeys else { return EncryptionKey(id: nil, publicKey: self.signingKey) }
         if let key = self.cached { return key }
@@ -54,12 +54,12 @@ final class EncryptionKeys: Sendable {
             challenge: self.server.randomness.bytes(TemporaryKeyRequest.challengeByteCount)
         )
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
-        // The answer is signed and repeats our challenge, so its time of issue is the server's time as well.
+        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
-            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { answer in
+            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
-                        jwt: answer.jwt,
+                        jwt: token.jwt,
                         signedBy: self.signingKey,
                         answering: request,
                         // A clock that was never compared with the server's must not declare a fresh key expired.
@@ -77,7 +77,7 @@ final class EncryptionKeys: Sendable {
         return key
     }
 
-    /// How long the server will accept a key. Counted from its issue, so a clock that is wrong does not matter.
+    /// Returns how long the server will accept a key. Counted from its issue, so a clock that is wrong does not matter.
     private func lifetime(of response: TemporaryKeyResponse) throws(MobileTokenError) -> Duration {
         let (milliseconds, overflow) = response.expiresAt.subtractingReportingOverflow(response.issuedAt)
         guard !overflow, milliseconds > 0 else { throw .invalidResponse("The server's temporary key has expired") }
@@ -91,7 +91,8 @@ final class EncryptionKeys: Sendable {
         self.cache.withLock { if $0?.key.id == id { $0 = nil } }
     }
 
-    /// The key, once the server's time is known as well: it goes into every encrypted request from version 3.2 on.
+    /// Returns the key, once the server's time is known as well: it goes into every encrypted request from version 3.2
+    /// on.
     private func ready() async throws -> EncryptionKey {
         let key = try await self.current()  // first, for a key that has just been fetched tells the time too
         if self.version.usesTimestamps { try await self.server.synchronizeTime() }
@@ -140,9 +141,9 @@ final class EncryptionKeys: Sendable {
             bytes: try Wire.encode(request),
             temporaryKeyID: key.id,
             encryptionHeader: parameters.header.value
-        ) { [encryptor] answer in
+        ) { [encryptor] response in
             var decryptor = encryptor
-            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(answer)))
+            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(response)))
         }
     }
 
@@ -169,8 +170,8 @@ final class EncryptionKeys: Sendable {
     private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
-        let answer = try await self.server.post(path, headers: headers, body: body.bytes)
-        return try answer.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
+        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 
     /// The key that signs temporary keys, and that takes their place before version 3.3.

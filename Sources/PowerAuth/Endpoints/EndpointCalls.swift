@@ -1,5 +1,5 @@
-internal import HTTPClientTransport
-internal import PowerAuthProtocol
+import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Calls an endpoint of the application's own.
@@ -16,23 +16,23 @@ extension Activation {
         try self.checkNotRemoved()
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
-        let answer: ChannelResponse
+        let response: ChannelResponse
         switch endpoint.authentication.kind {
         case .none:
             guard let (keys, path) = self.encryption(of: endpoint) else {
-                answer = try await self.server.post(endpoint.path, headers: headers, body: plaintext)
+                response = try await self.server.post(endpoint.path, headers: headers, body: plaintext)
                 break
             }
-            answer = try await keys.send(endpoint.path, headers: headers) { key in
+            response = try await keys.send(endpoint.path, headers: headers) { key in
                 try keys.encrypt(plaintext, for: path, with: key)
             }
         case .token(let name):
             guard let (keys, path) = self.encryption(of: endpoint) else {
                 let body = RequestBody(bytes: plaintext)
-                answer = try await self.postWithToken(name, path: endpoint.path, headers: headers) { body }
+                response = try await self.postWithToken(name, path: endpoint.path, headers: headers) { body }
                 break
             }
-            answer = try await self.postWithToken(name, path: endpoint.path, headers: headers) {
+            response = try await self.postWithToken(name, path: endpoint.path, headers: headers) {
                 try await keys.encrypt(plaintext, for: path)
             }
         case .signature(let uriID):
@@ -47,9 +47,9 @@ extension Activation {
                     return try await keys.encrypt(plaintext, for: path)
                 }
             )
-            answer = try await self.send(request) { $0 }
+            response = try await self.send(request) { $0 }
         }
-        return try endpoint.decode(answer)
+        return try endpoint.decode(response)
     }
 
     private nonisolated func encryption<Request, Response>(
@@ -80,10 +80,10 @@ extension MobileTokenClient {
         guard endpoint.encryption != nil else {
             return try endpoint.decode(try await self.server.post(endpoint.path, headers: headers, body: plaintext))
         }
-        let answer = try await self.encryptionKeys.send(endpoint.path, headers: headers) { key in
+        let response = try await self.encryptionKeys.send(endpoint.path, headers: headers) { key in
             try self.encryptionKeys.encrypt(plaintext, for: .genericApplication, with: key)
         }
-        return try endpoint.decode(answer)
+        return try endpoint.decode(response)
     }
 }
 
@@ -93,10 +93,10 @@ extension PowerAuthEndpoint {
         return self.isWrapped ? try Wire.encode(Wire.Request(requestObject: body)) : try Wire.encode(body)
     }
 
-    fileprivate func decode(_ answer: ChannelResponse) throws -> Response {
+    fileprivate func decode(_ response: ChannelResponse) throws -> Response {
         if let empty = EmptyBody() as? Response { return empty }
-        guard self.isWrapped else { return try Wire.decode(Response.self, from: answer, of: self.path) }
-        return try Wire.decode(Wire.Response<Response>.self, from: answer, of: self.path).responseObject
+        guard self.isWrapped else { return try Wire.decode(Response.self, from: response, of: self.path) }
+        return try Wire.decode(Wire.Response<Response>.self, from: response, of: self.path).responseObject
     }
 }
 

@@ -11,9 +11,9 @@ public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodab
     public let path: String
     /// How the request proves who sent it.
     public let authentication: EndpointAuthentication
-    /// For whom request and answer are encrypted; `nil` leaves them to TLS.
+    /// For whom request and response are encrypted; `nil` leaves them to TLS.
     public let encryption: EncryptionScope?
-    /// Whether request and answer stand in `requestObject` and `responseObject`, as everywhere in this ecosystem.
+    /// Whether request and response stand in `requestObject` and `responseObject`, as everywhere in this ecosystem.
     public let isWrapped: Bool
 
     /// Describes an endpoint.
@@ -42,14 +42,14 @@ public struct EndpointAuthentication: Sendable, Hashable {
 
     /// Not at all.
     public static let none = Self(kind: .none)
-    /// With a token, created with possession when there is none of this name.
+    /// Authenticates with a token, created with possession when there is none of this name.
     public static func token(_ name: String) -> Self { Self(kind: .token(name: name)) }
-    /// With a signature over the body and this identifier of the resource.
+    /// Authenticates with a signature over the body and this identifier of the resource.
     public static func signed(uriID: String) -> Self { Self(kind: .signature(uriID: uriID)) }
 }
 
-/// The request or answer of an endpoint that carries nothing.
+/// The request or response of an endpoint that carries nothing.
 public struct EmptyBody: Codable, Sendable, Hashable {
-    /// Nothing.
+    /// Creates the empty value.
     public init() {}
 }

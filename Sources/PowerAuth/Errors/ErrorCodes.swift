@@ -9,7 +9,7 @@ extension MobileTokenError.Code {
     public static let invalidAuthentication = Self("invalidAuthentication")
     /// The name of a token or an activation is empty, too long, or holds a control character.
     public static let invalidName = Self("invalidName")
-    /// The store holds no such activation.
+    /// The store contains no such activation.
     public static let unknownActivation = Self("unknownActivation")
 
     // MARK: What the server said
@@ -40,16 +40,16 @@ extension MobileTokenError.Code {
     public static let serverError = Self("serverError")
     /// The server answered with an HTTP error and no readable body.
     public static let httpStatus = Self("httpStatus")
-    /// The answer cannot be read, or does not prove that it comes from the server.
+    /// The response cannot be read, or does not prove that it comes from the server.
     public static let invalidResponse = Self("invalidResponse")
 
     // MARK: What the network did
 
     /// No connection to the server.
     public static let noConnection = Self("noConnection")
-    /// The connection ended before the answer was whole. The server may have carried out the request.
+    /// The connection ended before the response was whole. The server may have carried out the request.
     public static let connectionLost = Self("connectionLost")
-    /// No answer in time. The server may have carried out the request.
+    /// No response in time. The server may have carried out the request.
     public static let timeout = Self("timeout")
     /// The server's certificate or key was not accepted.
     public static let tlsFailed = Self("tlsFailed")

@@ -1,15 +1,15 @@
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
+import HTTPClientTransport
+import PowerAuthCrypto
 
 extension MobileTokenError {
-    /// The error for what a transport threw; a cancellation stays what it is.
+    /// Returns the error for what a transport threw; a cancellation stays what it is.
     static func transport(_ error: any Error) -> any Error {
         switch error {
         case is CancellationError, is MobileTokenError:
             return error
         case let error as HTTPTransportError:
             let (code, message) = Self.meaning(of: error.code)
-            // The detail is a fixed text of the transport's or of libcurl's.
+            // The detail is a fixed string of the transport's or of libcurl's.
             return MobileTokenError(
                 code,
                 error.detail.isEmpty ? message : "\(message): \(error.detail)",
@@ -24,13 +24,13 @@ extension MobileTokenError {
     private static func meaning(of code: HTTPTransportError.Code) -> (Code, String) {
         switch code {
         case .connectionFailed: (.noConnection, "The server cannot be reached")
-        case .connectionLost: (.connectionLost, "The connection ended before the answer was whole")
+        case .connectionLost: (.connectionLost, "The connection ended before the response was complete")
         case .timeout: (.timeout, "The server did not answer in time")
         case .tlsFailed: (.tlsFailed, "No trusted connection to the server")
         case .invalidConfiguration, .invalidRequest:
             (.invalidConfiguration, "The transport cannot use the URL or a header")
-        case .invalidResponse: (.invalidResponse, "The answer is not HTTP")
-        case .responseTooLarge: (.invalidResponse, "The answer is larger than accepted")
+        case .invalidResponse: (.invalidResponse, "The response is not HTTP")
+        case .responseTooLarge: (.invalidResponse, "The response is larger than accepted")
         case .shutdown: (.noConnection, "The transport was shut down")
         default: (.networkUnknown, "The transport failed")
         }
@@ -52,7 +52,7 @@ extension MobileTokenError {
         }
     }
 
-    /// An answer that cannot be read or trusted. `what` names the call, never its content.
+    /// Returns the error of a response that cannot be read or trusted. `what` names the call, never its content.
     static func invalidResponse(_ what: String, underlying: (any Error)? = nil) -> Self {
         Self(.invalidResponse, what, underlying: underlying)
     }
@@ -68,7 +68,7 @@ extension MobileTokenError {
         } catch let error as MobileTokenError {
             throw error
         } catch {
-            throw .invalidResponse("The response of \(path) cannot be trusted", underlying: error)
+            throw .invalidResponse("The response to \(path) cannot be trusted", underlying: error)
         }
     }
 

@@ -1,8 +1,8 @@
-internal import Basics
+import Basics
 
 extension MobileTokenError {
-    /// Whether the same call may succeed later although nobody does anything about it: the network, an overloaded server, a
-    /// garbled response, a store that is busy or full.
+    /// Whether the same call may succeed later without intervention: the network, an overloaded
+    /// server, a garbled response, a store that is busy or full.
     package var isPassing: Bool {
         switch self.code {
         case .noConnection, .connectionLost, .timeout, .networkUnknown, .invalidResponse: true
@@ -11,7 +11,7 @@ extension MobileTokenError {
         }
     }
 
-    /// The error of a wait that ended without what it waited for.
+    /// Returns the error of a wait that ended without what it waited for.
     ///
     /// - Parameters:
     ///   - event: What was waited for, as the end of a sentence.

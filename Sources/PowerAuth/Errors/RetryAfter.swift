@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 package import Foundation
 
 /// Reads the `Retry-After` header: a number of seconds, or an HTTP date.
@@ -6,10 +6,10 @@ package enum RetryAfter {
     /// Longer waits than this say nothing useful to a client that polls.
     package static let longest: Duration = .seconds(24 * 60 * 60)
 
-    /// How long to wait, capped at a day; `nil` when the value is neither form. A date that has passed is zero.
+    /// Returns how long to wait, capped at a day; `nil` when the value is neither form. A date that has passed is zero.
     package static func duration(_ text: String, now: Date) -> Duration? {
         let value = text.drop { $0 == " " }
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if !value.isEmpty, value.utf8.allSatisfy(\.isASCIIDigit) {
             // More digits than fit are still "a long time".
             return min(.seconds(Int64(value) ?? Int64.max / 2), Self.longest)
         }
@@ -20,7 +20,7 @@ package enum RetryAfter {
 
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may still send.
+    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may still send.
     private static func date(_ text: Substring) -> Date? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = Self.months.firstIndex(where: { $0 == parts[2] }),
@@ -44,7 +44,6 @@ package enum RetryAfter {
     }
 
     private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        return Int(text).flatMap { range.contains($0) ? $0 : nil }
+        Int(asciiDigits: text.utf8).flatMap { range.contains($0) ? $0 : nil }
     }
 }

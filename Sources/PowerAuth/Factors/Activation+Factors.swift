@@ -1,5 +1,5 @@
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 extension Activation {
     /// Unlocks the knowledge factor once for many signatures: each then does without the password's key derivation.
@@ -50,14 +50,14 @@ extension Activation {
         try await self.updateRecord { current in
             // Two changes at once: the later one started from a key that is no longer there.
             guard current.knowledgeSalt == record.knowledgeSalt else {
-                throw MobileTokenError(.invalidAuthentication, "The password was changed meanwhile")
+                throw MobileTokenError(.invalidAuthentication, "The password was changed in the meantime")
             }
             current.encryptedKnowledgeKey = encrypted
             current.knowledgeSalt = salt
         }
     }
 
-    /// Two key derivations of some milliseconds each, off the actor and off Swift's own threads.
+    /// Runs two key derivations of some milliseconds each, off the actor and off Swift's own threads.
     private nonisolated func reprotect(
         _ record: ActivationRecord,
         from old: SecretBytes,
@@ -76,7 +76,7 @@ extension Activation {
         }
     }
 
-    /// Whether the biometry factor is set up.
+    /// Returns whether the biometry factor is set up.
     public func hasBiometryFactor() async throws -> Bool {
         try await self.storedRecord().encryptedBiometryKey != nil
     }

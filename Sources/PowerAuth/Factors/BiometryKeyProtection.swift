@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// Keeps the biometry key under a key from outside: a file, a KMS, an HSM.
 ///

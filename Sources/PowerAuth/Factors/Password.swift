@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// The rule for passwords; what a good one is beyond that is the application's affair.
 enum Password {

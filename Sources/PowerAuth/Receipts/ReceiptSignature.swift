@@ -7,14 +7,14 @@ import PowerAuthCrypto
 public struct ReceiptSignature: Sendable, Hashable {
     /// The activation whose key signed.
     public let activationID: String
-    /// The device's public key, compressed. Compare it with one that is known from elsewhere: anybody can make a key.
+    /// The device's public key, compressed. Compare it with one that is known from elsewhere: any party can make a key.
     public let devicePublicKey: [UInt8]
     /// When it was made, by the local clock.
     public let localDate: Date
     /// ECDSA over SHA-256, DER.
     public let signature: [UInt8]
 
-    /// What is signed: fixed words, and the digest of the line before in hexadecimal digits.
+    /// Returns what is signed: fixed words, and the digest of the line before in hexadecimal digits.
     static func message(head: [UInt8]) -> [UInt8] {
         Array("mobile-token receipts 1\n\(Hexadecimal.encode(head))".utf8)
     }

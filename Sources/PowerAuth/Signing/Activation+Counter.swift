@@ -1,5 +1,5 @@
-internal import Coordination
-internal import PowerAuthProtocol
+import Coordination
+import PowerAuthProtocol
 
 /// Keeps this side's counter in step with the server's. What to do is decided by ``CounterLedger`` and ``CounterKnowledge``.
 ///

@@ -1,6 +1,6 @@
-internal import Basics
-internal import Foundation
-internal import PowerAuthProtocol
+import Basics
+import Foundation
+import PowerAuthProtocol
 
 extension Activation {
     /// Delivers a signature, and writes what became of the decision that it makes, before the turn ends.
@@ -31,7 +31,7 @@ extension Activation {
 }
 
 extension DecisionOutcome.Result {
-    /// What an error says of the decision that it ended.
+    /// Reads what an error says of the decision that it ended.
     init(_ error: any Error) {
         guard let error = error as? MobileTokenError else {
             self = .unanswered(code: MobileTokenError.Code.networkUnknown.description)
@@ -98,7 +98,7 @@ extension Activation {
         try? await journal?.record(self.outcome(result), ofMove: moves, of: self.activationID)
     }
 
-    /// The decisions whose fate is not known, where the store keeps receipts.
+    /// Returns the decisions whose fate is not known, where the store keeps receipts.
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
         guard let journal = self.server.store as? any DecisionJournal else { return [] }
         return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }

@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Makes a signature that a person carries to the server: digits in groups joined by `-`.
@@ -23,7 +23,7 @@ extension Activation {
             throw MobileTokenError(.invalidAuthentication, "An offline signature needs a second factor")
         }
         guard DecimalCode.componentLengths.contains(componentLength) else {
-            throw MobileTokenError(.invalidRequest, "An offline signature has 4 to 8 digits in each part")
+            throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }
         let keys = try await self.signingKeys(for: authentication)
         return try await self.withSigningTurn { turn, _ in

@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// The server's key that a signature is checked with.
 public enum ServerSigningKey: Sendable, Hashable {

@@ -1,7 +1,7 @@
-internal import Coordination
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Coordination
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
@@ -40,7 +40,7 @@ extension Activation {
         }
     }
 
-    /// One signed exchange, within a turn. Puts right what can be put right, each thing once.
+    /// Makes one signed exchange, within a turn. Puts right what can be put right, each thing once.
     private func exchange(
         _ request: SignedRequest,
         in turn: SigningTurn,

@@ -1,4 +1,4 @@
-internal import PowerAuthCrypto
+import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// The durable truth about an activation's counter, and every rule by which it changes.

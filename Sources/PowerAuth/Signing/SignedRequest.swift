@@ -1,4 +1,4 @@
-internal import HTTPClientTransport
+import HTTPClientTransport
 
 /// A request that takes a signature.
 struct SignedRequest: Sendable {

@@ -1,5 +1,5 @@
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// The unlocked keys of one signature, in the order the protocol chains them.
 struct SigningKeys: Sendable {

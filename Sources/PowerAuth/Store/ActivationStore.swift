@@ -13,10 +13,10 @@ public protocol ActivationStore: Sendable {
     /// - Throws: what ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or has another key.
     func prove() async throws
 
-    /// The identifiers of all activations held, oldest first.
+    /// Returns the identifiers of all activations held, oldest first.
     func activationIDs() async throws -> [String]
 
-    /// One activation as it stands now, or `nil`.
+    /// Returns one activation as it stands now, or `nil`.
     func record(of activationID: String) async throws -> ActivationRecord?
 
     /// Adds an activation.

@@ -19,12 +19,12 @@ public final class InMemoryActivationStore: ActivationStore {
     /// Creates an empty store.
     public init() {}
 
-    /// The identifiers of all activations held, oldest first.
+    /// Returns the identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         self.state.withLock { $0.order }
     }
 
-    /// One activation as it stands now, or `nil`.
+    /// Returns one activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         self.state.withLock { $0.records[activationID] }
     }
@@ -100,12 +100,12 @@ extension InMemoryActivationStore: DecisionJournal {
         self.state.withLock { $0.receipts.record(outcome, ofMove: moves, of: activationID) }
     }
 
-    /// The intents whose fate has still to be found out, oldest first.
+    /// Returns the intents whose fate has still to be found out, oldest first.
     public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         self.state.withLock { $0.receipts.openDecisions(of: activationID) }
     }
 
-    /// A page of receipts, oldest first.
+    /// Returns a page of receipts, oldest first.
     public func receipts(
         of activationID: String?,
         after number: UInt64,
@@ -114,7 +114,7 @@ extension InMemoryActivationStore: DecisionJournal {
         self.state.withLock { $0.receipts.receipts(of: activationID, after: number, limit: limit) }
     }
 
-    /// A page of entries, in the order in which they were written.
+    /// Returns a page of entries, in the order in which they were written.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
         self.state.withLock { $0.receipts.entries(after: number, limit: limit) }
     }

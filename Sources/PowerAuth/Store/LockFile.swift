@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Locks on single bytes of a file, by which the processes of one machine agree.
 ///
@@ -48,7 +48,7 @@ package final class LockFile: Sendable {
         _ = self.setLock(F_UNLCK, at: offset)
     }
 
-    /// A byte of a range that another holder has locked, whichever the kernel names; `nil` when there is none.
+    /// Returns a byte of a range that another holder has locked, whichever the kernel names; `nil` when there is none.
     package func lockOfAnother(in range: Range<Int64>) throws -> Int64? {
         guard !range.isEmpty else { return nil }  // a length of zero would mean all there is
         var lock = Self.lock(F_WRLCK, at: range.lowerBound, count: range.upperBound - range.lowerBound)

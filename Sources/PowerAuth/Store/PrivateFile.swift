@@ -1,15 +1,15 @@
-internal import Glibc
-internal import PowerAuthCrypto
+import Glibc
+import PowerAuthCrypto
 
 /// Files and folders that only their owner may enter, read or write, whatever the process's umask.
 enum PrivateFile {
-    /// The folder of a file.
+    /// Returns the folder of a file.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Whether anything has this name, a link to nowhere included.
+    /// Returns whether anything has this name, a link to nowhere included.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
@@ -102,7 +102,7 @@ enum PrivateFile {
         }
     }
 
-    /// A small file's bytes, of which there must be exactly so many.
+    /// Returns a small file's bytes, of which there must be exactly so many.
     static func read(_ path: String, byteCount: Int) throws -> SecretBytes {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw MobileTokenError.system("open", path) }
@@ -129,7 +129,7 @@ enum PrivateFile {
 }
 
 extension MobileTokenError {
-    /// A system call that failed just now; reads `errno`.
+    /// Returns the error of a system call that failed just now; reads `errno`.
     static func system(_ action: String, _ path: String) -> Self {
         let number = errno
         let code: Code =

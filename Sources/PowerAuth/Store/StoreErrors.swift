@@ -37,6 +37,8 @@ extension MobileTokenError.Code {
 }
 
 extension MobileTokenError {
-    static func alreadyStored() -> Self { Self(.activationAlreadyStored, "An activation of this identifier is stored") }
-    static func notStored() -> Self { Self(.activationNotStored, "No activation of this identifier is stored") }
+    static func alreadyStored() -> Self {
+        Self(.activationAlreadyStored, "An activation with this identifier is already stored")
+    }
+    static func notStored() -> Self { Self(.activationNotStored, "No activation with this identifier is stored") }
 }

@@ -1,5 +1,5 @@
-internal import Coordination
-internal import Foundation
+import Coordination
+import Foundation
 
 /// The two local clocks, as one source of readings.
 struct LocalClocks: Sendable {

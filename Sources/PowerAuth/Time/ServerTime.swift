@@ -1,7 +1,7 @@
-internal import Basics
-internal import Coordination
+import Basics
+import Coordination
 package import Foundation
-internal import Synchronization
+import Synchronization
 
 /// The server's time, shared by all activations of one client.
 final class ServerTime: Sendable {
@@ -72,17 +72,17 @@ final class ServerTime: Sendable {
         self.synchronization.withLock { $0.assume(at: reading) }
     }
 
-    /// Makes a call whose answer states the server's time, and learns from it.
+    /// Makes a call whose response states the server's time, and learns from it.
     func measuring<Answer>(
         _ serverMilliseconds: (Answer) -> Int64,
         _ call: () async throws -> Answer
     ) async throws -> Answer {
         let sent = self.clocks.reading
-        let answer = try await call()
+        let response = try await call()
         let received = self.clocks.reading
-        let stated = Date(millisecondsSince1970: serverMilliseconds(answer))
+        let stated = Date(millisecondsSince1970: serverMilliseconds(response))
         self.synchronization.withLock { _ = $0.measure(serverDate: stated, sent: sent, received: received) }
-        return answer
+        return response
     }
 
     /// Measures with `fetch` unless a measurement holds already. Concurrent callers share one.
@@ -104,7 +104,7 @@ extension Date {
         return min(max(milliseconds, Self.representable.lowerBound), Self.representable.upperBound)
     }
 
-    /// The date of a protocol timestamp.
+    /// Creates the date of a protocol timestamp.
     package init(millisecondsSince1970 milliseconds: Int64) {
         self.init(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
     }

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Learns the server's time from an answer that states it in passing, such as the list of operations.
+/// Learns the server's time from a response that states it in passing, such as the list of operations.
 ///
-/// Made just before the request; ``answered()`` as soon as the answer is there, since reading it takes time.
+/// Made just before the request; ``answered()`` as soon as the response is there, since reading it takes time.
 package struct ServerTimeProbe: Sendable {
     private let clocks: LocalClocks
     private let sent: TimeSynchronization.Reading
@@ -18,10 +18,10 @@ package struct ServerTimeProbe: Sendable {
         self.report = report
     }
 
-    /// Notes that the answer has arrived.
+    /// Notes that the response has arrived.
     package mutating func answered() { self.received = self.clocks.reading }
 
-    /// Takes in the date that the answer stated, if it did.
+    /// Takes in the date that the response stated, if it did.
     package func learn(_ stated: Date?) {
         guard let stated, let received else { return }
         self.report(stated, self.sent, received)

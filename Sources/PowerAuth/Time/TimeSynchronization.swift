@@ -1,5 +1,5 @@
-internal import Basics
-internal import Foundation
+import Basics
+import Foundation
 
 /// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.
 ///
@@ -33,7 +33,7 @@ struct TimeSynchronization: Sendable {
     static let largestDrift: TimeInterval = 2
 
     fileprivate struct Estimate {
-        /// Where both clocks stood when the answer arrived.
+        /// Where both clocks stood when the response arrived.
         var reading: Reading
         /// The server's date at that instant.
         var serverDate: Date
@@ -45,7 +45,7 @@ struct TimeSynchronization: Sendable {
     private var estimate: Estimate?
     private var isDistrusted = false
 
-    /// The server's date at a reading: the wall clock's until a measurement says otherwise.
+    /// Returns the server's date at a reading: the wall clock's until a measurement says otherwise.
     ///
     /// Once measured it follows the monotonic clock, so a wall clock that is set afterwards changes nothing.
     func serverDate(at reading: Reading) -> Date {
@@ -53,7 +53,8 @@ struct TimeSynchronization: Sendable {
         return estimate.serverDate + estimate.reading.elapsed(to: reading)
     }
 
-    /// Whether another measurement is needed: none was made, or the local clocks no longer agree with each other.
+    /// Returns whether another measurement is needed: none was made, or the local clocks no longer agree with each
+    /// other.
     ///
     /// When they disagree, either the wall clock was set or the machine stood still without the monotonic clock
     /// noticing; only the server can tell which.
@@ -62,7 +63,8 @@ struct TimeSynchronization: Sendable {
         return estimate.drift(to: reading) >= Self.largestDrift
     }
 
-    /// Whether the date at a reading rests on the server's word, and on local clocks that agree with each other since.
+    /// Returns whether the date at a reading rests on the server's word, and on local clocks that agree with each other
+    /// since.
     func isMeasured(at reading: Reading) -> Bool {
         !self.needsMeasurement(at: reading) && self.estimate?.isAssumed == false
     }
@@ -79,7 +81,7 @@ struct TimeSynchronization: Sendable {
         self.isDistrusted = false
     }
 
-    /// Takes in the time that the server stated in an answer.
+    /// Takes in the time that the server stated in a response.
     ///
     /// It is assumed to be of the middle of the round trip. The estimate with the shortest round trip is kept, unless
     /// the new one shows that it is off by more than both can be wrong.
@@ -124,7 +126,7 @@ extension TimeSynchronization.Reading {
 }
 
 extension TimeSynchronization.Estimate {
-    /// By how much the wall clock moved more, or less, than the monotonic one.
+    /// Returns by how much the wall clock moved more, or less, than the monotonic one.
     fileprivate func drift(to later: TimeSynchronization.Reading) -> TimeInterval {
         abs(later.wall.timeIntervalSince(self.reading.wall) - self.reading.elapsed(to: later))
     }

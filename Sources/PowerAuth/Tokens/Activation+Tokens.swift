@@ -1,13 +1,13 @@
-internal import Basics
-internal import Coordination
-internal import HTTPClientTransport
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
-internal import Synchronization
+import Basics
+import Coordination
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
 
 /// Tokens by name: created when needed, kept in the store, renewed once when the server refuses one.
 extension Activation {
-    /// The names of the tokens that the store holds for this activation, sorted.
+    /// Returns the names of the tokens that the store holds for this activation, sorted.
     public func tokenNames() async throws -> [String] {
         try await self.storedRecord().tokens.keys.sorted().map(\.string)
     }
@@ -51,7 +51,7 @@ extension Activation {
         return ExactString(name)
     }
 
-    /// The `X-PowerAuth-Token` header of one request.
+    /// Returns the `X-PowerAuth-Token` header of one request.
     nonisolated func tokenHeader(_ token: ActivationRecord.Token) -> String {
         TokenHeader(
             tokenID: token.id,
@@ -97,7 +97,8 @@ extension Activation {
         }
     }
 
-    /// One request with a token, and once more when it is encrypted for a key that the server does not know any more.
+    /// Makes one request with a token, and once more when it is encrypted for a key that the server does not know any
+    /// more.
     private func post(
         _ path: String,
         headers: HTTPHeaders,
@@ -171,7 +172,7 @@ extension Activation {
             let token = try response.read { bytes in
                 let created = try Wire.decode(CreatedToken.self, from: bytes, of: path)
                 guard let secret = Base64.decodeSecret(created.tokenSecret) else {
-                    throw MobileTokenError.invalidResponse("The response of \(path) holds no token secret")
+                    throw MobileTokenError.invalidResponse("The response to \(path) contains no token secret")
                 }
                 return ActivationRecord.Token(id: created.tokenId, secret: secret)
             }

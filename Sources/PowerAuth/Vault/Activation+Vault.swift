@@ -1,13 +1,13 @@
-internal import Basics
+import Basics
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Why the vault is opened. The server records it.
 public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
     /// As sent to the server.
     public let rawValue: String
 
-    /// A reason of the application's own.
+    /// Creates a reason of the application's own.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// To set up the biometry factor.
@@ -74,7 +74,7 @@ extension Activation {
         _ use: @escaping @Sendable (SecretBytes, ActivationRecord) async throws -> Result
     ) async throws -> Result {
         guard authentication.knowledge != nil else {
-            throw MobileTokenError(.invalidAuthentication, "The vault opens with possession and knowledge")
+            throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
         }
         let path = "/pa/v3/vault/unlock"
         let plaintext = try Wire.encode(UnlockRequest(reason: reason.rawValue))
@@ -89,7 +89,7 @@ extension Activation {
                 let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
                 guard unlocked.activationId.isExactly(self.activationID),
                     let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
-                else { throw MobileTokenError.invalidResponse("The response of \(path) is not about this activation") }
+                else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
                 return try MobileTokenError.mapErrors(ofResponse: path) {
                     try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
                 }
@@ -106,7 +106,7 @@ extension Activation {
 }
 
 extension ActivationRecord {
-    /// The device's private key, which is wiped when the value goes.
+    /// Returns the device's private key, which is wiped when the value goes.
     fileprivate func devicePrivateKey(vaultKey: SecretBytes) throws -> P256PrivateKey {
         try MobileTokenError.mapCryptoErrors {
             let encrypted = self.encryptedDevicePrivateKey.withUnsafeBytes { Array($0) }

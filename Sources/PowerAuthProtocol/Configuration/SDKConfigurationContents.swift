@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthCrypto
 
 /// The parts of a configuration string, whose keys are not parsed yet.
@@ -23,9 +24,9 @@ package struct SDKConfigurationContents: Sendable {
 
     /// Reads a configuration string.
     package init(parsing string: String) throws(SDKConfigurationError) {
-        let characters = string.utf8.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        let characters = string.utf8.trimming { $0 <= 0x20 }
         guard !characters.isEmpty else { throw .empty }
-        guard let bytes = Base64.decode(String(decoding: Array(characters), as: UTF8.self)) else { throw .notBase64 }
+        guard let bytes = Base64.decode(String(decoding: characters, as: UTF8.self)) else { throw .notBase64 }
         var reader = Reader(rest: bytes[...])
         guard try reader.byte() == Self.formatVersion else { throw .unsupportedVersion }
         let applicationKey = try reader.block()

@@ -13,12 +13,7 @@ package struct HeaderFields {
 
     /// Reads the value of a header; without one, there are no fields.
     package init(parsing value: String?) {
-        let bytes = Array((value ?? "").utf8)
-        let isVisible: (UInt8) -> Bool = { $0 > 0x20 }
-        guard let first = bytes.firstIndex(where: isVisible), let last = bytes.lastIndex(where: isVisible) else {
-            return
-        }
-        let trimmed = bytes[first...last]
+        let trimmed = Array((value ?? "").utf8).trimming { $0 <= 0x20 }
         guard trimmed.starts(with: Self.scheme) else { return }
         self.scan(trimmed.dropFirst(Self.scheme.count))
     }
@@ -55,7 +50,7 @@ package struct HeaderFields {
 }
 
 extension UInt8 {
-    fileprivate var isWordCharacter: Bool { self.isASCIILetter || self.isASCIIDigit || self == UInt8(ascii: "_") }
+    fileprivate var isWordCharacter: Bool { self.isASCIILetterOrDigit || self == UInt8(ascii: "_") }
 
     fileprivate var isWhitespace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -53,7 +53,7 @@ package enum CanonicalQuery {
         var bytes = [UInt8]()
         for byte in string.utf8 {
             switch byte {
-            case _ where byte.isASCIILetter || byte.isASCIIDigit || "-_.*".utf8.contains(byte):
+            case _ where byte.isASCIILetterOrDigit || "-_.*".utf8.contains(byte):
                 bytes.append(byte)
             case UInt8(ascii: " "):
                 bytes.append(UInt8(ascii: "+"))

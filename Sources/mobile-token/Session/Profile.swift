@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import Foundation
 import MobileToken
@@ -26,10 +27,7 @@ struct ProfileFolder: Sendable {
     /// Creates the folder that the options and the environment name.
     init(_ invocation: Invocation) throws {
         let name = invocation["profile"] ?? "default"
-        let allowed = name.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-        }
+        let allowed = name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_.".utf8.contains($0) }
         guard allowed, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 64 else {
             throw UsageError(message: "a profile's name has up to 64 letters, digits, dots, dashes and underscores")
         }

@@ -13,7 +13,7 @@ import Testing
         var data = Made.data
         var ui: JSONValue?
         var variants: JSONValue = ["possession_knowledge"]
-        let doubts: Set<OperationReview.DoubtKind>
+        let doubts: Set<OperationReview.Doubt.Kind>
         /// What `total(in: "CZK")` gives.
         var total: Decimal?
 
@@ -25,7 +25,7 @@ import Testing
             data: String? = nil,
             ui: JSONValue? = nil,
             variants: JSONValue? = nil,
-            doubts: Set<OperationReview.DoubtKind>,
+            doubts: Set<OperationReview.Doubt.Kind>,
             total: Decimal? = nil
         ) {
             self.testDescription = name

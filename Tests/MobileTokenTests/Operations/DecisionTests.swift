@@ -250,7 +250,7 @@ import TestSupport
         let operation = try UnverifiedOfflineOperation(parsing: self.offlineText(flags: "B"))
         let code = try await self.service.authorize(offline: operation, with: Self.password)
         #expect(code == "12345678-87654321")
-        _ = try await self.service.authorize(offline: operation, uriId: "/custom", with: Self.biometryKey)
+        _ = try await self.service.authorize(offline: operation, uriID: "/custom", with: Self.biometryKey)
         let expected = ScriptedChannel.OfflineRequest(
             data: Array("id&A1*A100CZK".utf8),
             nonce: Array(0..<16),

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ResponseStatements {
     private static func failure(_ status: Int, _ body: String) -> MobileTokenError? {
         do {
-            _ = try ServerAnswer.body(of: HTTPResponse(status: status, body: Array(body.utf8)), now: .now)
+            _ = try ResponseEnvelope.body(of: HTTPResponse(status: status, body: Array(body.utf8)), now: .now)
             return nil
         } catch {
             return error

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 
 /// An account that gets signed.
 struct SignedAccount {

@@ -1,4 +1,4 @@
-internal import Basics
+import Basics
 public import Foundation
 
 /// What a policy decides on: an operation, and what keeps it from being understood as a whole.
@@ -74,9 +74,11 @@ extension OperationReview {
             return "\(self.kind): \(DisplayText.escaped(subject, limit: 200))"
         }
     }
+}
 
+extension OperationReview.Doubt {
     /// What can be wrong with an operation. A struct, so that a new kind breaks nobody's `switch`.
-    public struct DoubtKind: Sendable, Hashable, CustomStringConvertible {
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
 
@@ -115,12 +117,7 @@ extension OperationReview {
     }
 }
 
-extension OperationReview.Doubt {
-    /// What can be wrong with an operation.
-    public typealias Kind = OperationReview.DoubtKind
-}
-
-extension OperationReview.DoubtKind {
+extension OperationReview.Doubt.Kind {
     /// Whether a sum of the amounts could be another one than what is moved.
     fileprivate var concernsTheTotal: Bool {
         switch self {

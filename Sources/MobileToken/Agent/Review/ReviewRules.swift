@@ -1,5 +1,5 @@
-internal import Basics
-internal import Foundation
+import Basics
+import Foundation
 
 /// The rules by which an operation is complete. Each way to deceive a policy that reads only the attributes it knows has one.
 struct ReviewRules {
@@ -16,7 +16,7 @@ struct ReviewRules {
         self.compareAccounts(of: operation, data)
     }
 
-    private mutating func note(_ kind: OperationReview.DoubtKind, _ subject: String? = nil) {
+    private mutating func note(_ kind: OperationReview.Doubt.Kind, _ subject: String? = nil) {
         self.doubts.append(.init(kind, about: subject))
     }
 }

@@ -1,5 +1,6 @@
 import Coordination
 import Basics
+import Coordination
 import PowerAuth
 import Synchronization
 

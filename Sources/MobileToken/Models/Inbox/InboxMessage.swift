@@ -1,8 +1,8 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// A message in the inbox.
 public struct InboxMessage: Sendable, Hashable, Identifiable {
@@ -77,7 +77,7 @@ public struct InboxPage: Sendable, Hashable {
 }
 
 extension InboxMessage.ContentType: RawRepresentable, Codable {
-    /// The type of the server's text, which is compared exactly.
+    /// Creates the type from the server's string, which is compared exactly.
     public init(rawValue: String) {
         switch ExactString(rawValue) {
         case "text": self = .text
@@ -86,7 +86,7 @@ extension InboxMessage.ContentType: RawRepresentable, Codable {
         }
     }
 
-    /// The server's text.
+    /// The server's string.
     public var rawValue: String {
         switch self {
         case .text: "text"
@@ -114,31 +114,31 @@ extension InboxMessage {
             id: try view.required("id", .identifier, log),
             // Messages were plain text before they had a type.
             contentType: view.optional("type", .known, &log) ?? .text,
-            subject: try view.required("subject", .text, log),
-            summary: view.optional("summary", .text, &log),
-            body: view.optional("body", .text, &log),
+            subject: try view.required("subject", .string, log),
+            summary: view.optional("summary", .string, &log),
+            body: view.optional("body", .string, &log),
             isRead: try view.required("read", .flag, log),
             created: try view.required("timestampCreated", .date, log)
         )
     }
 
-    /// Reads the answer that holds one message with its body.
-    package init(response answer: [UInt8]) throws(MobileTokenError) {
-        self = try SuccessAnswer(parsing: answer).read("message") { (view, log) throws(DecodingIssue) in
-            _ = try view.required("body", .text, log)
+    /// Reads the response that holds one message with its body.
+    package init(response: [UInt8]) throws(MobileTokenError) {
+        self = try SuccessResponse(parsing: response).read("message") { (view, log) throws(DecodingIssue) in
+            _ = try view.required("body", .string, log)
             return try InboxMessage(view, &log)
         }
     }
 }
 
 extension InboxPage {
-    /// Reads the answer that holds a list of messages.
-    package init(response answer: [UInt8]) throws(MobileTokenError) {
-        guard let list = try SuccessAnswer(parsing: answer).responseObject, list.isArray else {
-            throw .unreadableAnswer("The answer holds no list of messages")
+    /// Reads the response that holds a list of messages.
+    package init(response: [UInt8]) throws(MobileTokenError) {
+        guard let list = try SuccessResponse(parsing: response).responseObject, list.isArray else {
+            throw .unreadableResponse("The response contains no list of messages")
         }
         guard list.elements.isCount(atMost: InboxService.messageLimit) else {
-            throw .unreadableAnswer("The answer holds more than \(InboxService.messageLimit) messages")
+            throw .unreadableResponse("The response contains more than \(InboxService.messageLimit) messages")
         }
         var log = IssueLog()
         var count = 0
@@ -160,9 +160,9 @@ extension InboxPage {
         self.firstUnreadable = firstUnreadable
     }
 
-    /// Reads the answer that holds the number of unread messages.
-    package static func unreadCount(response answer: [UInt8]) throws(MobileTokenError) -> Int {
-        try SuccessAnswer(parsing: answer).read("count") { (view, log) throws(DecodingIssue) in
+    /// Reads the response that holds the number of unread messages.
+    package static func unreadCount(response: [UInt8]) throws(MobileTokenError) -> Int {
+        try SuccessResponse(parsing: response).read("count") { (view, log) throws(DecodingIssue) in
             try view.required("countUnread", .count, log)
         }
     }

@@ -1,6 +1,6 @@
-internal import ExactJSON
+import ExactJSON
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What an operation must be signed with.
 public struct AllowedSignatureType: Sendable, Hashable {
@@ -41,14 +41,14 @@ public struct AllowedSignatureType: Sendable, Hashable {
     /// Whether there is any combination of factors to sign with.
     public var isAuthorizable: Bool { !self.variants.isEmpty }
 
-    /// Whether the server accepts a signature made with these factors.
+    /// Returns whether the server accepts a signature made with these factors.
     public func allows(_ authentication: Authentication) -> Bool {
         self.variants.contains(Variant(authentication))
     }
 }
 
 extension AllowedSignatureType.Variant {
-    /// The combination that an authentication stands for.
+    /// Creates the combination that an authentication stands for.
     public init(_ authentication: Authentication) {
         if authentication.knowledge != nil {
             self = .possessionKnowledge
@@ -61,7 +61,8 @@ extension AllowedSignatureType.Variant {
 }
 
 extension AllowedSignatureType {
-    /// An unknown kind is refused, because we would not know what to sign with; an unknown variant is only left out.
+    /// Reads the factors. An unknown kind is refused, because we would not know what to sign with; an unknown variant
+    /// is only left out.
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
         self.kind = try view.required("type", .known, log)
         let variants = view.optional("variants", .array, &log)

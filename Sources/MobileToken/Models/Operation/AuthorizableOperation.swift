@@ -1,5 +1,5 @@
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// What can be authorized or rejected: an operation from the server, or one built by hand.
 public protocol AuthorizableOperation: Sendable {
@@ -12,7 +12,7 @@ public protocol AuthorizableOperation: Sendable {
     /// Anything the server side wants to know of the client, sent along with the decision. Nothing by default.
     var mobileTokenData: JSONObject? { get }
 
-    /// Whether the operation may be authorized with these factors. Asked before anything is signed.
+    /// Returns whether the operation may be authorized with these factors. Asked before anything is signed.
     func allows(_ authentication: Authentication) -> Bool
 }
 
@@ -22,7 +22,7 @@ extension AuthorizableOperation {
     /// Nothing.
     public var mobileTokenData: JSONObject? { nil }
 
-    /// Nothing is known of the operation's demands, so the server decides.
+    /// Returns `true`: nothing is known of the operation's demands, so the server decides.
     public func allows(_ authentication: Authentication) -> Bool { true }
 }
 

@@ -1,5 +1,5 @@
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// One detail of an operation, such as the amount or the payee.
 public struct OperationAttribute: Sendable, Hashable {
@@ -16,13 +16,13 @@ public struct OperationAttribute: Sendable, Hashable {
         case amount(Money)
         /// An amount in two currencies; when `isDynamic`, the rate still moves.
         case amountConversion(source: Money, target: Money, isDynamic: Bool)
-        /// A text.
+        /// A string.
         case keyValue(String)
         /// A longer text.
         case note(String)
         /// A heading above the attributes that follow.
         case heading
-        /// Somebody with a name and a logo.
+        /// A party with a name and a logo.
         case partyInfo(PartyInfo)
         /// A picture.
         case image(thumbnailURL: String, originalURL: String?)
@@ -61,7 +61,7 @@ public struct OperationAttribute: Sendable, Hashable {
         }
     }
 
-    /// Somebody with a name and a logo.
+    /// A party with a name and a logo.
     public struct PartyInfo: Sendable, Hashable {
         /// Where the logo is.
         public let logoURL: String

@@ -1,5 +1,5 @@
-internal import ExactJSON
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthProtocol
 
 /// What a person is shown before deciding.
 public struct OperationForm: Sendable, Hashable {
@@ -45,8 +45,8 @@ public struct ResultTexts: Sendable, Hashable {
 
 extension OperationForm {
     init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.title = try view.required("title", .text, log)
-        self.message = try view.required("message", .text, log)
+        self.title = try view.required("title", .string, log)
+        self.message = try view.required("message", .string, log)
         self.resultTexts = view.optional("resultTexts", .object, &log).map { texts in
             log.inside("resultTexts") { log in ResultTexts(texts, &log) }
         }
@@ -56,8 +56,8 @@ extension OperationForm {
 
 extension ResultTexts {
     init(_ view: JSONView, _ log: inout IssueLog) {
-        self.success = view.optional("success", .text, &log)
-        self.failure = view.optional("failure", .text, &log)
-        self.reject = view.optional("reject", .text, &log)
+        self.success = view.optional("success", .string, &log)
+        self.failure = view.optional("failure", .string, &log)
+        self.reject = view.optional("reject", .string, &log)
     }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
-/// The server's answer to a request for the list of operations or their history.
+/// The server's response to a request for the list of operations or their history.
 public struct OperationList: Sendable, Hashable {
     /// The operations that could be read, in the server's order.
     public let operations: [UserOperation]
@@ -48,7 +48,7 @@ public struct OperationList: Sendable, Hashable {
         hasher.combine(self.omittedIssueCount)
     }
 
-    /// This list at another time of the server's.
+    /// Returns this list at another time of the server's.
     package func at(_ currentTimestamp: Date?) -> Self {
         Self(
             operations: self.operations,
@@ -62,25 +62,25 @@ public struct OperationList: Sendable, Hashable {
     ///
     /// An operation that cannot be read, or whose identifier came before, becomes one of ``issues``; the others stand.
     ///
-    /// - Throws: `invalidResponse` when the answer as a whole is no such list, or holds more than ``operationLimit``
+    /// - Throws: `invalidResponse` when the response as a whole is no such list, or holds more than ``operationLimit``
     ///   operations.
-    public init(response answer: [UInt8]) throws(MobileTokenError) {
-        try self.init(SuccessAnswer(parsing: answer))
+    public init(response: [UInt8]) throws(MobileTokenError) {
+        try self.init(SuccessResponse(parsing: response))
     }
 
     /// Operations whose identifier came before are left out and reported.
     ///
-    /// - Parameter known: The operations that were known to the parser of the answer.
-    init(_ answer: SuccessAnswer, known: [UserOperation] = []) throws(MobileTokenError) {
-        guard let list = answer.responseObject, list.isArray else {
-            throw .unreadableAnswer("The answer holds no list of operations")
+    /// - Parameter known: The operations that were known to the parser of the response.
+    init(_ response: SuccessResponse, known: [UserOperation] = []) throws(MobileTokenError) {
+        guard let list = response.responseObject, list.isArray else {
+            throw .unreadableResponse("The response contains no list of operations")
         }
         guard list.elements.isCount(atMost: Self.operationLimit) else {
-            throw .unreadableAnswer("The answer holds more than \(Self.operationLimit) operations")
+            throw .unreadableResponse("The response contains more than \(Self.operationLimit) operations")
         }
         var seen: Set<UserOperation.Identity> = []
         var log = IssueLog()
-        self.currentTimestamp = answer.root.optional("currentTimestamp", .date, &log)
+        self.currentTimestamp = response.root.optional("currentTimestamp", .date, &log)
         self.operations = log.inside("responseObject") { log in
             log.elements(of: list, limit: Self.operationLimit) { (view, log) throws(DecodingIssue) in
                 let operation = if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
@@ -100,9 +100,9 @@ extension UserOperation {
     /// Reads a successful response that holds one operation, `{"status":"OK","responseObject":{…}}`.
     ///
     /// - Throws: `invalidResponse`.
-    public init(response answer: [UInt8]) throws(MobileTokenError) {
-        let answer = try SuccessAnswer(parsing: answer)
-        self = try answer.read("operation") { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
+    public init(response: [UInt8]) throws(MobileTokenError) {
+        let response = try SuccessResponse(parsing: response)
+        self = try response.read("operation") { (view, log) throws(DecodingIssue) in try UserOperation(view, &log) }
     }
 }
 

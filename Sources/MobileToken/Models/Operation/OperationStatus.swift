@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// Where an operation is in its life.
 public enum OperationStatus: Sendable, Hashable {
@@ -9,7 +9,7 @@ public enum OperationStatus: Sendable, Hashable {
     case approved
     /// Was rejected by the user.
     case rejected
-    /// Was cancelled by the server side.
+    /// Was canceled by the server side.
     case canceled
     /// Was not decided in time.
     case expired
@@ -20,7 +20,7 @@ public enum OperationStatus: Sendable, Hashable {
 }
 
 extension OperationStatus: RawRepresentable, Codable {
-    /// The status of the server's text, which is compared exactly.
+    /// Creates the status from the server's string, which is compared exactly.
     public init(rawValue: String) {
         switch ExactString(rawValue) {
         case "PENDING": self = .pending
@@ -33,7 +33,7 @@ extension OperationStatus: RawRepresentable, Codable {
         }
     }
 
-    /// The server's text.
+    /// The server's string.
     public var rawValue: String {
         switch self {
         case .pending: "PENDING"

@@ -1,6 +1,6 @@
-internal import ExactJSON
+import ExactJSON
 public import Foundation
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// A one-time code that shows that the person is where the operation began, sent along with the authorization.
 public struct ProximityCheck: Sendable, Hashable, Codable {
@@ -39,7 +39,7 @@ public struct ProximityCheck: Sendable, Hashable, Codable {
 }
 
 extension ProximityCheck: CustomStringConvertible, CustomReflectable {
-    /// The source and the date; the code is nobody else's business.
+    /// The source and the date; the code stays private.
     public var description: String { "<proximity check, \(self.source.rawValue)>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -47,7 +47,7 @@ extension ProximityCheck: CustomStringConvertible, CustomReflectable {
 
 extension ProximityCheck {
     init(_ view: JSONView, _ log: IssueLog) throws(DecodingIssue) {
-        self.totp = try view.required("otp", .text, log)
+        self.totp = try view.required("otp", .string, log)
         self.source = try view.required("type", .known, log)
         self.received = try view.required("timestampReceived", .date, log)
     }

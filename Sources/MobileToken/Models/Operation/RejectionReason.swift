@@ -1,8 +1,8 @@
 /// Why an operation is rejected.
 ///
-/// Servers take other texts too: `RejectionReason("POSSIBLE_FRAUD")`.
+/// Servers take other strings too: `RejectionReason("POSSIBLE_FRAUD")`.
 public struct RejectionReason: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {
-    /// The text that is sent.
+    /// The string that is sent.
     public let rawValue: String
 
     /// No reason given.
@@ -14,10 +14,10 @@ public struct RejectionReason: RawRepresentable, Sendable, Hashable, Codable, Ex
     /// The person turned back at a pre-approval screen.
     public static let preApproval = Self("PREAPPROVAL")
 
-    /// A reason of the server's own.
+    /// Creates a reason of the server's own.
     public init(_ text: String) { self.rawValue = text }
-    /// A reason of the server's own.
+    /// Creates a reason of the server's own.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// A reason of the server's own.
+    /// Creates a reason of the server's own.
     public init(stringLiteral value: String) { self.rawValue = value }
 }

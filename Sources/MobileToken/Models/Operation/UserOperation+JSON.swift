@@ -1,4 +1,4 @@
-internal import ExactJSON
+import ExactJSON
 
 // What is made by hand has the JSON that a server would send of it.
 

@@ -1,8 +1,8 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 public import Foundation
 public import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// An operation that waits for a decision, or had one, as the server described it.
 ///
@@ -46,7 +46,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     /// Whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
 
-    /// Whether the operation is pending and the server accepts these factors for it.
+    /// Returns whether the operation is pending and the server accepts these factors for it.
     public func allows(_ authentication: Authentication) -> Bool {
         self.status == .pending && self.allowedSignatureType.allows(authentication)
     }
@@ -106,7 +106,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
             var log = IssueLog()
             try self.init(JSONDocument(parsing: json).root, &log)
         } catch {
-            throw .unreadableAnswer("The operation cannot be read: \(error)", underlying: error)
+            throw .unreadableResponse("The operation cannot be read: \(error)", underlying: error)
         }
     }
 
@@ -125,7 +125,7 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
 
     /// A member of the operation's JSON by name, as it came.
     public subscript(custom name: String) -> JSONValue? {
-        // The bytes were part of a checked text, so only half a surrogate pair can be in the way.
+        // The bytes were part of a checked string, so only half a surrogate pair can be in the way.
         guard let view = (try? JSONDocument(parsing: self.json))?.root[name] else { return nil }
         return try? JSONValue(view)
     }
@@ -212,10 +212,10 @@ extension UserOperation {
         init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
             self.id = try view.required("id", .identifier, log)
             self.hashOfID = ExactString(self.id).hashValue
-            self.name = try view.required("name", .text, log)
-            self.data = try view.required("data", .text, log)
+            self.name = try view.required("name", .string, log)
+            self.data = try view.required("data", .string, log)
             self.status = try view.ifPresent("status", .known, log) ?? .pending
-            self.statusReason = view.optional("statusReason", .text, &log)
+            self.statusReason = view.optional("statusReason", .string, &log)
             self.created = try view.required("operationCreated", .date, log)
             self.expires = try view.required("operationExpires", .date, log)
             let allowed = try view.required("allowedSignatureType", .object, log)
@@ -237,7 +237,7 @@ extension UserOperation {
 // MARK: - Equality and coding
 
 extension UserOperation: Hashable {
-    /// Whether the server said the same of both. Blanks and the order of members in its JSON do not count.
+    /// Returns whether the server said the same of both. Blanks and the order of members in its JSON do not count.
     public static func == (one: Self, other: Self) -> Bool {
         guard one.proximityCheck == other.proximityCheck, one.mobileTokenData == other.mobileTokenData else {
             return false
@@ -279,7 +279,8 @@ extension UserOperation: Hashable {
     }
 }
 
-/// An operation is coded as the text of its JSON, because coders change the digits of numbers and the order of members.
+/// An operation is coded as a string of its JSON, because coders change the digits of numbers and the order of
+/// members.
 extension UserOperation: Codable {
     /// Reads an operation that was encoded here, or one as a server sends it.
     public init(from decoder: any Decoder) throws {

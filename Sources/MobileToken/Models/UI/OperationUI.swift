@@ -1,5 +1,5 @@
-internal import ExactJSON
-internal import PowerAuthProtocol
+import ExactJSON
+import PowerAuthProtocol
 
 /// How the server wants an operation presented.
 public struct OperationUI: Sendable, Hashable {
@@ -41,7 +41,7 @@ extension OperationUI {
         self.templates = log.json(of: "templates", in: view)
     }
 
-    /// The list wins where there is one, even an empty one.
+    /// Reads the screens. The list wins where there is one, even an empty one.
     private static func preApprovalScreens(_ view: JSONView, _ log: inout IssueLog) -> [PreApprovalScreen] {
         if let list = view.optional("preApprovalScreens", .array, &log) {
             return log.inside("preApprovalScreens") { log in

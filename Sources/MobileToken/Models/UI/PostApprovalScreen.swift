@@ -1,6 +1,6 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuthProtocol
 
 /// A screen to show after an operation was approved.
 public struct PostApprovalScreen: Sendable, Hashable {
@@ -49,7 +49,7 @@ public struct PostApprovalScreen: Sendable, Hashable {
 }
 
 extension PostApprovalScreen {
-    /// The screen, or nil and a report.
+    /// Returns the screen, or nil and a report.
     static func read(_ view: JSONView, _ log: inout IssueLog) -> PostApprovalScreen? {
         do throws(DecodingIssue) {
             return try PostApprovalScreen(view, &log)
@@ -60,9 +60,9 @@ extension PostApprovalScreen {
     }
 
     private init(_ view: JSONView, _ log: inout IssueLog) throws(DecodingIssue) {
-        self.heading = try view.required("heading", .text, log)
-        self.message = try view.required("message", .text, log)
-        let type = try view.required("type", .text, log)
+        self.heading = try view.required("heading", .string, log)
+        self.message = try view.required("message", .string, log)
+        let type = try view.required("type", .string, log)
         switch ExactString(type) {
         case "REVIEW":
             self.content = .review(Self.reviewAttributes(view, &log))
@@ -71,8 +71,8 @@ extension PostApprovalScreen {
             self.content = .redirect(
                 try log.inside("payload") { log throws(DecodingIssue) in
                     Redirect(
-                        text: try payload.required("redirectText", .text, log),
-                        url: try payload.required("redirectUrl", .text, log),
+                        text: try payload.required("redirectText", .string, log),
+                        url: try payload.required("redirectUrl", .string, log),
                         countdown: try payload.required("countdown", .count, log)
                     )
                 }
@@ -84,7 +84,8 @@ extension PostApprovalScreen {
         }
     }
 
-    /// The attributes that have their type's form. The screen only looks back, so half an attribute is of no use here.
+    /// Returns the attributes that have their type's form. The screen only looks back, so half an attribute is of no
+    /// use here.
     private static func reviewAttributes(_ view: JSONView, _ log: inout IssueLog) -> [OperationAttribute] {
         guard let payload = view.optional("payload", .object, &log) else { return [] }
         return log.inside("payload") { log in

@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A part of a pre-approval screen.
 public struct PreApprovalElement: Sendable, Hashable {
@@ -33,7 +33,7 @@ public struct PreApprovalElement: Sendable, Hashable {
         /// A style that this version does not know, as it was sent.
         case unknown(String)
 
-        /// The style of the server's text, which is compared exactly.
+        /// Creates the style from the server's string, which is compared exactly.
         public init(_ text: String) {
             switch ExactString(text) {
             case "INFO": self = .info
@@ -59,7 +59,7 @@ public struct PreApprovalElement: Sendable, Hashable {
             /// An action that this version does not know, as it was sent.
             case unknown(String)
 
-            /// The action of the server's text, which is compared exactly.
+            /// Creates the action from the server's string, which is compared exactly.
             public init(_ text: String) {
                 switch ExactString(text) {
                 case "LINK": self = .link

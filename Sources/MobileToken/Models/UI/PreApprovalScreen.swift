@@ -1,5 +1,5 @@
-internal import Basics
-internal import PowerAuthProtocol
+import Basics
+import PowerAuthProtocol
 
 /// A screen to pass before an operation can be approved.
 public struct PreApprovalScreen: Sendable, Hashable {
@@ -11,10 +11,10 @@ public struct PreApprovalScreen: Sendable, Hashable {
         case warning
         /// A QR code must be scanned.
         case qrScan
-        /// A kind that this version does not know, as it was sent; nil when no text was.
+        /// A kind that this version does not know, as it was sent; nil when no string was.
         case unknown(String?)
 
-        /// The kind of the server's text, which is compared exactly.
+        /// Creates the kind from the server's string, which is compared exactly.
         public init(_ text: String?) {
             switch text.map({ ExactString($0) }) {
             case "INFO": self = .info

@@ -110,7 +110,7 @@ extension ActivationDatabase {
         intent IS NULL AND personal_data IS NOT NULL AND (?1 IS NULL OR activation_id = ?1) AND (?2 IS NULL OR date < ?2)
         """
 
-    /// The open ones of those that are to be erased.
+    /// Returns the open ones of those that are to be erased.
     func openIntents(in selection: ReceiptSelection) throws -> [SealedReceipt] {
         try self.connection.rows(
             """

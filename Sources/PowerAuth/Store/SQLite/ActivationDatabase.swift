@@ -32,7 +32,7 @@ final class ActivationDatabase {
         self.currentSynchronous = options.synchronous
     }
 
-    /// What the store's key is recognized by; `nil` while nothing was sealed.
+    /// Returns what the store's key is recognized by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
         let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.keyCheck)]) {
             $0.blob(0)
@@ -84,7 +84,7 @@ final class ActivationDatabase {
         try self.connection.rows("SELECT activation_id FROM activation ORDER BY slot") { $0.text(0) }
     }
 
-    /// The number that stands for an activation, here and in the lease file; `nil` when there is none.
+    /// Returns the number that stands for an activation, here and in the lease file; `nil` when there is none.
     func slot(of activationID: String) throws -> Int64? {
         let slot = try self.connection.firstRow(
             "SELECT slot FROM activation WHERE activation_id = ?",
@@ -102,7 +102,7 @@ final class ActivationDatabase {
         let keyCheck: [UInt8]
     }
 
-    /// The activation as it is stored, or `nil`.
+    /// Returns the activation as it is stored, or `nil`.
     func activation(_ activationID: String) throws -> Stored? {
         var slot: Int64?
         var keyCheck: [UInt8] = []

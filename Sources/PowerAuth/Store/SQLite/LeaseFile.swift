@@ -1,6 +1,6 @@
-internal import Glibc
-internal import PowerAuthCrypto
-internal import Synchronization
+import Glibc
+import PowerAuthCrypto
+import Synchronization
 
 /// Gives the right to sign with an activation to one process at a time, and remembers how far each counter has come.
 ///
@@ -65,12 +65,12 @@ final class LeaseFile: Sendable {
         self.file.unlock(Self.offset(of: ticket, slot))
     }
 
-    /// Whether another process or store has an earlier ticket.
+    /// Returns whether another process or store has an earlier ticket.
     func isTicketOut(before ticket: Int64, of slot: Int64) throws -> Bool {
         try self.lockEnd(from: 0, to: ticket, of: slot) != nil
     }
 
-    /// The ticket after all those that other processes and stores have.
+    /// Returns the ticket after all those that other processes and stores have.
     func nextTicket(of slot: Int64) throws -> Int64 {
         var ticket: Int64 = 0
         while ticket < Self.ticketCount, let end = try self.lockEnd(from: ticket, to: Self.ticketCount, of: slot) {
@@ -79,7 +79,7 @@ final class LeaseFile: Sendable {
         return ticket
     }
 
-    /// The ticket after one that is out in a range, whichever the kernel names; `nil` when there is none.
+    /// Returns the ticket after one that is out in a range, whichever the kernel names; `nil` when there is none.
     private func lockEnd(from start: Int64, to end: Int64, of slot: Int64) throws -> Int64? {
         guard start < end else { return nil }
         let range = Self.offset(of: start, slot)..<Self.offset(of: end, slot)
@@ -94,7 +94,7 @@ final class LeaseFile: Sendable {
         slot * Self.slotByteCount + part.rawValue
     }
 
-    /// The greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
+    /// Returns the greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
     func highWaterMark(of slot: Int64, activationID: String) -> UInt64 {
         var words: (moves: UInt64, check: UInt64) = (0, 0)
         let count = withUnsafeMutableBytes(of: &words) {

@@ -34,7 +34,7 @@ final class PendingChange<Value>: AnyPendingChange {
         self.value = try self.change(&record)
     }
 
-    /// What the change returned.
+    /// Returns what the change returned.
     ///
     /// - Throws: Why it was not made.
     func result() throws -> Value {

@@ -19,7 +19,7 @@ extension SQLiteActivationStore: DecisionJournal {
         try pending.outcome?.get()
     }
 
-    /// The intents whose fate has still to be found out, oldest first.
+    /// Returns the intents whose fate has still to be found out, oldest first.
     public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try await self.readingReceipts { open in
             try open.database.openIntents(of: activationID).compactMap { sealed in
@@ -28,7 +28,7 @@ extension SQLiteActivationStore: DecisionJournal {
         }
     }
 
-    /// A page of receipts, oldest first.
+    /// Returns a page of receipts, oldest first.
     public func receipts(
         of activationID: String?,
         after number: UInt64,
@@ -45,7 +45,7 @@ extension SQLiteActivationStore: DecisionJournal {
         }
     }
 
-    /// A page of entries, in the order in which they were written.
+    /// Returns a page of entries, in the order in which they were written.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
         try await self.readingReceipts { open in
             try open.database.entries(after: number, limit: limit).map { stored in

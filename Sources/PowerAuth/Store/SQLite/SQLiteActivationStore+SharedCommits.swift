@@ -31,9 +31,7 @@ extension SQLiteActivationStore {
     func commit(_ pending: any PendingWrite) async {
         self.pendingWrites.append(pending)
         // What is queued behind this call joins the commit.
-        if self.executor.waitingJobCount > 0 {
-            await withCheckedContinuation { continuation in self.executor.afterQueuedJobs { continuation.resume() } }
-        }
+        if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
         if pending.outcome == nil { self.commitPendingWrites() }
     }
 

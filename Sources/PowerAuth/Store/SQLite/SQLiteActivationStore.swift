@@ -125,13 +125,13 @@ public actor SQLiteActivationStore: ActivationStore {
         self.state = .closed
     }
 
-    /// The identifiers of all activations held, oldest first.
+    /// Returns the identifiers of all activations held, oldest first.
     public func activationIDs() async throws -> [String] {
         let open = try await self.opened()
         return try self.mapErrors { try open.database.activationIDs() }
     }
 
-    /// One activation as it stands now, or `nil`.
+    /// Returns one activation as it stands now, or `nil`.
     public func record(of activationID: String) async throws -> ActivationRecord? {
         let open = try await self.opened()
         return try self.mapErrors {
@@ -246,7 +246,7 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
-    /// An activation in the form in which it is kept, read under the key that the store was opened with.
+    /// Returns an activation in the form in which it is kept, read under the key that the store was opened with.
     func stored(
         _ activationID: String,
         in open: Open

@@ -50,7 +50,7 @@ extension SQLiteSchema {
 }
 
 extension SQLiteSchema.Mismatch {
-    /// What the user of a store is told.
+    /// Returns the error that the user of a store sees.
     func storeError(path: String) -> MobileTokenError {
         switch self {
         case .newer(let version):

@@ -1,5 +1,5 @@
-internal import Foundation
-internal import Glibc
+import Foundation
+import Glibc
 
 /// The files of a store: the database with SQLite's companions, and the lease file.
 struct StoreFiles {

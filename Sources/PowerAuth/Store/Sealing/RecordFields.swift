@@ -1,9 +1,9 @@
-internal import Basics
-internal import Foundation
-internal import PowerAuthCrypto
-internal import PowerAuthProtocol
+import Basics
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
 
-/// A record taken apart into named values: open ones that anybody may read, and secret ones to be sealed.
+/// A record taken apart into named values: open ones that any process may read, and secret ones to be sealed.
 struct RecordFields {
     var open: [ExactString: [UInt8]] = [:]
     var secret: [ExactString: SecretBytes] = [:]
@@ -52,7 +52,7 @@ struct RecordFields {
         }
     }
 
-    /// The record, of which every value must be there and of its form, and no other.
+    /// Returns the record, of which every value must be there and of its form, and no other.
     func record(activationID: String) throws -> ActivationRecord {
         try self.checkNames()
         guard let version = ProtocolVersion(rawValue: try self.string(Name.version)) else {
@@ -83,7 +83,7 @@ struct RecordFields {
         )
     }
 
-    /// A value that this version does not know would be lost with the next change.
+    /// Throws at a value that this version does not know: it would be lost with the next change.
     private func checkNames() throws {
         let unknown =
             self.open.keys.first { !Name.open.contains($0) }

@@ -42,7 +42,7 @@ public struct SealedActivation: Sendable, Equatable {
         public let removed: [String]
     }
 
-    /// The activation after a change.
+    /// Returns the activation after a change.
     public func applying(_ changes: Changes) -> Self {
         let replaced = Set((changes.written.map(\.name) + changes.removed).map { ExactString($0) })
         let kept = self.fields.filter { !replaced.contains(ExactString($0.name)) }

@@ -1,6 +1,6 @@
-internal import Basics
+import Basics
 public import PowerAuthCrypto
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// Seals activations for a store: AES-256-GCM under one key, each value bound to its activation and its name.
 ///
@@ -40,7 +40,7 @@ public struct Sealing: Sendable {
         self.key = key
     }
 
-    /// An activation in the form to be kept.
+    /// Returns an activation in the form to be kept.
     public func seal(_ record: ActivationRecord) throws -> SealedActivation {
         let cipher = self.cipher(of: record.activationID)
         let fields = RecordFields(record)
@@ -52,7 +52,7 @@ public struct Sealing: Sendable {
         )
     }
 
-    /// The activation that was kept.
+    /// Returns the activation that was kept.
     ///
     /// - Throws: `storeCorrupted` when a value is missing or fails authentication, which a wrong key looks like too; see
     ///   ``matches(keyCheck:)``.
@@ -106,7 +106,7 @@ public struct Sealing: Sendable {
         )
     }
 
-    /// A value that tells this key from others without helping to find it.
+    /// Returns a value that tells this key from others without helping to find it.
     ///
     /// Keep it beside the first activation, and look at it before anything is written: a store with values under two
     /// keys is lost.
@@ -114,7 +114,7 @@ public struct Sealing: Sendable {
         try self.cipher(of: "").seal(SecretBytes(copying: []), name: "key-check").bytes
     }
 
-    /// Whether ``makeKeyCheck()`` made this value with the same key.
+    /// Returns whether ``makeKeyCheck()`` made this value with the same key.
     public func matches(keyCheck: [UInt8]) -> Bool {
         let field = SealedActivation.Field(name: "key-check", isSealed: true, bytes: keyCheck)
         return (try? self.cipher(of: "").open(field)) != nil
@@ -198,7 +198,7 @@ public struct Sealing: Sendable {
             }
         }
 
-        /// What a sealed field is bound to: version, activation and name, each with its length.
+        /// Returns what a sealed field is bound to: version, activation and name, each with its length.
         private func context(of name: String) -> [UInt8] {
             var context = FieldWriter(version: Sealing.version)
             context.append(self.activationID)
@@ -206,7 +206,8 @@ public struct Sealing: Sendable {
             return context.bytes
         }
 
-        /// What the tag is bound to: as a field of its name, and then to every open field in the order of names.
+        /// Returns what the tag is bound to: as a field of its name, and then to every open field in the order of
+        /// names.
         private func context(of open: [ExactString: [UInt8]]) -> [UInt8] {
             var context = FieldWriter(version: Sealing.version)
             context.append(self.activationID)
@@ -233,7 +234,7 @@ private struct FieldWriter {
 }
 
 extension MobileTokenError {
-    /// A stored value that is missing or fails authentication.
+    /// Returns the error of a stored value that is missing or fails authentication.
     static func damaged(_ name: String) -> Self {
         Self(.storeCorrupted, "The stored value '\(name)' is missing, damaged or was exchanged")
     }

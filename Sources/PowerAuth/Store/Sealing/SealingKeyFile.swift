@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 public import PowerAuthCrypto
 
 /// A sealing key in a file; see ``SealingKeyProvider/file(_:)``.

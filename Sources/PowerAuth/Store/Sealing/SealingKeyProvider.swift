@@ -1,12 +1,12 @@
 public import PowerAuthCrypto
-internal import Glibc
+import Glibc
 
 /// Where the key comes from that a store's secrets are sealed with.
 ///
 /// Anyone who has the store's file and this key can sign with the possession factor, so keep the two apart where it
 /// matters: a backup should hold one of them.
 public protocol SealingKeyProvider: Sendable {
-    /// The key, 32 bytes.
+    /// Returns the key, 32 bytes.
     ///
     /// - Parameter isForNewStore: Whether nothing was sealed yet, so that a key may be made when there is none. Otherwise
     ///   a new key would be of no use.
@@ -14,19 +14,20 @@ public protocol SealingKeyProvider: Sendable {
 }
 
 extension SealingKeyProvider where Self == SealingKeyFile {
-    /// A file of 32 random bytes, made for a new store, which only its owner may read.
+    /// Reads the key from a file of 32 random bytes, made for a new store, which only its owner may read.
     public static func file(_ path: String) -> Self { SealingKeyFile(path: path) }
 }
 
 extension SealingKeyProvider where Self == SealingKeyVariable {
-    /// An environment variable that holds 32 bytes in Base64.
+    /// Reads the key from an environment variable that holds 32 bytes in Base64.
     ///
     /// Other processes of the same user can read it as long as this one runs, and so can its children.
     public static func environment(_ name: String) -> Self { SealingKeyVariable(name: name) }
 }
 
 extension SealingKeyProvider where Self == SealingKeyClosure {
-    /// A call to a key service, made once each time a store is opened. Its errors reach the store's caller unchanged.
+    /// Fetches the key by a call to a key service, made once each time a store is opened. Its errors reach the store's
+    /// caller unchanged.
     public static func closure(_ fetch: @escaping @Sendable () async throws -> SecretBytes) -> Self {
         SealingKeyClosure(fetch: fetch)
     }

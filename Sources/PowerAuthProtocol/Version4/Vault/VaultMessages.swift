@@ -46,7 +46,7 @@ extension Version4 {
 
         private static func isValid(reason: String) -> Bool {
             (3...255).contains(reason.utf8.count)
-                && reason.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".utf8.contains($0) }
+                && reason.utf8.allSatisfy { $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) }
         }
     }
 

@@ -50,6 +50,13 @@ let operationTypes: [Any.Type] = [
     ExpiredOperations.Iterator.self,
 ]
 
+let agentTypes: [Any.Type] = [
+    ApprovalAgent.self, ApprovalAgent.Configuration.self, ApprovalAgent.Verdict.self, ApprovalAgent.Policy.self,
+    ApprovalAgent.Event.self, ApprovalAgent.Event.Kind.self, ApprovalAgent.LeaveReason.self, ApprovalAgent.Health.self,
+    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self, AgentEvents.self, AgentEvents.Iterator.self,
+    OperationReview.self, OperationReview.Doubt.self, OperationReview.Doubt.Kind.self,
+]
+
 func expiry(of item: some Expirable) {}
 
 let presentationTypes: [Any.Type] = [

@@ -1,7 +1,7 @@
-/// The escapes of offline texts: `\n` and `\\`, and the separator where there is one. They are read in one pass from left
-/// to right, and a backslash before anything else is just that.
-enum OfflineText {
-    /// The parts between separators that are not escaped, with their escapes still in them.
+/// The escapes of offline strings: `\n` and `\\`, and the separator where there is one. They are read in one pass from
+/// left to right, and a backslash before anything else is just that.
+enum OfflineString {
+    /// Returns the parts between separators that are not escaped, with their escapes still in them.
     static func split(_ bytes: ArraySlice<UInt8>, at separator: UInt8) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = bytes.startIndex
@@ -18,7 +18,7 @@ enum OfflineText {
         return parts + [bytes[start...]]
     }
 
-    /// The text that is meant.
+    /// Returns the string that is meant.
     static func unescaped(_ bytes: ArraySlice<UInt8>, separator: UInt8?) -> String {
         var text: [UInt8] = []
         var index = bytes.startIndex
@@ -34,7 +34,7 @@ enum OfflineText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// What the escape at an index stands for; nil when there is none.
+    /// Returns what the escape at an index stands for; nil when there is none.
     private static func escape(in bytes: ArraySlice<UInt8>, at index: Int, separator: UInt8?) -> UInt8? {
         guard bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.endIndex else { return nil }
         switch bytes[index + 1] {
@@ -43,20 +43,5 @@ enum OfflineText {
         case separator: return separator
         default: return nil
         }
-    }
-}
-
-extension UInt8 {
-    var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-    var isASCIILetter: Bool {
-        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self
-    }
-}
-
-extension Int {
-    /// A few ASCII digits and nothing else; `Int(_:)` would take a sign.
-    init?(asciiDigits digits: some Collection<UInt8>) {
-        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return nil }
-        self = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 }

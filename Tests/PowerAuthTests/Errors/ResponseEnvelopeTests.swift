@@ -4,13 +4,13 @@ import Testing
 
 @testable import PowerAuth
 
-@Suite struct ServerAnswerTests {
+@Suite struct ResponseEnvelopeTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
 
     private func failure(_ status: Int, _ body: String, headers: HTTPHeaders = [:]) -> MobileTokenError? {
         let response = HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
         do {
-            _ = try ServerAnswer.body(of: response, now: self.now)
+            _ = try ResponseEnvelope.body(of: response, now: self.now)
             return nil
         } catch {
             return error
@@ -19,7 +19,7 @@ import Testing
 
     @Test func aSuccessIsHandedOnUntouched() throws {
         let body = Array(#"{"status":"OK","responseObject":[1,2]}"#.utf8)
-        #expect(try ServerAnswer.body(of: HTTPResponse(status: 200, body: body), now: self.now) == body)
+        #expect(try ResponseEnvelope.body(of: HTTPResponse(status: 200, body: body), now: self.now) == body)
     }
 
     @Test(arguments: ["POWERAUTH_AUTH_FAIL", "ERR_AUTHENTICATION"])

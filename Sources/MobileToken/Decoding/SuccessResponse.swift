@@ -1,20 +1,20 @@
-internal import Basics
-internal import ExactJSON
-internal import PowerAuth
-internal import PowerAuthProtocol
+import Basics
+import ExactJSON
+import PowerAuth
+import PowerAuthProtocol
 
-/// The envelope of every successful answer: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
-struct SuccessAnswer {
+/// The envelope of every successful response: `{"status":"OK","responseObject":…}`. Errors are sorted out before.
+struct SuccessResponse {
     let root: JSONView
 
-    init(parsing answer: [UInt8], known: KnownObjects? = nil) throws(MobileTokenError) {
+    init(parsing bytes: [UInt8], known: KnownObjects? = nil) throws(MobileTokenError) {
         do {
-            self.root = try JSONDocument(parsing: answer, limits: Self.limits, known: known).root
+            self.root = try JSONDocument(parsing: bytes, limits: Self.limits, known: known).root
         } catch {
-            throw .unreadableAnswer("The answer is not JSON", underlying: error)
+            throw .unreadableResponse("The response is not JSON", underlying: error)
         }
         guard let status = self.root["status"]?.string, status.isExactly("OK") else {
-            throw .unreadableAnswer("The answer is not a success")
+            throw .unreadableResponse("The response is not a success")
         }
     }
 
@@ -23,7 +23,7 @@ struct SuccessAnswer {
 
     var responseObject: JSONView? { self.root["responseObject"] }
 
-    /// Reads the object that the answer must hold.
+    /// Reads the object that the response must hold.
     func read<Value>(
         _ what: String,
         _ body: (JSONView, inout IssueLog) throws(DecodingIssue) -> Value
@@ -33,13 +33,13 @@ struct SuccessAnswer {
             let object = try self.root.required("responseObject", .object, log)
             return try log.inside("responseObject") { log throws(DecodingIssue) in try body(object, &log) }
         } catch {
-            throw .unreadableAnswer("The \(what) cannot be read: \(error)", underlying: error)
+            throw .unreadableResponse("The \(what) cannot be read: \(error)", underlying: error)
         }
     }
 }
 
 extension MobileTokenError {
-    static func unreadableAnswer(_ message: String, underlying: (any Error)? = nil) -> Self {
+    static func unreadableResponse(_ message: String, underlying: (any Error)? = nil) -> Self {
         Self(.invalidResponse, message, underlying: underlying)
     }
 }

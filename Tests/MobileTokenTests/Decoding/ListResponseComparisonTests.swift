@@ -5,8 +5,8 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct ListAnswerComparisonTests {
-    private func comparison(_ answer: String) throws -> ListAnswerComparison {
+@Suite(.timeLimit(.minutes(4))) struct ListResponseComparisonTests {
+    private func comparison(_ answer: String) throws -> ListResponseComparison {
         try OperationList.read([UInt8](answer)).1
     }
 

@@ -1,14 +1,14 @@
-internal import Basics
-internal import ExactJSON
+import Basics
+import ExactJSON
 package import Foundation
 package import HTTPClientTransport
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
-/// Decides whether an answer is a success, and names the failure when it is not.
+/// Decides whether a response is a success, and names the failure when it is not.
 ///
 /// Total: any status with any body gives a body to decode or a ``MobileTokenError``.
-package enum ServerAnswer {
-    /// The body of a success.
+package enum ResponseEnvelope {
+    /// Returns the body of a success.
     ///
     /// HTTP 400 and above is an error whatever the body says, and `{"status":"ERROR"}` is one under any HTTP status.
     ///
@@ -53,13 +53,14 @@ package enum ServerAnswer {
     }
 
     private struct Envelope {
-        /// Whether the answer calls itself an error. One `status` that says so suffices: a second one takes nothing back.
+        /// Whether the response calls itself an error. One `status` that says so suffices: a second one takes nothing
+        /// back.
         var isError: Bool
         var code: String?
         var message: String?
     }
 
-    /// What can be read of an error's envelope. A member of the wrong type, or given twice, reads as missing.
+    /// Returns what can be read of an error's envelope. A member of the wrong type, or given twice, reads as missing.
     private static func envelope(in body: [UInt8]) -> Envelope? {
         guard let root = try? JSONDocument(parsing: body).root, root.isObject else { return nil }
         let error = root["responseObject"]
@@ -72,13 +73,13 @@ package enum ServerAnswer {
         )
     }
 
-    /// Whether the answer needs a closer look. A long list is not decoded twice to learn its status, nor even searched
-    /// when it begins with it, as the answers of most servers do.
+    /// Returns whether the response needs a closer look. A long list is not decoded twice to learn its status, nor even
+    /// searched when it begins with it, as the responses of most servers do.
     private static func mayBeError(_ body: [UInt8]) -> Bool {
         guard !body.starts(with: Self.beginningOfSuccess) else { return false }
         let error = Array(#"ERROR""#.utf8)
         return body.withUnsafeBytes { bytes in
-            // Whoever escapes letters that need no escape is looked at closely.
+            // A server that escapes letters that need no escape is looked at closely.
             if bytes.contains(UInt8(ascii: "\\")), Self.hasEscapedLetter(bytes) { return true }
             var rest = bytes[...]
             // Capitals are rare, so the search goes from one to the next.
@@ -92,7 +93,7 @@ package enum ServerAnswer {
         }
     }
 
-    /// Whether an escape such as `\u0045` stands for an ASCII character.
+    /// Returns whether an escape such as `\u0045` stands for an ASCII character.
     private static func hasEscapedLetter(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
         while let start = rest.firstIndex(of: UInt8(ascii: "\\")) {

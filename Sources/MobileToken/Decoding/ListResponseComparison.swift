@@ -1,49 +1,50 @@
-internal import ExactJSON
+import ExactJSON
 package import Foundation
 package import PowerAuth
-internal import PowerAuthProtocol
+import PowerAuthProtocol
 
-/// Recognises an answer that says the same as the one before, but for the server's time, without decoding it.
+/// Recognizes a response that says the same as the one before, but for the server's time, without decoding it.
 ///
-/// Most polls change nothing. The last answer was read with care, so the place of its top-level `currentTimestamp` is
-/// known; an answer that has the same bytes before and after that place has the same structure, and only the time can be
-/// different. Whatever is in doubt counts as a change: then the answer is decoded.
-package struct ListAnswerComparison: Sendable {
-    private let answer: [UInt8]
+/// Most polls change nothing. The last response was read with care, so the place of its top-level `currentTimestamp` is
+/// known; a response that has the same bytes before and after that place has the same structure, and only the time can
+/// be different. Whatever is in doubt counts as a change: then the response is decoded.
+package struct ListResponseComparison: Sendable {
+    private let bytes: [UInt8]
     /// Where the value of the one top-level `currentTimestamp` stands, if there is one.
     private let timestamp: Range<Int>?
 
-    /// An answer that says the same as the last.
+    /// A response that says the same as the last.
     package struct Match: Sendable, Equatable {
-        /// The server's time in the new answer, if it is there and can be read.
+        /// The server's time in the new response, if it is there and can be read.
         package let currentTimestamp: Date?
 
         package init(currentTimestamp: Date?) { self.currentTimestamp = currentTimestamp }
     }
 
     init(_ root: JSONView) {
-        self.answer = root.document.bytes
+        self.bytes = root.document.bytes
         self.timestamp = root["currentTimestamp"]?.range
     }
 
-    /// Whether `next` is the remembered answer but for the time.
+    /// Returns whether `next` is the remembered response but for the time.
     package func match(_ next: [UInt8]) -> Match? {
         guard let timestamp else {
-            return self.answer.hasSameBytes(as: next) ? Match(currentTimestamp: nil) : nil
+            return self.bytes.hasSameBytes(as: next) ? Match(currentTimestamp: nil) : nil
         }
-        let tail = timestamp.upperBound..<self.answer.count
+        let tail = timestamp.upperBound..<self.bytes.count
         guard let end = Self.endOfScalar(in: next, from: timestamp.lowerBound), next.count - end == tail.count,
-            self.answer.hasSameBytes(in: tail, as: next, from: end),
-            self.answer.hasSameBytes(in: 0..<timestamp.lowerBound, as: next, from: 0)
+            self.bytes.hasSameBytes(in: tail, as: next, from: end),
+            self.bytes.hasSameBytes(in: 0..<timestamp.lowerBound, as: next, from: 0)
         else {
             // A value in an unusual form: the same again is still the same.
-            return self.answer.hasSameBytes(as: next)
+            return self.bytes.hasSameBytes(as: next)
                 ? Match(currentTimestamp: self.date(in: timestamp, of: next)) : nil
         }
         return Match(currentTimestamp: self.date(in: timestamp.lowerBound..<end, of: next))
     }
 
-    /// The end of a plain value: a number, or a string of printable ASCII without escapes. Anything else is nil.
+    /// Returns the end of a plain value: a number, or a string of printable ASCII without escapes. Anything else is
+    /// nil.
     private static func endOfScalar(in bytes: [UInt8], from start: Int) -> Int? {
         guard start < bytes.count else { return nil }
         guard bytes[start] == UInt8(ascii: "\"") else { return JSONNumber.endOfLiteral(in: bytes, from: start) }
@@ -65,20 +66,20 @@ package struct ListAnswerComparison: Sendable {
 }
 
 extension OperationList {
-    /// Reads an answer and remembers it, to recognise it when it comes again.
+    /// Reads a response and remembers it, to recognize it when it comes again.
     ///
     /// - Parameter last: The list before this one. Operations that come again as they were are taken from it unread.
     package static func read(
-        _ answer: [UInt8],
+        _ bytes: [UInt8],
         after last: OperationList? = nil
-    ) throws(MobileTokenError) -> (OperationList, ListAnswerComparison) {
-        // Issues name their place in the answer, so an operation that has some is read anew.
+    ) throws(MobileTokenError) -> (OperationList, ListResponseComparison) {
+        // Issues name their place in the response, so an operation that has some is read anew.
         let known = last?.operations.filter(\.issues.isEmpty) ?? []
-        let answer = try SuccessAnswer(
-            parsing: answer,
+        let response = try SuccessResponse(
+            parsing: bytes,
             known: known.isEmpty ? nil : KnownObjects(known.map(\.json), depth: Self.operationDepth)
         )
-        return (try OperationList(answer, known: known), ListAnswerComparison(answer.root))
+        return (try OperationList(response, known: known), ListResponseComparison(response.root))
     }
 
     /// An operation stands in the list, and the list in the envelope.
