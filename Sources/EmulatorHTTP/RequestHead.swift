@@ -30,20 +30,19 @@ struct RequestHead {
     /// Zeros stand for the first colon of each line, and for each byte of a line's end.
     static func hasPlainLines(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
-        guard !self.takeToZero(&rest).isEmpty, self.takeLineEnd(&rest) else { return false }
+        guard !self.upToZero(&rest).isEmpty, self.takeLineEnd(&rest) else { return false }
         while let first = rest.first, first != 0 {
             // A line that begins with a blank goes on with the one before.
             guard first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return false }
-            _ = self.takeToZero(&rest)
+            _ = self.upToZero(&rest)
             guard rest.popFirst() == 0 else { return false }
             // Some take a lone carriage return for the end of a line, and no other control character belongs here either.
-            guard self.takeToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest)
-            else { return false }
+            guard self.upToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest) else { return false }
         }
         return self.takeLineEnd(&rest) && rest.isEmpty
     }
 
-    private static func takeToZero(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+    private static func upToZero(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
         let taken = rest.prefix { $0 != 0 }
         rest = rest.dropFirst(taken.count)
         return taken

@@ -94,7 +94,7 @@ final class ServerExchange: Sendable {
                 state.phase = .receiving
                 let length = state.request.header("Content-Length").flatMap(Int.init) ?? 0
                 guard length > context.limits.bodyBytes else { return .readOn }
-                // Nothing of the body is there yet: a client that asks first, or sends far too much, is told at once.
+                // Nothing of the body is there yet: a client that asks first, or sends far too much, learns it at once.
                 let asksFirst = state.request.header("Expect")?.equalsIgnoringASCIICase("100-continue") == true
                 if asksFirst || length > context.limits.droppedBytes { return .refuse(status: 413) }
                 state.phase = .refusing(status: 413)

@@ -3,27 +3,31 @@ import Basics
 extension ReceivedRequest {
     /// Splits a request target as it stood in the request line, and drops the context path of a real server.
     package init(method: String, target: String) {
+        // By bytes: to a `String`, a question mark with a combining mark behind it is no question mark.
+        var target = Substring(target).utf8
         // A proxy's client may send the absolute form.
-        var target = Substring(target)
-        for scheme in ["http://", "https://"] where target.lowercased().hasPrefix(scheme) {
-            let authority = target.dropFirst(scheme.count)
-            target = authority.firstIndex(of: "/").map { authority[$0...] } ?? "/"
+        for scheme in ["http://", "https://"]
+        where Substring(target.prefix(scheme.utf8.count)).equalsIgnoringASCIICase(scheme) {
+            let authority = target.dropFirst(scheme.utf8.count)
+            target = authority.firstIndex(of: UInt8(ascii: "/")).map { authority[$0...] } ?? Substring("/").utf8
         }
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = withoutContextPath(parts.first ?? "/")
+        let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        let path = withoutContextPath(parts.first.map { Substring($0) } ?? "/")
         self.init(method: method, path: path.isEmpty ? "/" : String(path))
-        if parts.count == 2 { self.rawQuery = String(parts[1]) }
-        self.query = self.rawQuery.split(separator: "&").map { pair in
-            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return (formDecoded(sides[0]), sides.count == 2 ? formDecoded(sides[1]) : "")
+        if parts.count == 2 { self.rawQuery = String(Substring(parts[1])) }
+        self.query = self.rawQuery.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            return (formDecoded(Substring(sides[0])), sides.count == 2 ? formDecoded(Substring(sides[1])) : "")
         }
     }
 }
 
 /// A path as the server knows it: everything is served bare and under the context path of a real server.
 package func withoutContextPath(_ path: Substring) -> Substring {
-    let prefix = "/enrollment-server"
-    return path == prefix || path.hasPrefix(prefix + "/") ? path.dropFirst(prefix.count) : path
+    let prefix = "/enrollment-server".utf8
+    let rest = path.utf8.dropFirst(prefix.count)
+    guard path.utf8.starts(with: prefix), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return path }
+    return Substring(rest)
 }
 
 /// Undoes form encoding; a percent sign that introduces no byte stays as it is.

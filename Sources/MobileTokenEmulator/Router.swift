@@ -10,7 +10,8 @@ struct Router: Sendable {
     func respond(to request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.origin = self.address.origin
-        let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        let path = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { String(Substring($0)) }
         switch path.first {
         case "_emulator":
             if let refusal = self.access.refusal(of: request) { return refusal }

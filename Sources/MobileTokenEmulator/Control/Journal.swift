@@ -132,7 +132,9 @@ struct Journal: Sendable {
 
     private static func withoutCredentials(_ header: (name: String, value: String)) -> String {
         guard header.name.equalsIgnoringASCIICase("Authorization") else { return header.value }
-        return (header.value.split(separator: " ").first.map(String.init) ?? "") + " …"
+        // By bytes: to a `String`, a space with a combining mark behind it is no space.
+        let scheme = header.value.utf8.split(separator: UInt8(ascii: " ")).first
+        return (scheme.map { String(Substring($0)) } ?? "") + " …"
     }
 }
 

@@ -145,6 +145,7 @@ import Testing
         ("/enrollment-server/pa/v3/status", "/pa/v3/status", ""), ("/enrollment-server", "/", ""),
         ("/enrollment-serverx", "/enrollment-serverx", ""), ("/a%2Fb?x=%20", "/a%2Fb", "x=%20"),
         ("http://host:1/a?b", "/a", "b"), ("HTTPS://host", "/", ""), ("/a?b?c", "/a", "b?c"), ("*", "*", ""),
+        ("/a?\u{301}b", "/a", "\u{301}b"), ("/enrollment-server/\u{301}a", "/\u{301}a", ""),
     ])
     func targetsAreSplitAsSent(target: String, path: String, query: String) {
         let request = ReceivedRequest(method: "GET", target: target)
