@@ -1,4 +1,5 @@
 import Basics
+import Coordination
 import PowerAuth
 import Synchronization
 

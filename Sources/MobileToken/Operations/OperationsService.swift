@@ -1,4 +1,4 @@
-import Coordination
+package import Coordination
 public import Foundation
 public import PowerAuth
 

@@ -57,6 +57,14 @@ let agentTypes: [Any.Type] = [
     OperationReview.self, OperationReview.Doubt.self, OperationReview.Doubt.Kind.self,
 ]
 
+let fleetTypes: [Any.Type] = [
+    OperationsFleet.self, OperationsFleet.Configuration.self, FleetActivationState.self,
+    FleetActivationState.Phase.self, FleetChange.self, FleetChanges.self, FleetChanges.Iterator.self, FleetEvent.self,
+    FleetEvents.self, FleetEvents.Iterator.self, FleetHealth.self, FleetHealth.Failure.self, ServerLimits.self,
+    (any FleetMembership).self, FleetAssignment.self, FleetBuckets.self, SingleProcessMembership.self,
+    LocalProcessesMembership.self,
+]
+
 func expiry(of item: some Expirable) {}
 
 let presentationTypes: [Any.Type] = [
