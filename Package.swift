@@ -71,8 +71,8 @@ let package = Package(
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "Coordination", "Basics",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
             ]
         ),
 
@@ -129,8 +129,8 @@ let package = Package(
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "TestSupport", "StoreExerciser", "Coordination", "Basics",
-                "ExactJSON",
+                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreExerciser",
+                "Coordination", "Basics", "ExactJSON",
             ]
         ),
         .testTarget(

@@ -12,7 +12,10 @@ let agent = ApprovalAgent(
     fleet: client.fleet(),
     factors: { activation in try await activation.unlockKnowledge(password: password) }
 ) { review in
-    review.operation.name == "login" ? .approve : .leave
+    guard review.operation.name == "authorize_payment",
+        let total = review.total(in: "CZK"), total > 0, total <= 50
+    else { return .leave }  // to people
+    return .approve
 }
 async let running: Void = agent.run()
 for await event in agent.events() { print(event) }

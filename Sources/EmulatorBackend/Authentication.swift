@@ -2,7 +2,7 @@ import EmulatorMessages
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// A request whose signature was right.
+/// A signature that was valid, and what it was for.
 struct AuthenticatedSignature {
     /// As it is after the signature.
     let activation: ServerActivation
@@ -16,7 +16,7 @@ extension Set<SignatureType> {
     static let twoFactors: Self = [.possessionKnowledge, .possessionBiometry]
     /// What the standard endpoints take, unless they are pickier.
     static let onlineFactors: Self = [.possession, .possessionKnowledge, .possessionBiometry]
-    /// What the endpoint takes that only looks at signatures.
+    /// What the endpoint takes that only verifies signatures.
     static let validatedFactors: Self = [
         .possession, .possessionKnowledge, .possessionBiometry, .possessionKnowledgeBiometry,
     ]
@@ -43,12 +43,12 @@ extension Backend {
 
     /// Reads the header, and names the activation to the journal. Nothing is counted for a header that cannot be read.
     func signatureHeader(of context: inout RequestContext) throws(AuthenticationFailure) -> SignatureHeader {
-        guard let text = context.request.header(SignatureHeader.name) else {
+        guard let value = context.request.header(SignatureHeader.name) else {
             throw AuthenticationFailure(.missingHeader, "the header \(SignatureHeader.name) is missing")
         }
         let header: SignatureHeader
         do {
-            header = try SignatureHeader(parsing: text)
+            header = try SignatureHeader(parsing: value)
         } catch {
             throw AuthenticationFailure(.header, error.description)
         }
@@ -154,12 +154,12 @@ extension Backend {
 
     private mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> ServerActivation
     {
-        guard let text = context.request.header(TokenHeader.name) else {
+        guard let value = context.request.header(TokenHeader.name) else {
             throw AuthenticationFailure(.missingHeader, "the header \(TokenHeader.name) is missing")
         }
         let header: TokenHeader
         do {
-            header = try TokenHeader(parsing: text)
+            header = try TokenHeader(parsing: value)
         } catch {
             throw AuthenticationFailure(.header, error.description)
         }

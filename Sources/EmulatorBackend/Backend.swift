@@ -39,18 +39,18 @@ package struct Backend: Sendable {
         self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
     }
 
-    /// Answers `/pa/v3`, `/api` and `/v2`. Anything else is 404 in the API's error shape.
+    /// Responds to a request below `/pa/v3`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
     package mutating func reply(to request: ReceivedRequest, at now: Date) -> Reply {
         var context = RequestContext(request, at: now.milliseconds)
         context.events = self.settle(at: now)
         do {
-            return Reply(try self.answer(&context), context)
+            return Reply(try self.respond(&context), context)
         } catch {
             return Reply(error, context)
         }
     }
 
-    private mutating func answer(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    private mutating func respond(_ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let route: Route
         switch self.routes.match(method: context.request.method, path: context.request.path) {
         case .route(let found, let arguments): (route, context.pathArguments) = (found, arguments)
@@ -62,9 +62,9 @@ package struct Backend: Sendable {
         }
         try Self.checkContentType(of: context.request)
         let added = try self.reserveCapacity(for: route.addition, context)
-        let answer = try route.perform(&self, &context)
+        let response = try route.perform(&self, &context)
         self.state.storedBytes += added
-        return answer
+        return response
     }
 
     private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {

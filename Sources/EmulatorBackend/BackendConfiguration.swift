@@ -1,10 +1,10 @@
-/// What a backend is told at its start.
+/// The settings of a backend.
 package struct BackendConfiguration: Sendable {
     /// The identifier of the application that clients are configured for.
     package var applicationID: String
-    /// The name that `/pa/v3/status` tells.
+    /// The name in the response of `/pa/v3/status`.
     package var applicationName: String
-    /// Those of the cloud API; `nil` lets nobody in.
+    /// Those of the cloud API; `nil` admits no request.
     package var cloudCredentials: BasicCredentials?
     package var limits: EmulatorLimits
     package var capacity: EmulatorCapacity
@@ -17,9 +17,9 @@ package struct BackendConfiguration: Sendable {
         applicationID: String,
         applicationName: String,
         cloudCredentials: BasicCredentials?,
-        limits: EmulatorLimits,
-        capacity: EmulatorCapacity,
-        templates: [String]
+        limits: EmulatorLimits = EmulatorLimits(),
+        capacity: EmulatorCapacity = EmulatorCapacity(),
+        templates: [String] = []
     ) {
         self.applicationID = applicationID
         self.applicationName = applicationName

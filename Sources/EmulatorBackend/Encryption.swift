@@ -3,7 +3,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// An encrypted request that was opened, and what it takes to answer it.
+/// An encrypted request that was opened, and what it takes to respond to it.
 struct OpenedEnvelope {
     fileprivate var decryptor: ECIESServerExchange
     let plaintext: [UInt8]
@@ -29,14 +29,14 @@ extension Backend {
     func openEncrypted(
         _ context: inout RequestContext,
         scope: EncryptionScope,
-        path: ECIESPurpose
+        purpose: ECIESPurpose
     ) throws(Refusal) -> OpenedEnvelope {
-        guard let text = context.request.header(EncryptionHeader.name) else {
+        guard let value = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
         let header: EncryptionHeader
         do {
-            header = try EncryptionHeader(parsing: text, scope: scope)
+            header = try EncryptionHeader(parsing: value, scope: scope)
         } catch {
             throw .encryption(error.description)
         }
@@ -54,7 +54,7 @@ extension Backend {
         }
         return try self.open(
             try context.json(),
-            Recipient(version: header.version, application: application, activation: activation, path: path),
+            Recipient(version: header.version, application: application, activation: activation, purpose: purpose),
             at: context.now
         )
     }
@@ -63,14 +63,14 @@ extension Backend {
     /// damaged one costs no counter and no attempt.
     mutating func authenticateEncrypted(
         _ context: inout RequestContext,
-        path: ECIESPurpose,
+        purpose: ECIESPurpose,
         uriID: String,
         allowing types: Set<SignatureType>
     ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
         do {
             let header = try self.signatureHeader(of: &context)
             var opened: OpenedEnvelope?
-            // Without these, nobody can open it; the signature is then refused for the same reason.
+            // Without these, it cannot be opened; the signature is then refused for the same reason.
             if let activation = self.state.activations[header.activationID], activation.status == .active,
                 let application = self.application(ofKey: header.applicationKey),
                 application.id == activation.applicationID
@@ -79,7 +79,7 @@ extension Backend {
                     version: header.version,
                     application: application,
                     activation: activation,
-                    path: path
+                    purpose: purpose
                 )
                 opened = try self.open(try context.json(), recipient, at: context.now)
             }
@@ -100,9 +100,9 @@ extension Backend {
     struct Recipient {
         let version: ProtocolVersion
         let application: ServerApplication
-        /// Nil in application scope.
+        /// `nil` in application scope.
         let activation: ServerActivation?
-        let path: ECIESPurpose
+        let purpose: ECIESPurpose
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
@@ -123,7 +123,7 @@ extension Backend {
             applicationKey: recipient.application.key,
             applicationSecret: recipient.application.secret,
             scope: scope,
-            purpose: recipient.path,
+            purpose: recipient.purpose,
             temporaryKeyID: request.temporaryKeyID
         )
         var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
@@ -173,7 +173,7 @@ extension Backend {
         self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
     }
 
-    /// Encrypts an answer for the sender of the request.
+    /// Encrypts a response for the sender of the request.
     mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal)
         -> JSONValue
     {
@@ -210,7 +210,7 @@ extension ECIESRequest {
 }
 
 extension ECIESResponse {
-    /// As it stands in an answer.
+    /// The members of the response's body.
     var json: JSONValue {
         var object: JSONObject = [
             "encryptedData": .string(Base64.encode(self.encryptedData)),

@@ -68,7 +68,7 @@ extension Refusal {
         Self(507, "CAPACITY_EXCEEDED", message)
     }
 
-    /// What is told of an operation that is no longer pending.
+    /// The refusal for an operation that is no longer pending.
     static func notPending(_ status: ServerOperation.Status) -> Self {
         switch status {
         case .canceled:
@@ -104,7 +104,7 @@ extension Refusal {
     )
 }
 
-/// How an API words a failed authentication.
+/// The way in which an API reports a failed authentication.
 enum AuthenticationDialect {
     /// `/pa`, and the push and inbox endpoints of the real servers.
     case powerAuth
@@ -121,7 +121,7 @@ enum AuthenticationDialect {
     }
 }
 
-/// Why a signature or token was not taken.
+/// The reason for which a signature or a token was not accepted.
 struct AuthenticationFailure: Error {
     enum Kind: String {
         case header = "POWER_AUTH_REQUEST_INVALID"

@@ -3,7 +3,7 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// One request on its way through the backend, with what the journal will say of it.
+/// One request on its way through the backend, and what the journal will say of it.
 struct RequestContext {
     let request: ReceivedRequest
     let now: Milliseconds
@@ -129,7 +129,7 @@ extension JSONObject {
         Dictionary(self.members.map { ($0.key, $0.value) }) { _, last in last }
     }
 
-    /// - Throws: When the member is given twice: what it says would depend on who reads it.
+    /// - Throws: When the member is given twice: its meaning would depend on the reader.
     private func present(_ name: String) throws(Refusal) -> JSONValue? {
         var found: JSONValue?
         for member in self.members where member.key.isExactly(name) {

@@ -5,7 +5,7 @@ extension ReceivedRequest {
     /// Whether there is one reading only of where the body ends.
     ///
     /// The library takes the first of several lengths, leaves a length aside when there are chunks, and does not see a
-    /// field whose name ends in a blank. Who stands in front of the server, or checks what it logged, may read such a
+    /// field whose name ends in a blank. A proxy in front of the server, or a reader of its logs, may see such a
     /// request another way, and what is the body to one of them is the next request to the other.
     var isFramedUnambiguously: Bool {
         let lengths = Set(self.values(of: "Content-Length"))

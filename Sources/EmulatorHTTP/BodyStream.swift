@@ -27,7 +27,7 @@ final class BodyStream: BodyWriter {
         self.connection = connection
     }
 
-    /// Whether nothing can be written any more: the body is complete, or nobody reads it.
+    /// Whether nothing can be written any more: the body is complete, or it is no longer read.
     var isClosed: Bool { self.state.withLock { $0.end != nil } }
 
     func write(_ bytes: some Collection<UInt8>) {
@@ -73,7 +73,7 @@ final class BodyStream: BodyWriter {
         }
     }
 
-    /// Called on the server's thread when nobody will read any more.
+    /// Called on the server's thread when the body will not be read any more.
     func close() {
         self.state.withLock { state in
             state.end = state.end ?? .aborted

@@ -13,7 +13,7 @@ package final class HTTPServer: Sendable {
         package var headerBytes = 32 * 1024
         /// Of one request; a longer body is refused with 413.
         package var bodyBytes = 1 << 20
-        /// Of all requests that are being received or answered; beyond, a request is refused with 503.
+        /// Of all requests that are being received or responded to; beyond, a request is refused with 503.
         package var totalBodyBytes = 256 << 20
         /// How much of a refused body is read and dropped, so that the client gets to read why, before the connection
         /// is closed.
@@ -78,9 +78,9 @@ package final class HTTPServer: Sendable {
         with respond: @Sendable (ReceivedRequest) async -> ServerResponse
     ) async {
         let response = await respond(exchange.takeRequest())
-        guard case .produced(_, let produce) = response.body else { return exchange.answer(response) }
+        guard case .produced(_, let produce) = response.body else { return exchange.respond(with: response) }
         let stream = BodyStream(connection: exchange.connection)
-        exchange.answer(response, stream: stream)
+        exchange.respond(with: response, stream: stream)
         await produce(stream)
         stream.finish()
     }

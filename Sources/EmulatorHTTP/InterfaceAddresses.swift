@@ -10,26 +10,26 @@ package enum InterfaceAddresses {
         return sequence(first: first) { $0?.pointee.ifa_next }.compactMap { interface in
             guard let address = interface?.pointee.ifa_addr else { return nil }
             switch Int32(address.pointee.sa_family) {
-            case AF_INET: return Self.text(of: address, length: MemoryLayout<sockaddr_in>.size)
-            case AF_INET6: return Self.text(of: address, length: MemoryLayout<sockaddr_in6>.size)
+            case AF_INET: return Self.string(of: address, length: MemoryLayout<sockaddr_in>.size)
+            case AF_INET6: return Self.string(of: address, length: MemoryLayout<sockaddr_in6>.size)
             default: return nil
             }
         }
     }
 
-    private static func text(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
-        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    private static func string(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
         let status = getnameinfo(
             address,
             socklen_t(length),
-            &text,
-            socklen_t(text.count),
+            &host,
+            socklen_t(host.count),
             nil,
             0,
             NI_NUMERICHOST
         )
         guard status == 0 else { return nil }
-        let host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return host.contains("%") ? nil : host  // a link-local address, which names its link
+        let name = String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return name.contains("%") ? nil : name  // a link-local address, which names its link
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// A TCP socket that listens, and where.
 struct ListeningSocket {
     let descriptor: Int32
-    /// As asked for.
+    /// As given.
     let host: String
     /// The port that was asked for, or the free one that was found.
     let port: UInt16
@@ -58,13 +58,13 @@ package struct SocketAddress {
     package init(host: String, port: UInt16) throws(ListeningError) {
         var v4 = sockaddr_in()
         var v6 = sockaddr_in6()
-        let text = host == "localhost" ? "127.0.0.1" : host
-        if inet_pton(AF_INET, text, &v4.sin_addr) == 1 {
+        let address = host == "localhost" ? "127.0.0.1" : host
+        if inet_pton(AF_INET, address, &v4.sin_addr) == 1 {
             v4.sin_family = sa_family_t(AF_INET)
             v4.sin_port = port.bigEndian
             self.length = socklen_t(MemoryLayout<sockaddr_in>.size)
             withUnsafeMutableBytes(of: &self.storage) { $0.storeBytes(of: v4, as: sockaddr_in.self) }
-        } else if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
+        } else if inet_pton(AF_INET6, address, &v6.sin6_addr) == 1 {
             v6.sin6_family = sa_family_t(AF_INET6)
             v6.sin6_port = port.bigEndian
             self.length = socklen_t(MemoryLayout<sockaddr_in6>.size)

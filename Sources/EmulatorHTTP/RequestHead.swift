@@ -3,8 +3,8 @@ import Basics
 /// Whether there is one reading only of a request's head.
 ///
 /// The library joins folded lines, ends what it reads at a zero byte, and takes a lone line feed for the end of a line, all
-/// without a word: `Content-Length:` and, on the next line, ` 2` become one field. Who stands in front of the server, or
-/// checks what it logged, may read another request. What the library has left of the head in its buffer tells: it puts
+/// without a word: `Content-Length:` and, on the next line, ` 2` become one field. A proxy in front of the server, or a
+/// reader of its logs, may see another request. What the library has left of the head in its buffer tells: it puts
 /// zeros in the place of the separators and moves nothing.
 struct RequestHead {
     /// Where the library has the request line's method, which is where the head begins.
@@ -30,22 +30,23 @@ struct RequestHead {
     /// Zeros stand for the first colon of each line, and for each byte of a line's end.
     static func hasPlainLines(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var rest = bytes[...]
-        guard !self.takeText(&rest).isEmpty, self.takeLineEnd(&rest) else { return false }
+        guard !self.takeToZero(&rest).isEmpty, self.takeLineEnd(&rest) else { return false }
         while let first = rest.first, first != 0 {
             // A line that begins with a blank goes on with the one before.
             guard first != UInt8(ascii: " "), first != UInt8(ascii: "\t") else { return false }
-            _ = self.takeText(&rest)
+            _ = self.takeToZero(&rest)
             guard rest.popFirst() == 0 else { return false }
             // Some take a lone carriage return for the end of a line, and no other control character belongs here either.
-            guard self.takeText(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest) else { return false }
+            guard self.takeToZero(&rest).allSatisfy(\.isHTTPValueCharacter), self.takeLineEnd(&rest)
+            else { return false }
         }
         return self.takeLineEnd(&rest) && rest.isEmpty
     }
 
-    private static func takeText(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-        let text = rest.prefix { $0 != 0 }
-        rest = rest.dropFirst(text.count)
-        return text
+    private static func takeToZero(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let taken = rest.prefix { $0 != 0 }
+        rest = rest.dropFirst(taken.count)
+        return taken
     }
 
     private static func takeLineEnd(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {

@@ -5,7 +5,7 @@ import Synchronization
 /// One client's connection, from its acceptance to its end.
 ///
 /// All suspending and resuming goes through here, so that a connection is never resumed twice, never after its end, and
-/// never left suspended when the server stops: the library calls each of these undefined behaviour.
+/// never left suspended when the server stops: the library calls each of these undefined behavior.
 final class ServerConnection: Sendable {
     private struct State {
         var isSuspended = false
@@ -106,7 +106,7 @@ final class ServerConnection: Sendable {
         }
     }
 
-    /// Answers the client with a reset instead of an end. Called on the server's thread, in a callback.
+    /// Resets the connection instead of closing it. Called on the server's thread, in a callback.
     func reset() {
         // Connecting to nowhere is how Linux tears a connection down without waiting for `close`.
         var nowhere = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

@@ -2,7 +2,7 @@ import Coordination
 import EmulatorMessages
 import Synchronization
 
-/// What the server's thread and the tasks that answer share.
+/// What the server's thread and the tasks that respond share.
 final class ServerContext: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: ServerConnection] = [:]

@@ -12,7 +12,7 @@ import Synchronization
 /// connection from its acceptance to its close, and an exchange from its request line to its completion.
 final class ServerDaemon: Sendable {
     private struct Handle: @unchecked Sendable {
-        // Used once, to stop, by whoever takes it out of the lock.
+        // Used once, to stop, by the caller that takes it out of the lock.
         let pointer: OpaquePointer
     }
 
@@ -40,7 +40,7 @@ final class ServerDaemon: Sendable {
         self.handle = Mutex(Handle(pointer: daemon))
     }
 
-    /// The library reads the key and the certificate before this returns, and keeps neither text.
+    /// The library reads the key and the certificate before this returns, and keeps neither.
     private static func start(
         _ socket: ListeningSocket,
         _ certificate: SelfSignedCertificate?,
@@ -68,12 +68,12 @@ final class ServerDaemon: Sendable {
         }
         guard let key = certificate?.privateKeyPEM else { return start(nil) }
         // The library asks for a zero at the end.
-        let terminated = SecretBytes(count: key.count + 1) { text in key.withUnsafeBytes { text.copyMemory(from: $0) } }
+        let terminated = SecretBytes(count: key.count + 1) { copy in key.withUnsafeBytes { copy.copyMemory(from: $0) } }
         return terminated.withUnsafeBytes { start($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
     }
 
     deinit {
-        // Reached with a handle only when nobody ever ran the server; stopping joins a thread that has nothing to do.
+        // Reached with a handle only when the server was never run; stopping joins a thread that has nothing to do.
         if let handle = self.handle.withLock({ $0.take() }) { Self.stop(handle, self.context) }
     }
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One request and the response to it.
 ///
-/// The server's thread collects the request, suspends the connection and hands the exchange out; whoever computes the
-/// response calls ``answer(_:stream:)``, which wakes the server's thread to send it.
+/// The server's thread collects the request, suspends the connection and hands the exchange out; the task that computes the
+/// response calls ``respond(with:stream:)``, which wakes the server's thread to send it.
 final class ServerExchange: Sendable {
     private enum Phase {
         case requestLine
@@ -13,7 +13,7 @@ final class ServerExchange: Sendable {
         /// The body is read on, and dropped, so that the client is there to read the refusal.
         case refusing(status: Int)
         case awaitingResponse
-        case answered(ServerResponse, BodyStream?)
+        case ready(ServerResponse, BodyStream?)
         case responding
     }
 
@@ -62,10 +62,10 @@ final class ServerExchange: Sendable {
     }
 
     /// - Parameter stream: Where the body is written to, when the response's body is one that is produced.
-    func answer(_ response: ServerResponse, stream: BodyStream? = nil) {
+    func respond(with response: ServerResponse, stream: BodyStream? = nil) {
         self.state.withLock { state in
             guard case .awaitingResponse = state.phase else { return }
-            state.phase = .answered(response, stream)
+            state.phase = .ready(response, stream)
         }
         self.connection.resume()
     }
@@ -119,7 +119,7 @@ final class ServerExchange: Sendable {
             case .refusing:
                 state.received += piece.count
                 return state.received > context.limits.droppedBytes ? .close : .readOn
-            case .answered(let response, let stream):
+            case .ready(let response, let stream):
                 state.phase = .responding
                 return .respond(response, stream)
             case .awaitingResponse, .responding:

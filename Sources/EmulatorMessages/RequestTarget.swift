@@ -27,9 +27,9 @@ package func withoutContextPath(_ path: Substring) -> Substring {
 }
 
 /// Undoes form encoding; a percent sign that introduces no byte stays as it is.
-package func formDecoded(_ text: some StringProtocol) -> String {
+package func formDecoded(_ string: some StringProtocol) -> String {
     var bytes: [UInt8] = []
-    var rest = Substring(text).utf8
+    var rest = Substring(string).utf8
     while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "+") {
             bytes.append(UInt8(ascii: " "))

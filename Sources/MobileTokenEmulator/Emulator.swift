@@ -8,7 +8,7 @@ import Synchronization
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
 /// It serves the standard `/pa/v3` endpoints, the Mobile Token API and the cloud API on a real socket, and refuses what
-/// the real servers refuse. It stops when it is told to, or when nobody holds it any more.
+/// the real servers refuse. It stops when ``stop()`` is called, or when it is no longer held.
 ///
 /// ```swift
 /// let emulator = try await Emulator.start()
@@ -214,7 +214,7 @@ public final class Emulator: Sendable {
 
     // MARK: Watching
 
-    /// The requests that were answered, oldest first: those after the entry numbered `id`, as far as they are kept.
+    /// The requests that were handled, oldest first: those after the entry numbered `id`, as far as they are kept.
     ///
     /// The last 10 000 are kept, or fewer when they are large.
     public func journal(since id: UInt64 = 0) async -> [JournalEntry] {

@@ -30,11 +30,11 @@ extension Emulator {
         public struct Operation: Sendable, Hashable, Identifiable {
             /// The operation's identifier.
             public let id: String
-            /// Whose it is, or `nil` while nobody has claimed it.
+            /// The user it belongs to; `nil` until a user claims it.
             public let userID: String?
             /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
             public let status: String
-            /// Why it was rejected or canceled, as told.
+            /// The reason that was given for its rejection or cancellation.
             public let statusReason: String?
             /// Failed approvals.
             public let failureCount: Int
@@ -42,7 +42,7 @@ extension Emulator {
             public let proximityCode: String?
         }
 
-        /// What the server says of an offline code.
+        /// The server's verdict on an offline code.
         public struct OfflineVerdict: Sendable, Hashable {
             /// Whether the code approves the operation.
             public let isValid: Bool
@@ -53,14 +53,14 @@ extension Emulator {
         /// Registers a device for a user.
         @discardableResult
         public func register(userID: String, flags: [String] = []) async throws(EmulatorError) -> Registration {
-            let answer = try await self.call(
+            let response = try await self.call(
                 "POST",
                 "/v2/registrations",
                 ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
             )
-            let qrCode = try answer.string("activationQrCodeData")
+            let qrCode = try response.string("activationQrCodeData")
             return Registration(
-                id: try answer.string("registrationId"),
+                id: try response.string("registrationId"),
                 activationCode: String(qrCode.prefix { $0 != "#" }),
                 activationQRCode: qrCode
             )
@@ -75,7 +75,7 @@ extension Emulator {
         ///
         /// - Parameters:
         ///   - template: The template's name.
-        ///   - userID: Who is to decide; `nil` leaves it to whoever claims it.
+        ///   - userID: The user who is to decide; `nil` leaves it to the first who claims it.
         ///   - parameters: Values for the template's placeholders; those left out have examples.
         ///   - lifetime: Until when it can be decided; `nil` leaves it to the template.
         ///   - demandsProximityCheck: Whether the approval must carry a one-time code; `nil` leaves it to the template.
@@ -123,8 +123,8 @@ extension Emulator {
             registrationID: String?
         ) async throws(EmulatorError) -> (content: String, nonce: String) {
             let query = registrationID.map { [("registrationId", $0)] } ?? []
-            let answer = try await self.call("GET", "/v2/operations/\(operationID)/offline/qr", query: query)
-            return (try answer.string("operationQrCodeData"), try answer.string("nonce"))
+            let response = try await self.call("GET", "/v2/operations/\(operationID)/offline/qr", query: query)
+            return (try response.string("operationQrCodeData"), try response.string("nonce"))
         }
 
         /// Approves an operation with the code that a person typed in.
@@ -134,14 +134,14 @@ extension Emulator {
             operationID: String,
             registrationID: String
         ) async throws(EmulatorError) -> OfflineVerdict {
-            let answer = try await self.call(
+            let response = try await self.call(
                 "POST",
                 "/v2/operations/\(operationID)/offline/otp",
                 ["otp": .string(code), "nonce": .string(nonce), "registrationId": .string(registrationID)]
             )
             return OfflineVerdict(
-                isValid: answer["otpValid"]?.bool ?? false,
-                remainingAttempts: Int(answer["remainingAttempts"]?.int64 ?? 0)
+                isValid: response["otpValid"]?.bool ?? false,
+                remainingAttempts: Int(response["remainingAttempts"]?.int64 ?? 0)
             )
         }
 
@@ -180,29 +180,29 @@ extension Emulator {
             guard case .bytes(let bytes) = response.body else {
                 throw EmulatorError(.refused, "A fault took the response to \(method) \(path)")
             }
-            let answer = try? JSONValue(parsing: bytes)
+            let json = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
-                let message = answer?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
+                let message = json?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
                 switch response.status {
                 case 404: throw EmulatorError(.notFound, message)
                 case 507: throw EmulatorError(.capacityExceeded, message)
                 default: throw EmulatorError(.refused, message)
                 }
             }
-            return answer ?? .null
+            return json ?? .null
         }
     }
 }
 
 extension Emulator.Cloud.Operation {
-    fileprivate init(_ answer: JSONValue) throws(EmulatorError) {
+    fileprivate init(_ response: JSONValue) throws(EmulatorError) {
         self.init(
-            id: try answer.string("operationId"),
-            userID: answer["userId"]?.string,
-            status: try answer.string("status"),
-            statusReason: answer["statusReason"]?.string,
-            failureCount: Int(answer["failureCount"]?.int64 ?? 0),
-            proximityCode: answer["proximityOtp"]?.string
+            id: try response.string("operationId"),
+            userID: response["userId"]?.string,
+            status: try response.string("status"),
+            statusReason: response["statusReason"]?.string,
+            failureCount: Int(response["failureCount"]?.int64 ?? 0),
+            proximityCode: response["proximityOtp"]?.string
         )
     }
 }

@@ -32,7 +32,7 @@ extension Emulator {
         public var capacity: Capacity = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
-        /// Fixes identifiers, keys and nonces, so that two servers that are asked the same answer the same. `nil`, the
+        /// Fixes identifiers, keys and nonces, so that two servers give the same responses to the same requests. `nil`, the
         /// default, takes them from the system's generator. A server with a seed has no secrets, but for the made
         /// ``cloudPassword`` and the key for TLS of one that is not bound to loopback: these are never fixed.
         public var seed: UInt64?

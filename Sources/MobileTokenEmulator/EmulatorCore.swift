@@ -61,7 +61,7 @@ actor EmulatorCore {
 
     // MARK: Requests
 
-    /// Answers a request of the APIs, faults included.
+    /// Responds to a request of the APIs, faults included.
     func respond(to request: ReceivedRequest) async -> ServerResponse {
         let fault = self.fault(for: request)
         let effect = fault?.effect ?? FaultRule.Effect()
@@ -100,7 +100,7 @@ actor EmulatorCore {
         )
     }
 
-    /// Makes a request of the cloud API in the name of its user, for whoever may use the control API.
+    /// Makes a request of the cloud API in the name of its user, for callers of the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
@@ -144,7 +144,7 @@ actor EmulatorCore {
         self.noteChanges()
     }
 
-    /// Lets operations expire in time for those who watch, until the task is canceled. (Requests never depend on it.)
+    /// Lets operations expire in time for those that watch, until the task is canceled. (Requests never depend on it.)
     func keepTime() async {
         while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
     }
@@ -230,7 +230,7 @@ actor EmulatorCore {
 
     /// Waits until the state as it is now is durable.
     ///
-    /// - Returns: What to answer when it cannot be made so.
+    /// - Returns: The response when that fails; `nil` when it succeeds.
     func persist() async -> Reply? {
         guard let dataFile = self.dataFile else {
             return self.configuration.dataFile == nil ? nil : .error(503, message: "The server has stopped")

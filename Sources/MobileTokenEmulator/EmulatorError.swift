@@ -3,7 +3,7 @@ import EmulatorHTTP
 
 /// Why a development server could not start, or could not do what it was asked for.
 public struct EmulatorError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. A struct, so that adding a kind breaks nobody's `switch`.
+    /// The kind of failure. A struct, so that adding a kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case addressInUse, cannotListen, invalidConfiguration, invalidDocument, notFound, conflict, refused

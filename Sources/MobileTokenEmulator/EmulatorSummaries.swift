@@ -71,7 +71,7 @@ extension Emulator {
     public struct OperationSummary: Sendable, Codable, Hashable, Identifiable {
         /// The operation's identifier.
         public var id: String
-        /// The user who is asked, or `nil` while nobody has claimed it.
+        /// The user who is to decide; `nil` until a user claims it.
         public var userID: String?
         /// The template's name.
         public var name: String
@@ -81,7 +81,7 @@ extension Emulator {
         public var data: String
         /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
         public var status: String
-        /// Why it was rejected or canceled, as told.
+        /// The reason that was given for its rejection or cancellation.
         public var statusReason: String?
         /// Failed approvals.
         public var failureCount: Int
@@ -169,7 +169,7 @@ extension Emulator {
         public var subject: String
         /// The line that a list shows below.
         public var summary: String
-        /// The whole text.
+        /// The whole message.
         public var body: String
         /// Whether a client has marked it as read.
         public var isRead: Bool

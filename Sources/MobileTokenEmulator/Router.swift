@@ -1,7 +1,7 @@
 import EmulatorHTTP
 import EmulatorMessages
 
-/// Leads each request to what answers it: the control API, the console, or the APIs of the backend.
+/// Dispatches each request: to the control API, the console, or the APIs of the backend.
 struct Router: Sendable {
     let core: EmulatorCore
     let address: ServerAddress

@@ -117,7 +117,7 @@ extension Backend {
             let texts = template.texts[Language.fallback] ?? [:]
             let shown = Placeholders.parts(of: title).map { part in
                 switch part {
-                case .literal(let text): text
+                case .literal(let string): string
                 case .parameter(let name): "${\(name)}"
                 case .text(let name): texts[name] ?? name
                 }

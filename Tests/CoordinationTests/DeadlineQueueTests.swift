@@ -84,3 +84,36 @@ import Testing
         }
     }
 }
+
+/// A queue of keys alone: what falls due when.
+@Suite struct DueKeysTests {
+    private var queue = DeadlineQueue<Duration, String, Void>()
+
+    @Test mutating func whatIsDueFirstIsTakenFirst() {
+        self.queue.insert((), for: "late", at: .seconds(3))
+        self.queue.insert((), for: "early", at: .seconds(1))
+        #expect(self.queue.earliest() == .seconds(1))
+        #expect(self.queue.removeFirst(dueAt: .milliseconds(999))?.key == nil)
+        #expect(self.queue.removeFirst(dueAt: .seconds(5))?.key == "early")
+        #expect(self.queue.removeFirst(dueAt: .seconds(5))?.key == "late")
+        #expect(self.queue.removeFirst(dueAt: .seconds(5))?.key == nil)
+    }
+
+    @Test mutating func anotherTimeReplacesTheFirst() {
+        self.queue.insert((), for: "a", at: .seconds(1))
+        self.queue.insert((), for: "a", at: .seconds(9))
+        self.queue.insert((), for: "b", at: .seconds(5))
+        #expect(self.queue.earliest() == .seconds(5))
+        self.queue.remove("b")
+        #expect(self.queue.earliest() == .seconds(9))
+        #expect(self.queue.count == 1)
+        self.queue.insert((), for: "a", at: .seconds(2))
+        #expect(self.queue.removeFirst(dueAt: .seconds(2))?.key == "a")
+        #expect(self.queue.removeFirst(dueAt: .seconds(9))?.key == nil)
+    }
+
+    @Test mutating func changingTimesDoesNotMakeItGrow() {
+        for round in 0..<1000 { for id in ["a", "b"] { self.queue.insert((), for: id, at: .seconds(1000 - round)) } }
+        #expect(self.queue.deadlineCount <= 128)
+    }
+}

@@ -36,8 +36,8 @@ enum OfflineEndpoints {
         let signed = lines.joined(separator: "\n") + "\n" + signer.digit
         do {
             let signature = try signer.key.derSignature(for: Array(signed.utf8))
-            let text = signed + Base64.encode(signature)
-            return .json(["operationQrCodeData": .string(text), "nonce": .string(nonce)])
+            let content = signed + Base64.encode(signature)
+            return .json(["operationQrCodeData": .string(content), "nonce": .string(nonce)])
         } catch {
             throw .invalidRequest("The code cannot be signed")
         }
@@ -102,7 +102,7 @@ enum OfflineEndpoints {
         let steps = activation.device?.steps
         (context.counterBefore, context.counterAfter) = (steps, steps)
         guard let device = activation.device, activation.status == .active else {
-            return Self.offlineAnswer(activation, type: allowed[0], isValid: false)
+            return Self.verdict(activation, type: allowed[0], isValid: false)
         }
         for type in allowed {
             guard let match = Self.offlineMatch(bank, code, nonce, operation, device, type, at: context.now) else {
@@ -119,13 +119,13 @@ enum OfflineEndpoints {
             )
             bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
             context.report(accepted)
-            return Self.offlineAnswer(accepted, type: type, isValid: true)
+            return Self.verdict(accepted, type: type, isValid: true)
         }
         let type = allowed[0]
         _ = bank.countFailure(activation.id, type, "the offline code is wrong", &context)
         bank.update(operation.id, &context) { $0.countFailure(at: $1) }
         let counted = bank.state.activations[activation.id] ?? activation
-        return Self.offlineAnswer(counted, type: type, isValid: false)
+        return Self.verdict(counted, type: type, isValid: false)
     }
 
     /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
@@ -165,7 +165,7 @@ enum OfflineEndpoints {
         return nil
     }
 
-    private static func offlineAnswer(_ activation: ServerActivation, type: SignatureType, isValid: Bool)
+    private static func verdict(_ activation: ServerActivation, type: SignatureType, isValid: Bool)
         -> ServerResponse
     {
         .json([

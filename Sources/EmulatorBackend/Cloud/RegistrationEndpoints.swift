@@ -102,14 +102,14 @@ enum RegistrationEndpoints {
     }
 
     private static func commitPhase(in request: JSONObject) throws(Refusal) -> ServerActivation.CommitPhase? {
-        guard let text = try request.optionalString("commitPhase") else { return nil }
-        guard let phase = ServerActivation.CommitPhase(rawValue: text) else {
+        guard let name = try request.optionalString("commitPhase") else { return nil }
+        guard let phase = ServerActivation.CommitPhase(rawValue: name) else {
             throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
         }
         return phase
     }
 
-    /// A code of the user's own for the activation: checked while keys are exchanged, or when the server side commits.
+    /// The activation OTP of a request: checked while keys are exchanged, or when the server side commits.
     private static func activationOTP(in request: JSONObject) throws(Refusal) -> ActivationOTP? {
         let value = try request.optionalString("activationOtp", or: "otp")
         let validation = try request.optionalString("activationOtpValidation", or: "otpValidation")
@@ -234,7 +234,7 @@ enum RegistrationEndpoints {
         context.report(activation)
     }
 
-    /// `status` is what callers of the commit look for, `registrationStatus` what everybody else calls it.
+    /// `status` is what callers of the commit look for, `registrationStatus` the name of it elsewhere.
     private static func changed(_ activation: ServerActivation) -> ServerResponse {
         .json([
             "status": "OK",

@@ -64,19 +64,19 @@ enum OperationEndpoints {
     static func detail(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
         let operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
-        return try Self.answer(bank, showing: operation, context)
+        return try Self.response(bank, showing: operation, context)
     }
 
     static func claim(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
         var operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
         operation.userID = activation.userID
-        let answer = try Self.answer(bank, showing: operation, context)
+        let response = try Self.response(bank, showing: operation, context)
         if bank.state.operations[operation.id]?.userID == nil {
             bank.state.operations.claim(operation.id, for: activation.userID)
             context.report(operation)
         }
-        return answer
+        return response
     }
 
     static func authorize(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
@@ -158,7 +158,7 @@ extension OperationEndpoints {
         return Self.countingFailure(of: refusal, ofOperation: id, &bank, &context)
     }
 
-    /// The last failure that is allowed turns into what is told of a failed operation.
+    /// The last failure that is allowed turns into the refusal of a failed operation.
     private static func countingFailure(
         of refusal: Refusal,
         ofOperation id: String,
@@ -167,16 +167,16 @@ extension OperationEndpoints {
     ) -> Refusal {
         bank.update(id, &context) { $0.countFailure(at: $1) }
         guard bank.state.operations[id]?.status == .failed else { return refusal }
-        let told = Refusal.notPending(.failed)
+        let failed = Refusal.notPending(.failed)
         return Refusal(
-            told.status,
-            told.code,
-            told.message,
+            failed.status,
+            failed.code,
+            failed.message,
             because: "\(refusal.reason); it was the last attempt of the operation"
         )
     }
 
-    /// An operation of this identifier that can still be decided, whoever may do so.
+    /// Returns an operation that can still be decided, by whichever user.
     private static func decidableOperation(_ bank: Backend, _ id: String, _ activation: ServerActivation)
         throws(Refusal)
         -> ServerOperation
@@ -196,7 +196,7 @@ extension OperationEndpoints {
         return operation
     }
 
-    /// An operation that the activation may see and that is not finished.
+    /// Returns an operation that the activation may see and that is not finished.
     private static func pendingOperation(_ bank: Backend, _ id: String, for activation: ServerActivation)
         throws(Refusal)
         -> ServerOperation
@@ -208,7 +208,7 @@ extension OperationEndpoints {
         return operation
     }
 
-    private static func answer(_ bank: Backend, showing operation: ServerOperation, _ context: RequestContext)
+    private static func response(_ bank: Backend, showing operation: ServerOperation, _ context: RequestContext)
         throws(Refusal) -> ServerResponse
     {
         let language = context.request.header("Accept-Language")
@@ -218,7 +218,7 @@ extension OperationEndpoints {
         return Self.timed(shown, context)
     }
 
-    /// An answer that tells the server's time, as the operations of the Mobile Token API do.
+    /// Returns a response with the server's time, as the operations of the Mobile Token API do.
     private static func timed(_ object: JSONValue, _ context: RequestContext) -> ServerResponse {
         .json([
             "status": "OK",

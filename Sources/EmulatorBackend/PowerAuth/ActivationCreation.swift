@@ -13,7 +13,7 @@ enum ActivationCreation {
     /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
     /// would be opened by a server behind it.
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let outer = try bank.openEncrypted(&context, scope: .application, path: .genericApplication)
+        let outer = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
         let layer = try outer.json()
         let inner = try Self.openInner(bank, of: layer, outer, at: context.now)
         let request = try ActivationRequest(outer: layer, inner: inner.json())
@@ -31,10 +31,10 @@ enum ActivationCreation {
             "ctrData": .string(Base64.encode(device.counter.data)),
         ]
         keys["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
-        var answer: JSONObject = ["activationData": try bank.seal(.object(keys), in: inner, at: context.now)]
-        answer["customAttributes"] = request.customAttributes.map { .object($0) }
-        answer["userInfo"] = ActivationEndpoints.claims(of: activation, at: context.now)
-        return .json(try bank.seal(.object(answer), in: outer, at: context.now))
+        var response: JSONObject = ["activationData": try bank.seal(.object(keys), in: inner, at: context.now)]
+        response["customAttributes"] = request.customAttributes.map { .object($0) }
+        response["userInfo"] = ActivationEndpoints.claims(of: activation, at: context.now)
+        return .json(try bank.seal(.object(response), in: outer, at: context.now))
     }
 
     private static func openInner(
@@ -50,7 +50,7 @@ enum ActivationCreation {
             version: outer.version,
             application: outer.application,
             activation: nil,
-            path: .activation
+            purpose: .activation
         )
         return try bank.open(data, recipient, at: now)
     }
@@ -83,7 +83,7 @@ private struct ActivationRequest {
         case code = "CODE"
         case custom = "CUSTOM"
         case recovery = "RECOVERY"
-        /// An identity that somebody else vouches for; to this server the same as any other credentials.
+        /// An identity that another service vouches for; to this server the same as any other credentials.
         case direct = "DIRECT"
     }
 
@@ -99,8 +99,10 @@ private struct ActivationRequest {
         guard let kind = Kind(rawValue: kind) else { throw .activation("the activation type is unknown") }
         var identity: [String: String] = [:]
         for (name, value) in try outer.valuesByName(of: "identityAttributes") {
-            guard let text = value.string else { throw .invalidRequest("'identityAttributes' is not a map of strings") }
-            identity[name] = text
+            guard let string = value.string else {
+                throw .invalidRequest("'identityAttributes' is not a map of strings")
+            }
+            identity[name] = string
         }
         self.kind = kind
         self.identity = identity
@@ -139,7 +141,7 @@ extension ActivationCreation {
         case .code:
             return .registration(try Self.registration(&bank, waitingFor: request, application, &context))
         case .custom, .direct:
-            // Whoever asks gets an activation: there are no passwords here. The user is named by the attribute that
+            // Every caller gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
             let named = ["userId", "username", "login"].lazy.compactMap { request.identity[$0] }.first
             let first = request.identity.min { $0.key < $1.key }?.value
@@ -171,7 +173,7 @@ extension ActivationCreation {
         guard activation.acceptsOTP(request.description.otp, at: .keyExchange) else {
             bank.state.activations.update(id) { $0.countWrongOTP() }
             if bank.state.activations[id]?.status == .removed { bank.remove(id, &context) }
-            throw .activation("the activation's own code is missing or wrong")
+            throw .activation("the activation OTP is missing or wrong")
         }
         return activation
     }

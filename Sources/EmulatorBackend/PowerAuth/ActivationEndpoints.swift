@@ -28,7 +28,7 @@ enum ActivationEndpoints {
         if let activation = bank.state.activations[id], let device = activation.device {
             blob = try Self.statusBlob(bank, of: activation, device, challenge: challenge, nonce: nonce)
         } else {
-            // Whether an activation exists is told to nobody without its keys.
+            // Without its keys, nobody learns whether an activation exists.
             blob = bank.state.randomness.bytes(32)
         }
         return .object([
@@ -73,14 +73,14 @@ enum ActivationEndpoints {
     }
 
     static func userInfo(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let envelope = try bank.openEncrypted(&context, scope: .activation, path: .genericActivation)
+        let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
         _ = try envelope.json()
         guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
         bank.remember(envelope, at: context.now)
         return .json(try bank.seal(Self.claims(of: activation, at: context.now), in: envelope, at: context.now))
     }
 
-    /// What the server knows of a user, in OpenID's names.
+    /// What the server knows of a user, as OpenID names it.
     static func claims(of activation: ServerActivation, at now: Milliseconds) -> JSONValue {
         [
             "sub": .string(activation.userID),
@@ -94,7 +94,7 @@ enum ActivationEndpoints {
     {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .recoveryConfirm,
+            purpose: .recoveryConfirm,
             uriID: "/pa/recovery/confirm",
             allowing: .twoFactors
         )
@@ -106,7 +106,7 @@ enum ActivationEndpoints {
             throw .recovery("the recovery code is \(recovery.status.rawValue)")
         }
         bank.state.recoveryCodes.update(recovery.code) { $0.status = .active }
-        let answer: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
-        return .json(try bank.seal(answer, in: envelope, at: context.now))
+        let response: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
+        return .json(try bank.seal(response, in: envelope, at: context.now))
     }
 }

@@ -21,9 +21,9 @@ enum ServerEndpoints {
     static func createTemporaryKey(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        let text = try context.requestObject().string("jwt")
+        let token = try context.requestObject().string("jwt")
         do {
-            let asked = try TemporaryKeyRequest.Unverified(jwt: text)
+            let asked = try TemporaryKeyRequest.Unverified(jwt: token)
             guard let application = bank.application(ofKey: asked.applicationKey) else {
                 throw Refusal.temporaryKey("the application key is unknown")
             }

@@ -15,7 +15,7 @@ enum TokenEndpoints {
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .tokenCreate,
+            purpose: .tokenCreate,
             uriID: "/pa/token/create",
             allowing: .onlineFactors
         )
@@ -27,16 +27,16 @@ enum TokenEndpoints {
             factors: signature.type,
             created: context.now
         )
-        let answer: JSONValue = [
+        let response: JSONValue = [
             "tokenId": .string(token.id),
             "tokenSecret": .string(Base64.encode(token.secret.secret)),
         ]
-        let sealed = try bank.seal(answer, in: envelope, at: context.now)
+        let sealed = try bank.seal(response, in: envelope, at: context.now)
         bank.state.tokens[token.id] = token
         return .json(sealed)
     }
 
-    /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first answer may have been
+    /// Removing what is not there, or what is another's, changes nothing and is no mistake: the first response may have been
     /// lost.
     static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let signature = try bank.authenticateSignature(&context, uriID: "/pa/token/remove", allowing: .onlineFactors)
@@ -48,7 +48,7 @@ enum TokenEndpoints {
     static func unlockVault(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let (signature, envelope) = try bank.authenticateEncrypted(
             &context,
-            path: .vaultUnlock,
+            purpose: .vaultUnlock,
             uriID: "/pa/vault/unlock",
             allowing: .vaultFactors
         )
@@ -67,11 +67,11 @@ enum TokenEndpoints {
         else {
             throw Refusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
         }
-        let answer: JSONValue = [
+        let response: JSONValue = [
             "activationId": .string(signature.activation.id),
             "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
         ]
-        return .json(try bank.seal(answer, in: envelope, at: context.now))
+        return .json(try bank.seal(response, in: envelope, at: context.now))
     }
 
     private static func isVaultReason(_ reason: String) -> Bool {

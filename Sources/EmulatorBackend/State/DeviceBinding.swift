@@ -1,17 +1,17 @@
 import Basics
-import PowerAuthCrypto
+package import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// What the exchange of keys left on the server: its half of the keys, and the counter.
 package struct DeviceBinding: Sendable {
     /// The version the device activated with.
     package let version: ProtocolVersion
-    let serverKey: P256PrivateKey
-    let deviceKey: P256PublicKey
+    package let serverKey: P256PrivateKey
+    package let deviceKey: P256PublicKey
     /// Derived once: a signature is verified with them, not with the keys above.
-    let keys: ActivationKeys
+    package let keys: ActivationKeys
     /// The counter of the next signature.
-    private(set) var counter: HashCounter
+    package private(set) var counter: HashCounter
     /// How often it has moved. The wire knows it modulo 256; the journal shows it whole.
     package private(set) var steps: UInt64
 

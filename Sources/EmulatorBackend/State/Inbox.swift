@@ -36,7 +36,7 @@ package struct Inbox: Sendable, Codable, Equatable {
 
     /// Every message, newest first.
     package var newestFirst: [InboxMessage] {
-        // Users' inboxes are all that requests read; this order is only wanted by who watches.
+        // Users' inboxes are all that requests read; only the console asks for this order.
         self.messages.values.sorted { ($0.created, $0.id) > ($1.created, $1.id) }
     }
 

@@ -1,6 +1,6 @@
 /// What was accepted once and must not be accepted again, for as long as its timestamp would let it pass.
 struct ReplayCache: Sendable, Codable, Equatable {
-    /// Beyond this, the entries that expire first make room. Nobody sends as much within a window but to fill memory.
+    /// Beyond this, the entries that expire first make room. No honest client sends as much within a window.
     static let capacity = 100_000
 
     /// For the data file.

@@ -52,16 +52,16 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     package let applicationID: String
     package let created: Milliseconds
     package let maximumFailedAttempts: Int
-    /// Nil for activations that began without a code.
+    /// `nil` for activations that began without a code.
     package let offer: Offer?
-    /// Nil where nobody chose one.
+    /// `nil` when the registration chose none.
     let commitPhase: CommitPhase?
     var flags: [String]
     package private(set) var status: Status
     package private(set) var failedAttempts = 0
     private(set) var blockedReason: String?
     private(set) var otp: ActivationOTP?
-    /// Nil until keys were exchanged.
+    /// `nil` until keys were exchanged.
     package private(set) var device: DeviceBinding?
     private(set) var externalUserID: String?
     package private(set) var name: String?
@@ -103,26 +103,26 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         var otp: String?
     }
 
-    /// Whether the code of the user's own is right, where one is asked for at this stage.
+    /// Returns whether the activation OTP is right, where one is asked for at this stage.
     func acceptsOTP(_ value: String?, at stage: ActivationOTP.Stage) -> Bool {
         guard let otp = self.otp, otp.stage == stage else { return true }
         return value.map { constantTimeEquals(Array($0.utf8), Array(otp.value.utf8)) } ?? false
     }
 
-    /// Whether it is active as soon as keys were exchanged: where the user's own code was checked by then, nothing is left
+    /// Whether it is active as soon as keys were exchanged: where the activation OTP was checked by then, nothing is left
     /// to confirm.
     var commitsAtKeyExchange: Bool {
         self.commitPhase.map { $0 == .onKeyExchange } ?? (self.otp?.stage == .keyExchange)
     }
 
-    /// Counts a wrong code of the user's own; the last one removes the activation.
+    /// Counts a wrong activation OTP; the last one removes the activation.
     mutating func countWrongOTP() {
         guard let failures = self.otp?.failures.addingSaturated(1) else { return }
         self.otp?.failures = failures
         if failures >= ActivationOTP.maximumFailures { self.remove() }
     }
 
-    /// Takes the keys.
+    /// Binds the device's keys after the key exchange.
     ///
     /// - Parameter commits: Whether the server side has nothing left to confirm.
     mutating func bind(_ device: DeviceBinding, _ description: Description, commits: Bool) {
@@ -134,12 +134,12 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.status = commits ? .active : .pendingCommit
     }
 
-    /// What the server side does when it is sure of the user.
-    mutating func commit(externalUserID: String?, otp: String?) throws(ActivationStateError) {
+    /// Makes it active, once the server side is sure of the user.
+    package mutating func commit(externalUserID: String?, otp: String?) throws(ActivationStateError) {
         guard self.status == .pendingCommit else { throw self.wrongState }
         guard self.acceptsOTP(otp, at: .commit) else {
             self.countWrongOTP()
-            throw ActivationStateError(reason: "the activation's code is missing or wrong")
+            throw ActivationStateError(reason: "the activation OTP is missing or wrong")
         }
         self.status = .active
         self.externalUserID = externalUserID ?? self.externalUserID
@@ -148,7 +148,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     /// Whether it waits for something that must happen before a time.
     var isUnfinished: Bool { self.status == .created || self.status == .pendingCommit }
 
-    /// The eight digits that the device shows as well. Nil until keys were exchanged.
+    /// The eight digits that the device shows as well. `nil` until keys were exchanged.
     package var fingerprint: String? {
         self.device.map { device in
             ActivationFingerprint(
@@ -161,14 +161,14 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     // MARK: - Authentication
 
-    /// Takes a signature that was right.
+    /// Moves the counter after a valid signature.
     mutating func succeed(_ match: SignatureVerifier.Match, _ type: SignatureType) {
         self.device?.accept(match)
         // Possession alone proves nothing about the user.
         if type != .possession { self.failedAttempts = 0 }
     }
 
-    /// Counts a signature that was wrong, unless it was possession's alone; the last one that is allowed blocks.
+    /// Counts an invalid signature, unless it was possession's alone; the last one that is allowed blocks.
     mutating func fail(_ type: SignatureType) {
         guard type != .possession else { return }
         self.failedAttempts = self.failedAttempts.addingSaturated(1)
@@ -183,24 +183,24 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     // MARK: - Administration
 
-    mutating func block(reason: String) throws(ActivationStateError) {
+    package mutating func block(reason: String) throws(ActivationStateError) {
         guard self.status == .active || self.status == .blocked else { throw self.wrongState }
         if self.status == .active { self.blockedReason = reason }
         self.status = .blocked
     }
 
-    mutating func unblock() throws(ActivationStateError) {
+    package mutating func unblock() throws(ActivationStateError) {
         guard self.status == .blocked || self.status == .active else { throw self.wrongState }
         self.status = .active
         self.blockedReason = nil
         self.failedAttempts = 0
     }
 
-    mutating func remove() {
+    package mutating func remove() {
         self.status = .removed
     }
 
-    mutating func advanceCounter(by steps: Int) throws(ActivationStateError) {
+    package mutating func advanceCounter(by steps: Int) throws(ActivationStateError) {
         guard self.device != nil, self.status != .removed else { throw self.wrongState }
         self.device?.advance(by: steps)
     }
@@ -210,7 +210,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     }
 }
 
-/// A code of the user's own that an activation asks for beside the activation code.
+/// A one-time password that an activation asks for beside the activation code.
 struct ActivationOTP: Sendable, Codable, Equatable {
     enum Stage: String, Sendable, Codable {
         case keyExchange, commit
@@ -224,6 +224,6 @@ struct ActivationOTP: Sendable, Codable, Equatable {
 }
 
 /// Why an activation does not change as asked.
-struct ActivationStateError: Error {
+package struct ActivationStateError: Error {
     let reason: String
 }

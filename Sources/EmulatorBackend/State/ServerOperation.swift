@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 import PowerAuthProtocol
 
-/// An operation on the server: what a user is asked, and how far the answer is.
+/// An operation on the server: what a user is asked to decide, and the decision.
 package struct ServerOperation: Sendable, Codable, Equatable {
     package enum Status: String, Sendable, Codable {
         case pending = "PENDING"
@@ -22,7 +22,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     }
 
     package let id: String
-    /// Nil until somebody claims it.
+    /// `nil` until a user claims it.
     package var userID: String?
     let applicationID: String
     /// When set, only this activation may decide.
@@ -56,12 +56,12 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         var activationID: String
         var data: String
         var factors: SignatureType
-        /// Nil when the operation asks for no code; otherwise whether the right one came.
+        /// `nil` when the operation asks for no code; otherwise whether the right one came.
         var proximityCodeIsRight: Bool?
         var mobileTokenData: JSONValue?
     }
 
-    /// Why an approval fails, or nil when it may succeed.
+    /// Returns the reason for which an approval fails; `nil` when it may succeed.
     func objection(to approval: Approval) -> String? {
         if self.userID.map({ ExactString($0) }) != ExactString(approval.userID) {
             return "the operation belongs to another user or to nobody yet"

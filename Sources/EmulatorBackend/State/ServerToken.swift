@@ -15,7 +15,7 @@ struct ServerTemporaryKey: Sendable {
     let id: String
     let privateKey: P256PrivateKey
     let applicationKey: String
-    /// Nil in application scope.
+    /// `nil` in application scope.
     let activationID: String?
     let expires: Milliseconds
 }
@@ -44,7 +44,7 @@ extension ServerTemporaryKey: Codable {
 }
 
 /// A recovery code with the one PUK that goes with it.
-struct RecoveryCode: Sendable, Codable, Equatable {
+package struct RecoveryCode: Sendable, Codable, Equatable {
     enum Status: String, Sendable, Codable {
         case created = "CREATED"
         case active = "ACTIVE"
@@ -54,8 +54,8 @@ struct RecoveryCode: Sendable, Codable, Equatable {
 
     static let maximumFailures = 5
 
-    let code: String
-    let puk: String
+    package let code: String
+    package let puk: String
     let userID: String
     let applicationID: String
     /// The activation that it was handed out to.

@@ -65,7 +65,7 @@ extension BackendState {
         [.root] + Self.tables.flatMap { kind, table in table.keys(self).map { StateKey(kind: kind, id: $0) } }
     }
 
-    /// An object as it is now, or nil when there is none of this key any more.
+    /// Returns an object as it is now, or `nil` when there is none of this key any more.
     package func record(_ key: StateKey) throws -> StateRecord? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

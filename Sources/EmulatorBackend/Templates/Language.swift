@@ -1,9 +1,9 @@
-/// Which language an answer is written in.
+/// The language of a response.
 package enum Language {
-    /// What a reader gets who asks for nothing we have.
+    /// The language for readers who ask for none that is available.
     package static let fallback = "en"
 
-    /// The best of the available languages for an `Accept-Language` value such as `cs-CZ, en;q=0.8`.
+    /// Returns the best of the available languages for an `Accept-Language` value such as `cs-CZ, en;q=0.8`.
     ///
     /// Only the primary subtag counts. Of equal weights the first wins; `;q=0` excludes.
     static func preferred(_ acceptLanguage: String?, among available: some Collection<String>) -> String {

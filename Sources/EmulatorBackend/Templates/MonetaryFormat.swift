@@ -106,8 +106,8 @@ struct MonetaryFormat {
             ("CurrencyFormatted", self.currency(code)),
             ("ValueFormatted", self.value(amount, code)),
         ]
-        for (member, text) in formatted where members[name(member)] == nil {
-            members[name(member)] = .string(text)
+        for (member, string) in formatted where members[name(member)] == nil {
+            members[name(member)] = .string(string)
         }
     }
 }

@@ -5,14 +5,14 @@ import PowerAuthProtocol
 /// What stands in the lines of an offline QR code. Strings are taken apart by scalars: to a `String`, CR and LF together are
 /// one character, and so is a letter with the mark behind it.
 enum OfflineText {
-    /// Writes `text` so that it stays in its line and, where there is one, in its field.
+    /// Returns `string` written so that it stays in its line and, where there is one, in its field.
     ///
     /// A line break becomes the escape `\n`, whether LF or CR LF. A lone CR stays: it ends no line.
     ///
     /// - Parameter separator: What ends a field, in the data of an operation.
-    static func escaped(_ text: String, separator: Unicode.Scalar? = nil) -> String {
+    static func escaped(_ string: String, separator: Unicode.Scalar? = nil) -> String {
         var escaped = String.UnicodeScalarView()
-        var rest = text.unicodeScalars[...]
+        var rest = string.unicodeScalars[...]
         while let scalar = rest.popFirst() {
             switch scalar {
             case "\r" where rest.first == "\n": break  // the line feed is next
@@ -24,7 +24,8 @@ enum OfflineText {
         return String(escaped)
     }
 
-    /// Why the data of an operation cannot stand in a QR code that a device accepts; nil when they can.
+    /// Returns the reason for which the data of an operation cannot stand in a QR code that a device accepts; `nil` when they
+    /// can.
     ///
     /// A letter and one or two digits, then at most five fields, each after a `*`. Amounts, accounts and dates have a form.
     static func objection(toData data: String) -> String? {

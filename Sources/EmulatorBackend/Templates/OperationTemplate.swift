@@ -11,7 +11,7 @@ import PowerAuthProtocol
 /// `parameters` are the values of parameters that a request leaves out. `expiresIn` (seconds), `maxFailureCount`,
 /// `proximityCheck`, `fraudWarning`, `operationType` and `ui` are optional.
 package struct OperationTemplate: Sendable {
-    /// What a request asks for.
+    /// The name that a request asks for.
     package let name: String
     /// The `name` that the user's device sees.
     let operationType: String
@@ -28,12 +28,12 @@ package struct OperationTemplate: Sendable {
     let ui: JSONValue?
 
     /// Reads a template and fills it once in every language, so that a mistake shows at the start and not in a request.
-    init(parsing text: String) throws(TemplateError) {
+    init(parsing json: String) throws(TemplateError) {
         let document: JSONValue
         do {
-            document = try JSONValue(parsing: text)
+            document = try JSONValue(parsing: json)
         } catch {
-            throw TemplateError("A template is no JSON: \(error)")
+            throw TemplateError("A template is not JSON: \(error)")
         }
         guard case .object = document, let name = document["name"]?.string, !name.isEmpty else {
             throw TemplateError("A template has no name")
@@ -153,7 +153,7 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
         self.variants = variants
     }
 
-    /// - Returns: Nil when the type is unknown, or when a variant is, or when there is none, or when a member is given twice.
+    /// - Returns: `nil` when the type is unknown, or when a variant is, or when there is none, or when a member is given twice.
     init?(_ value: JSONValue) {
         guard value.object?.duplicateKeys.isEmpty == true, let kind = value["type"]?.string.flatMap(Kind.init),
             let listed = value["variants"]?.array

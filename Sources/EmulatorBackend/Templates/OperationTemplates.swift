@@ -24,7 +24,7 @@ package struct OperationTemplates: Sendable {
 
     /// Returns an operation as the Mobile Token API shows it, in the reader's language.
     ///
-    /// - Returns: Nil when its template is gone: the state came from a server with other templates.
+    /// - Returns: `nil` when its template is gone: the state came from a server with other templates.
     func presented(_ operation: ServerOperation, acceptLanguage: String?) -> JSONValue? {
         guard let (formData, ui) = self.content(of: operation, acceptLanguage: acceptLanguage) else { return nil }
         var object: JSONObject = [

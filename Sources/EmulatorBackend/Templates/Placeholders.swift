@@ -2,7 +2,7 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
-/// A text with places to fill: `${name}` is a parameter of the operation, `@{name}` a text in the reader's language.
+/// Fills the placeholders of a string: `${name}` is a parameter of the operation, `@{name}` a text in the reader's language.
 ///
 /// A text may hold parameters in its turn. Whatever a parameter's value looks like, it is never filled again.
 package struct Placeholders {
@@ -12,7 +12,7 @@ package struct Placeholders {
         case text(String)
     }
 
-    /// Splits a text. A `${` without its `}` is literal.
+    /// Splits a string. A `${` without its `}` is literal.
     package static func parts(of template: String) -> [Part] {
         var parts: [Part] = []
         var literal = String.UnicodeScalarView()
@@ -38,8 +38,10 @@ package struct Placeholders {
     /// The names of the parameters in a value, in the order of first use.
     static func parameters(in value: JSONValue) -> [String] {
         switch value {
-        case .string(let text):
-            self.parts(of: text).compactMap { if case .parameter(let name) = $0 { self.plainName(name) } else { nil } }
+        case .string(let string):
+            self.parts(of: string).compactMap { part in
+                if case .parameter(let name) = part { self.plainName(name) } else { nil }
+            }
         case .array(let elements): elements.flatMap(self.parameters(in:))
         case .object(let object): object.members.flatMap { self.parameters(in: $0.value) }
         case .null, .bool, .number: []
@@ -82,17 +84,17 @@ package struct Placeholders {
         }
     }
 
-    /// Fills a text.
+    /// Fills a string.
     ///
     /// - Parameter escape: What to do to a parameter's value before it goes in.
     func fill(_ template: String, escape: (String) -> String = { $0 }) throws(TemplateError) -> String {
         var filled = ""
         for part in Self.parts(of: template) {
             switch part {
-            case .literal(let text):
-                filled += text
+            case .literal(let string):
+                filled += string
             case .parameter(let name):
-                filled += escape(try self.text(ofParameter: Self.plainName(name)))
+                filled += escape(try self.string(ofParameter: Self.plainName(name)))
             case .text(let name):
                 guard let text = self.texts[name] else { throw TemplateError("There is no text '\(name)'") }
                 // One level: a text with texts in it would only hide a mistake.
@@ -102,19 +104,19 @@ package struct Placeholders {
         return filled
     }
 
-    private func text(ofParameter name: String) throws(TemplateError) -> String {
+    private func string(ofParameter name: String) throws(TemplateError) -> String {
         switch self.parameters[name] {
-        case .string(let text): return text
+        case .string(let string): return string
         case .number(let number): return number.literal
         case .bool(let flag): return flag ? "true" : "false"
         case .null, nil: throw TemplateError("The parameter '\(name)' is missing")
-        case .array, .object: throw TemplateError("The parameter '\(name)' is no text")
+        case .array, .object: throw TemplateError("The parameter '\(name)' is not a string")
         }
     }
 
     private func number(_ name: String) throws(TemplateError) -> JSONNumber {
-        guard let number = JSONNumber(literal: try self.text(ofParameter: name)) else {
-            throw TemplateError("The parameter '\(name)' is no number")
+        guard let number = JSONNumber(literal: try self.string(ofParameter: name)) else {
+            throw TemplateError("The parameter '\(name)' is not a number")
         }
         return number
     }

@@ -30,7 +30,7 @@ extension ApprovalAgent {
     ///
     /// - Parameters:
     ///   - fleet: The activations. An activation that ends does not end the agent.
-    ///   - factors: Gives the unlocked factor of an activation, such as by ``Activation/unlockKnowledge(password:)``.
+    ///   - factors: Gives the unlocked factor of an activation, such as by `unlockKnowledge(password:)`.
     ///   - configuration: Everything else.
     ///   - policy: Decides. Called for one operation of an activation at a time, and for several activations at once.
     public init(
@@ -51,7 +51,10 @@ extension ApprovalAgent {
     ///
     /// ```swift
     /// let agent = ApprovalAgent(operations: operations, factors: { .possessionAndKnowledge(password: password) }) { review in
-    ///     review.operation.name == "login" ? .approve : .leave
+    ///     guard review.operation.name == "authorize_payment",
+    ///         let total = review.total(in: "CZK"), total > 0, total <= 50
+    ///     else { return .leave }  // to people
+    ///     return .approve
     /// }
     /// try await agent.run()  // throws why nothing more can be decided
     /// ```
@@ -83,13 +86,16 @@ extension ApprovalAgent {
     ///     operations: operations,
     ///     factors: { try await activation.unlockKnowledge(password: password) }
     /// ) { review in
-    ///     review.operation.name == "login" ? .approve : .leave
+    ///     guard review.operation.name == "authorize_payment",
+    ///         let total = review.total(in: "CZK"), total > 0, total <= 50
+    ///     else { return .leave }  // to people
+    ///     return .approve
     /// }
     /// ```
     ///
     /// - Parameters:
     ///   - operations: The service of the activation's operations, which the agent polls as the service's configuration says.
-    ///   - factors: Gives the unlocked factor, such as by ``Activation/unlockKnowledge(password:)``.
+    ///   - factors: Gives the unlocked factor, such as by `unlockKnowledge(password:)`.
     ///   - configuration: Everything else.
     ///   - policy: Decides. Called for one operation at a time.
     public init(

@@ -94,8 +94,10 @@ public actor OperationsFleet {
     ///
     /// Clients of one server share its limits. Of several fleets with one client the first one's limits hold.
     ///
-    /// - Parameter clients: One for each application at each server. They may share a store: an activation belongs to the
-    ///   client of its application. Time is the first client's clock.
+    /// - Parameters:
+    ///   - clients: One for each application at each server. They may share a store: an activation belongs to the client of
+    ///     its application. Time is the first client's clock.
+    ///   - configuration: The polling, the limits and the membership.
     public init(clients: [MobileTokenClient], configuration: Configuration = Configuration()) {
         let clock = clients.first?.configuration.clock ?? ContinuousClock()
         self.clients = clients

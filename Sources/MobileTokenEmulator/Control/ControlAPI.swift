@@ -12,7 +12,7 @@ struct ControlAPI: Sendable {
     /// Whether the request showed the credentials.
     let isAuthenticated: Bool
 
-    /// Answers a request of the control API.
+    /// Responds to a request of the control API.
     ///
     /// - Parameter access: Asks for the credentials where the route needs them, also on loopback.
     func respond(to request: ReceivedRequest, _ access: ControlAccess) async -> ServerResponse {
@@ -68,7 +68,7 @@ struct ControlAPI: Sendable {
         let isPossible = await self.core.changeTime { time in
             switch change.mode ?? time.mode {
             case .manual: time.freeze(at: change.now ?? time.now())
-            // Who asks for the machine's time, without another one, gets it, wherever the clock was moved to.
+            // A request for the machine's time, without another one, resets whatever the clock was moved by.
             case .real where change.now != nil || change.mode != nil: time.resume(from: change.now)
             case .real: break
             }

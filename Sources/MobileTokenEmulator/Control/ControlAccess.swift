@@ -3,9 +3,9 @@ import EmulatorBackend
 import EmulatorMessages
 import Foundation
 
-/// Who may use the control API and the console.
+/// Access to the control API and the console.
 ///
-/// On loopback everybody on the machine may, but no web page that the developer happens to visit: a foreign page can
+/// On loopback every process of the machine may use them, but no web page that the developer happens to visit: a foreign page can
 /// send requests here, and by pointing its own name at this address even read the responses. What holds secrets asks for
 /// the credentials there too, because others may use the machine.
 struct ControlAccess: Sendable {

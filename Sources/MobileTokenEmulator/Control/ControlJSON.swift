@@ -20,9 +20,9 @@ enum ControlJSON {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
             let container = try decoder.singleValueContainer()
-            let text = try container.decode(String.self)
+            let string = try container.decode(String.self)
             for style in [Self.dates, Date.ISO8601FormatStyle()] {
-                if let date = try? style.parse(text) { return date }
+                if let date = try? style.parse(string) { return date }
             }
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "Not an ISO 8601 date")
         }
@@ -30,7 +30,7 @@ enum ControlJSON {
         return try decoder.decode(type, from: Data(bytes))
     }
 
-    // What a member says that is given twice would depend on who reads it.
+    // The meaning of a member that is given twice would depend on the reader.
     private static func refuseRepeatedMembers(in value: JSONValue) throws {
         if let name = value.object?.duplicateKeys.first {
             throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "\(name) is given twice"))

@@ -20,8 +20,8 @@ extension ReceivedRequest {
     }
 
     func number(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
-        guard let text = self.queryValue(name) else { return nil }
-        guard let number = Int(text), range.contains(number) else {
+        guard let value = self.queryValue(name) else { return nil }
+        guard let number = Int(value), range.contains(number) else {
             throw Refusal(400, "INVALID_REQUEST", "\(name) must be a number from \(range.lowerBound)")
         }
         return number

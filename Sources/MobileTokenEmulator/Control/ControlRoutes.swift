@@ -30,7 +30,7 @@ extension ControlAPI {
         }
     }
 
-    /// Every endpoint of the control API; `HEAD` is answered as `GET` is.
+    /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(Self.serverRoutes + Self.faultRoutes + Self.stateRoutes + Self.cloudRoutes)
 
     private static let serverRoutes: [Route] = [
@@ -47,7 +47,7 @@ extension ControlAPI {
             try await control.journal(request)
         },
         Route("GET", "/events", "Tells everything that changes, as server-sent events.") { control, request, _ in
-            // The stream has no end, so there is nothing that HEAD could be answered with.
+            // The stream has no end, so there is no response to HEAD.
             guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
             return try control.eventStream()
         },

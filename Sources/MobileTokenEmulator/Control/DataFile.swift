@@ -72,7 +72,7 @@ actor DataFile {
 
     /// Returns when the state is durable as it was at `version`, or later.
     ///
-    /// Requests that are answered while the file is written share the next write. When nothing has changed since the last
+    /// Requests that arrive while the file is written share the next write. When nothing has changed since the last
     /// one, nothing is written.
     ///
     /// - Parameter latest: Hands over what changed since it was last called.
@@ -86,7 +86,7 @@ actor DataFile {
                 continue
             }
             let writing = Task {
-                // Before the task ends, so that whoever waited for it never finds it still there.
+                // Before the task ends, so that a caller that waited for it never finds it still there.
                 defer { self.writing = nil }
                 let (version, changes) = try await latest()
                 self.unwritten.merge(changes)

@@ -5,7 +5,7 @@ public import Foundation
 extension Emulator {
     /// Something that changed in the server.
     public struct Event: Sendable, Codable, Hashable {
-        /// What changed. A struct, so that adding a kind breaks nobody's `switch`.
+        /// What changed. A struct, so that adding a kind breaks no `switch`.
         public struct Kind: Sendable, Codable, Hashable, CustomStringConvertible {
             private let name: String
 
@@ -20,7 +20,7 @@ extension Emulator {
             public static let message = Self(.message)
             /// A device was registered for push messages.
             public static let device = Self(.device)
-            /// A request was answered; ``Event/id`` is the journal entry's number.
+            /// A request was handled; ``Event/id`` is the journal entry's number.
             public static let request = Self("request")
             /// The clock was set.
             public static let clock = Self("clock")

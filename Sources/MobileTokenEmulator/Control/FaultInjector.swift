@@ -71,9 +71,9 @@ package struct PathPattern: Sendable, Hashable {
 
     private let tokens: [Token]
 
-    package init(_ text: String) {
+    package init(_ pattern: String) {
         var tokens: [Token] = []
-        for byte in text.utf8 {
+        for byte in pattern.utf8 {
             switch byte {
             case UInt8(ascii: "?"): tokens.append(.one)
             case UInt8(ascii: "*"):

@@ -42,11 +42,11 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public enum Reset: String, Sendable, Codable {
             /// The request changes nothing.
             case before
-            /// The request did what it asked for, but nobody is told.
+            /// The request did what it asked for, but the client does not hear of it.
             case after
         }
 
-        /// How the response's body is spoilt; the request did what it asked for.
+        /// How the response's body is spoiled; the request did what it asked for.
         public enum Body: String, Sendable, Codable {
             /// Half of the body is sent, then the connection ends.
             case truncated
@@ -119,7 +119,7 @@ extension FaultRule {
     public init(from decoder: any Decoder) throws {
         try decoder.refuseMembers(except: CodingKeys.self)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.name = try container.decodeTextIfPresent(forKey: .name)
+        self.name = try container.decodeStringIfPresent(forKey: .name)
         self.match = try container.decodeIfPresent(Match.self, forKey: .match) ?? Match()
         self.effect = try container.decode(Effect.self, forKey: .effect)
     }
@@ -132,9 +132,9 @@ extension FaultRule.Match {
     public init(from decoder: any Decoder) throws {
         try decoder.refuseMembers(except: CodingKeys.self)
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.method = try container.decodeTextIfPresent(forKey: .method)
-        self.path = try container.decodeTextIfPresent(forKey: .path)
-        self.activation = try container.decodeTextIfPresent(forKey: .activation)
+        self.method = try container.decodeStringIfPresent(forKey: .method)
+        self.path = try container.decodeStringIfPresent(forKey: .path)
+        self.activation = try container.decodeStringIfPresent(forKey: .activation)
         self.nth = try container.decodeIfPresent(Int.self, forKey: .nth, in: 1...Int.max)
         self.first = try container.decodeIfPresent(Int.self, forKey: .first, in: 1...Int.max)
         self.probability = try container.decodeIfPresent(Double.self, forKey: .probability, in: 0...1)
@@ -155,7 +155,7 @@ extension FaultRule.Effect {
         self.retryAfter = try container.decodeIfPresent(Int.self, forKey: .retryAfter, in: 0...Int.max)
         self.reset = try container.decodeIfPresent(Reset.self, forKey: .reset)
         self.body = try container.decodeIfPresent(Body.self, forKey: .body)
-        self.contentType = try container.decodeTextIfPresent(forKey: .contentType)
+        self.contentType = try container.decodeStringIfPresent(forKey: .contentType)
         self.drip = try container.decodeIfPresent(Int.self, forKey: .drip, in: 1...Int.max)
         self.clockSkew = try container.decodeIfPresent(Double.self, forKey: .clockSkew, in: -1e9...1e9)
     }
@@ -184,13 +184,13 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer {
-    /// Rules are kept, and matched with every request: their texts are of moderate length.
-    fileprivate func decodeTextIfPresent(forKey key: Key) throws -> String? {
-        guard let text = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
-        guard text.utf8.count <= 1024 else {
+    /// Rules are kept, and matched with every request: their strings are of moderate length.
+    fileprivate func decodeStringIfPresent(forKey key: Key) throws -> String? {
+        guard let string = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
+        guard string.utf8.count <= 1024 else {
             throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "Longer than 1024 bytes")
         }
-        return text
+        return string
     }
 
     fileprivate func decodeIfPresent<Number: Decodable & Comparable>(

@@ -4,7 +4,7 @@ import EmulatorMessages
 public import Foundation
 
 extension Emulator {
-    /// One request that the server answered, as the journal keeps it. Requests to the control API are not in it.
+    /// One request that the server handled, as the journal keeps it. Requests to the control API are not in it.
     public struct JournalEntry: Sendable, Codable, Hashable, Identifiable {
         /// A header field.
         public struct Header: Sendable, Codable, Hashable {
@@ -16,7 +16,7 @@ extension Emulator {
 
         /// The entry's number, from 1; they are never reused, not even after a reset.
         public var id: UInt64
-        /// The server's time when it answered.
+        /// The server's time of the response.
         public var time: Date
         /// The request's method.
         public var method: String
@@ -36,7 +36,7 @@ extension Emulator {
         public var responseBody: String
         /// Whether the request did what it asked for.
         public var isAccepted: Bool
-        /// Why not, if not; often more than the response told.
+        /// The reason of the refusal, if it was refused; often more than the response says.
         public var refusal: String?
         /// The activation's counter before the request, if the request was one that may move it.
         public var counterBefore: UInt64?
@@ -53,7 +53,7 @@ struct Journal: Sendable {
     static let capacity = 10_000
     /// How many bytes of a body are kept.
     static let bodyCapacity = 16 * 1024
-    /// How many bytes of texts all entries together keep.
+    /// How many bytes of strings all entries together keep.
     static let totalCapacity = 64 << 20
 
     // The first `expired` entries are gone; dropping them for good now and then keeps appending cheap.

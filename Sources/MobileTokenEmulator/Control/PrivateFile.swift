@@ -8,7 +8,7 @@ enum PrivateFile {
     static func prepare(_ path: String) throws(EmulatorError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
         guard descriptor < 0 else {
-            defer { close(descriptor) }  // nobody can have a lock on it that this would drop
+            defer { close(descriptor) }  // there can be no lock on it that this would drop
             guard fchmod(descriptor, Self.mode) == 0 else { throw .system("set the mode of", path) }
             return
         }

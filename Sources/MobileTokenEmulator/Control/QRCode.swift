@@ -3,22 +3,22 @@ import EmulatorBackend
 import EmulatorMessages
 import Foundation
 
-/// A QR code of a text, level M.
+/// A QR code, level M.
 struct QRCode {
     /// Modules a side, without the quiet zone.
     let width: Int
     /// Row by row; `true` is dark.
     let modules: [Bool]
 
-    /// - Returns: `nil` when the text is empty or longer than a QR code holds.
-    init?(_ text: String) {
-        let bytes = Array(text.utf8)
+    /// - Returns: `nil` when the content is empty or longer than a QR code holds.
+    init?(_ content: String) {
+        let bytes = Array(content.utf8)
         guard !bytes.isEmpty, let code = QRcode_encodeData(Int32(clamping: bytes.count), bytes, 0, QR_ECLEVEL_M) else {
             return nil
         }
         defer { QRcode_free(code) }
         self.width = Int(code.pointee.width)
-        // The lowest bit is the colour, the others tell what the module is for.
+        // The lowest bit is the color, the others tell what the module is for.
         self.modules = UnsafeBufferPointer(start: code.pointee.data, count: self.width * self.width).map { $0 & 1 == 1 }
     }
 

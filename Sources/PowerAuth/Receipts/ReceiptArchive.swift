@@ -74,7 +74,8 @@ extension ReceiptArchive {
 
     /// Writes the receipts of a client's store that were added since the last export.
     ///
-    /// - Throws: ``MobileTokenError/Code/receiptsNotKept``, and as ``export(from:)-(DecisionJournal)``.
+    /// - Throws: ``MobileTokenError/Code/receiptsNotKept`` when the store is no ``DecisionJournal``, and what the export of a
+    ///   journal throws.
     @discardableResult
     public func export(from client: MobileTokenClient) async throws -> Export {
         try await self.export(from: try client.journal)
@@ -83,8 +84,8 @@ extension ReceiptArchive {
     /// Writes the receipts of a store that were added since the last export.
     ///
     /// - Throws: ``MobileTokenError/Code/receiptsDiffer`` when the files do not end with what the store has at that place: they
-    ///   are of another store, were changed, or the store was put back. Nothing is written then. `storeBusy` while another
-    ///   process writes to the folder, `storeFull`, and what the store throws.
+    ///   are of another store, or the store was put back. ``ReceiptFault`` when a line of the last file was changed. Nothing is
+    ///   written then. `storeBusy` while another process writes to the folder, `storeFull`, and what the store throws.
     @discardableResult
     public func export(from journal: any DecisionJournal) async throws -> Export {
         let lock = try FolderLock(self.folder)

@@ -56,35 +56,3 @@ struct BucketTests {
         }
     }
 }
-
-struct DueQueueTests {
-    private var queue = DueQueue()
-
-    @Test mutating func whatIsDueFirstIsTakenFirst() {
-        self.queue.set("late", at: .seconds(3))
-        self.queue.set("early", at: .seconds(1))
-        #expect(self.queue.next() == .seconds(1))
-        #expect(self.queue.takeDue(at: .milliseconds(999)) == nil)
-        #expect(self.queue.takeDue(at: .seconds(5)) == "early")
-        #expect(self.queue.takeDue(at: .seconds(5)) == "late")
-        #expect(self.queue.takeDue(at: .seconds(5)) == nil)
-    }
-
-    @Test mutating func anotherTimeReplacesTheFirst() {
-        self.queue.set("a", at: .seconds(1))
-        self.queue.set("a", at: .seconds(9))
-        self.queue.set("b", at: .seconds(5))
-        #expect(self.queue.next() == .seconds(5))
-        self.queue.remove("b")
-        #expect(self.queue.next() == .seconds(9))
-        #expect(self.queue.count == 1)
-        self.queue.set("a", at: .seconds(2))
-        #expect(self.queue.takeDue(at: .seconds(2)) == "a")
-        #expect(self.queue.takeDue(at: .seconds(9)) == nil)
-    }
-
-    @Test mutating func changingTimesDoesNotMakeItGrow() {
-        for round in 0..<1000 { for id in ["a", "b"] { self.queue.set(.init(id), at: .seconds(1000 - round)) } }
-        #expect(self.queue.entryCount <= 128)
-    }
-}

@@ -1,3 +1,4 @@
+import Coordination
 import Foundation
 import MobileToken
 import MobileTokenTesting

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 import TestSupport
 
+@testable import EmulatorBackend
 @testable import PowerAuth
 
 /// What an activation is asked for with, and what comes of it.
@@ -62,17 +63,18 @@ import TestSupport
         let result = try await fixture.client.activate(request, password: self.password)
         #expect(result.activation.name == "bot")
         #expect(result.customAttributes?["floor"]?.int64 == 3)
-        #expect(result.userInfo?["sub"]?.string == "user-1")
-        #expect(result.recovery?.code == "RECOVERY-1")
-        #expect(result.recovery?.puk == "0123456789")
+        #expect(result.userInfo?["sub"]?.string == "alice")
+        let recovery = try #require(fixture.server.recoveryCodes.first)
+        #expect(result.recovery?.code == recovery.code)
+        #expect(result.recovery?.puk == recovery.puk)
         let seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["customAttributes"]?["branch"]?.string == "Brno")
 
-        let server = try #require(fixture.server.activation(result.activation.activationID))
+        let server = try #require(fixture.server.device(result.activation.activationID))
         let expected = ActivationFingerprint(
-            devicePublicKey: server.devicePublicKey,
+            devicePublicKey: server.deviceKey,
             activationID: result.activation.activationID,
-            serverPublicKey: server.privateKey.publicKey
+            serverPublicKey: server.serverKey.publicKey
         )
         #expect(result.fingerprint == expected.digits)
         #expect(result.activation.fingerprint == result.fingerprint)
@@ -90,19 +92,24 @@ import TestSupport
 
     @Test func customCredentialsAndRecoveryCodesAreSentAsTheirKind() async throws {
         let fixture = try Fixture()
-        let custom = ActivationRequest(identityAttributes: [
-            "login": "ada", "proof": ["kind": "card", "digits": [1, 2]],
-        ])
-        _ = try await fixture.client.activate(custom, password: self.password)
+        let custom = ActivationRequest(identityAttributes: ["login": "ada", "proof": "card"])
+        let result = try await fixture.client.activate(custom, password: self.password)
         var seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["type"]?.string == "CUSTOM")
+        #expect(seen?["identityAttributes"]?["proof"]?.string == "card")
+
+        // What is no string is sent as it is, though this server does not take it.
+        let nested = ActivationRequest(identityAttributes: ["login": "ada", "proof": ["digits": [1, 2]]])
+        #expect(await self.code { _ = try await fixture.client.activate(nested, password: self.password) } != nil)
+        seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["identityAttributes"]?["proof"]?["digits"]?[1]?.int64 == 2)
 
-        let recovery = ActivationRequest(recoveryCode: "RECOVERY-1", puk: "0123456789")
-        _ = try await fixture.client.activate(recovery, password: self.password)
+        let recovery = try #require(result.recovery)
+        let request = ActivationRequest(recoveryCode: recovery.code, puk: recovery.puk)
+        _ = try await fixture.client.activate(request, password: self.password)
         seen = fixture.server.state.value.lastActivationRequest
         #expect(seen?["type"]?.string == "RECOVERY")
-        #expect(seen?["identityAttributes"]?["puk"]?.string == "0123456789")
+        #expect(seen?["identityAttributes"]?["puk"]?.string == recovery.puk)
     }
 
     @Test func aCodeWorksOnce() async throws {

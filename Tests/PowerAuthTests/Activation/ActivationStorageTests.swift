@@ -92,7 +92,7 @@ struct ActivationStorageTests {
         let fixture = try Fixture(store: StoreWithoutRoom())
         let error = await #expect(throws: MobileTokenError.self) { _ = try await fixture.activate() }
         #expect(error?.code == .activationNotSaved)
-        let id = try #require(fixture.server.state.value.activations.keys.first)
+        let id = try #require(fixture.server.activationIDs.first)
         #expect(error?.message.contains(id) == true)
         #expect((error?.underlying as? MobileTokenError)?.code == .storeFull)
     }

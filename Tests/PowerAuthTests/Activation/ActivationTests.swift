@@ -1,5 +1,6 @@
 import ExactJSON
 import Foundation
+import HTTPClientTransport
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -7,10 +8,19 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(4))) struct ActivationTests {
+    /// The custom object of a status is an application's own.
+    private static let withNote: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse = { request, response in
+        guard request.url.hasSuffix("/activation/status") else { return response }
+        let body = String(decoding: response.body, as: UTF8.self)
+        let noted = body.replacing(#""customObject":{}"#, with: #""customObject":{"note":"x"}"#)
+        return HTTPResponse(status: response.status, body: Array(noted.utf8))
+    }
+
     @Test(arguments: ProtocolVersion.allCases) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
         async throws
     {
         let fixture = try Fixture { $0.version = version }
+        fixture.server.setRewrite(Self.withNote)
         let activation = try await fixture.activate()
         try await activation.approve("a", with: .possessionAndKnowledge(password: Fixture.password))
         try await activation.approve("b")

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TestSupport
 
+@testable import EmulatorBackend
 @testable import PowerAuth
 
 /// Every call, canceled at every place where it waits for the network or the store.
@@ -31,7 +32,7 @@ import TestSupport
             try await activation.approve("x")
         },
         Call("signed post with the server ahead") { fixture, activation in
-            fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: 3) }
+            fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 3) }
             try await activation.approve("x")
         },
         Call("signed post with a wrong password") { _, activation in
@@ -42,7 +43,7 @@ import TestSupport
         Call("token post") { _, activation in try await activation.poll() },
         Call("token post with a forgotten token") { fixture, activation in
             try await activation.poll()
-            fixture.server.state.withLock { $0.tokens = [:] }
+            fixture.server.forgetTokens()
             try await activation.poll()
         },
         Call("status") { _, activation in _ = try await activation.status() },

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TestSupport
 
+@testable import EmulatorBackend
 @testable import PowerAuth
 
 @Suite(.timeLimit(.minutes(4))) struct EndpointTests {
@@ -76,10 +77,12 @@ import TestSupport
     @Test func userInfoAndRecoveryCodes() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        #expect(try await activation.userInfo()["given_name"]?.string == "Ada")
+        #expect(try await activation.userInfo()["preferred_username"]?.string == "alice")
         let authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
-        #expect(try await !activation.confirmRecoveryCode("NEW", with: authentication))
-        #expect(try await activation.confirmRecoveryCode("USED", with: authentication))
+        let code = try #require(fixture.server.recoveryCodes.first?.code)
+        fixture.server.unconfirm(recoveryCode: code)
+        #expect(try await !activation.confirmRecoveryCode(code, with: authentication))
+        #expect(try await activation.confirmRecoveryCode(code, with: authentication))
     }
 
     @Test func anAnswerToAnotherRequestIsRefused() async throws {

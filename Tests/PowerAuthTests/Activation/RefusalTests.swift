@@ -1,3 +1,5 @@
+import EmulatorBackend
+import ExactJSON
 import Foundation
 import HTTPClientTransport
 import PowerAuth
@@ -49,11 +51,11 @@ import Testing
     @Test func aBlockedActivationMayBeAskedForEverWithoutLosingItsCounter() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        fixture.server.change(activation.activationID) { $0.state = .blocked }
+        fixture.server.change(activation.activationID) { try $0.block(reason: "NOT_SPECIFIED") }
         for _ in 0..<40 {
             #expect(await self.error { try await activation.approve("x") }?.code == .activationBlocked)
         }
-        fixture.server.change(activation.activationID) { $0.state = .active }
+        fixture.server.change(activation.activationID) { try $0.unblock() }
         try await activation.approve("y")
         #expect(fixture.server.state.value.accepted == ["y"])
     }
@@ -63,7 +65,7 @@ import Testing
         let activation = try await fixture.activate()
         #expect(await self.error { try await activation.approve("x") }?.code == .activationPending)
         #expect(await self.error { try await activation.poll() }?.code == .activationPending)
-        fixture.server.change(activation.activationID) { $0.state = .active }
+        fixture.server.change(activation.activationID) { try $0.commit(externalUserID: nil, otp: nil) }
         try await activation.approve("x")
         try await activation.poll()
     }
@@ -72,7 +74,7 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()
-        fixture.server.change(activation.activationID) { $0.state = .removed }
+        fixture.server.change(activation.activationID) { $0.remove() }
         #expect(await self.error { try await activation.approve("x") }?.code == .activationRemoved)
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
     }
@@ -80,10 +82,45 @@ import Testing
     @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        fixture.server.change(activation.activationID) { $0.protocolVersion = 4 }
+        let keys = try #require(fixture.server.device(activation.activationID)).keys
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/activation/status") else { return .delivered }
+            return .answered(try Self.status(inVersion: 4, toldTo: request, keys))
+        }
         let error = await self.error { _ = try await activation.status() }
         #expect(error?.code == .invalidResponse)
         #expect(error?.message.contains("version 4 of the protocol") == true)
+    }
+
+    /// A status as a server writes it that has moved the activation to another version.
+    private static func status(
+        inVersion version: UInt8,
+        toldTo request: HTTPRequest,
+        _ keys: ActivationKeys
+    ) throws -> HTTPResponse {
+        let asked = try JSONValue(parsing: request.body ?? [])["requestObject"]
+        let blob = ActivationStatusBlob(
+            state: .active,
+            currentVersion: version,
+            counterByte: 0,
+            failedAttempts: 0,
+            maxFailedAttempts: 5,
+            lookAhead: 20,
+            counterHash: [UInt8](repeating: 0, count: 16)
+        )
+        let (challenge, nonce) = (asked?["challenge"]?.string.flatMap { Base64.decode($0) }, [UInt8](0..<16))
+        let encrypted = try blob.encrypted(
+            transportKey: keys.transport,
+            challenge: #require(challenge),
+            nonce: nonce
+        )
+        let status: JSONValue = [
+            "activationId": asked?["activationId"] ?? .null,
+            "encryptedStatusBlob": .string(Base64.encode(encrypted)),
+            "nonce": .string(Base64.encode(nonce)),
+        ]
+        let body: JSONValue = ["status": "OK", "responseObject": status]
+        return HTTPResponse(status: 200, body: body.serialized())
     }
 
     @Test func aRefusalWhoseReasonCannotBeAskedForIsReportedAsItCame() async throws {
@@ -151,7 +188,7 @@ import Testing
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.remove(with: .possessionAndKnowledge(password: Fixture.password))
-        #expect(fixture.server.activation(activation.activationID)?.state == .removed)
+        #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs() == [])
         #expect(await self.error { try await activation.approve("x") }?.code == .unknownActivation)
         #expect(await self.error { try await activation.poll() }?.code == .unknownActivation)

@@ -1,4 +1,5 @@
 import ExactJSON
+import Foundation
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -24,7 +25,9 @@ import TestSupport
     ])
     func aFlippedBitInAnAnswerIsRefusedOrChangesNothing(path: String, version: ProtocolVersion) async throws {
         let store = InMemoryActivationStore()
-        let fixture = try Fixture(store: store) { $0.version = version }
+        // A clock that stands still, for what the server says of a user holds the time.
+        let now = Date()
+        let fixture = try Fixture(server: VerifyingServer(now: { now }), store: store) { $0.version = version }
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         let server = fixture.server

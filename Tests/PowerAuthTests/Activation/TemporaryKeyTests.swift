@@ -56,18 +56,18 @@ import TestSupport
         let fixture = try self.makeFixture()
         let activation = try await fixture.activate()
         _ = try await activation.userInfo()
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         _ = try await activation.userInfo()
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         try await activation.requestToken("t")
         let sealed = PowerAuthEndpoint<EndpointTests.Note, EndpointTests.Echo>(
             "/api/encrypted/token",
             .token("t"),
             encryption: .activation
         )
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         _ = try await activation.call(sealed, EndpointTests.Note(text: "x"))
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         _ = try await fixture.activate()
         #expect(fixture.server.requestCount("/activation/create") == 3)
     }
@@ -135,7 +135,9 @@ import TestSupport
                 expiresAt: fixture.server.milliseconds + 300_000
             )
             let jwt = try answer.jwt(signedBy: other.masterKey, answering: question)
-            return .answered(HTTPResponse(status: 200, body: VerifyingServer.ok(["jwt": .string(jwt)])))
+            return .answered(
+                HTTPResponse(status: 200, body: Array(#"{"status":"OK","responseObject":{"jwt":"\#(jwt)"}}"#.utf8))
+            )
         }
         do {
             _ = try await fixture.activate()

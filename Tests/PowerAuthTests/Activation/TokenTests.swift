@@ -44,20 +44,20 @@ import TestSupport
         try await activation.requestToken("a")
         try await activation.requestToken("a")
         #expect(try await activation.tokenNames() == ["a", "b"])
-        #expect(fixture.server.state.value.tokens.count == 2)
+        #expect(fixture.server.tokenCount == 2)
         try await activation.removeToken("a")
         #expect(try await activation.tokenNames() == ["b"])
-        #expect(fixture.server.state.value.tokens.count == 1)
+        #expect(fixture.server.tokenCount == 1)
         try await activation.removeTokenLocally("b")
         #expect(try await activation.tokenNames() == [])
-        #expect(fixture.server.state.value.tokens.count == 1)
+        #expect(fixture.server.tokenCount == 1)
     }
 
     @Test func aRefusedTokenIsRenewedOnceForEverybody() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()
-        fixture.server.state.withLock { $0.tokens = [:] }
+        fixture.server.forgetTokens()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await activation.poll() } }
             try await group.waitForAll()
@@ -97,7 +97,7 @@ import TestSupport
         try await one.poll()
         let other = try await Fixture(server: server, store: store).client.activation(id: one.activationID)
         try await other.poll()
-        server.state.withLock { $0.tokens = [:] }
+        server.forgetTokens()
         try await other.poll()
         try await one.poll()
         #expect(server.requestCount("/token/create") == 2)

@@ -4,6 +4,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 
+@testable import EmulatorBackend
 @testable import PowerAuth
 
 @Suite(.timeLimit(.minutes(4))) struct VaultAndFactorTests {
@@ -29,15 +30,15 @@ import Testing
         let again = try await activation.deriveDataKey(index: 1, with: .possessionAndKnowledge(password: self.password))
         #expect(one == again)
         #expect(one != other)
-        let server = try #require(fixture.server.activation(activation.activationID))
+        let server = try #require(fixture.server.device(activation.activationID))
         #expect(one == (try Vault.dataKey(vaultKey: server.keys.vault, index: 1)))
 
         let signature = try await activation.signWithDeviceKey(
             [1, 2, 3],
             with: .possessionAndKnowledge(password: self.password)
         )
-        #expect(server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 3]))
-        #expect(!server.devicePublicKey.isValid(derSignature: signature, for: [1, 2, 4]))
+        #expect(server.deviceKey.isValid(derSignature: signature, for: [1, 2, 3]))
+        #expect(!server.deviceKey.isValid(derSignature: signature, for: [1, 2, 4]))
     }
 
     @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
@@ -168,7 +169,7 @@ import Testing
                 componentLength: length,
                 with: .possessionAndKnowledge(password: Fixture.password)
             )
-            let server = try #require(fixture.server.activation(activation.activationID))
+            let server = try #require(fixture.server.device(activation.activationID))
             let verifier = SignatureVerifier(
                 SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data),
                 keys: [server.keys.possession, server.keys.knowledge],
@@ -190,9 +191,9 @@ import Testing
     @Test func dataSignedByTheServerIsToldFromOther() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        let server = try #require(fixture.server.activation(activation.activationID))
+        let server = try #require(fixture.server.device(activation.activationID))
         let data: [UInt8] = [1, 2, 3]
-        for (key, name) in [(server.privateKey, ServerSigningKey.activation), (fixture.server.masterKey, .master)] {
+        for (key, name) in [(server.serverKey, ServerSigningKey.activation), (fixture.server.masterKey, .master)] {
             let der = try key.derSignature(for: data)
             let jose = try key.rawSignature(for: data)
             #expect(activation.isSignedByServer(data, signature: der, key: name))

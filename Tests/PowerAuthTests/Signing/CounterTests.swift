@@ -1,4 +1,5 @@
 import HTTPClientTransport
+@testable import EmulatorBackend
 @testable import PowerAuth
 import PowerAuthProtocol
 import Testing
@@ -7,7 +8,7 @@ import TestSupport
 /// Client and server counters apart, and how they meet again.
 @Suite(.timeLimit(.minutes(5))) struct CounterTests {
     private func moveServer(_ fixture: Fixture, _ activation: Activation, by steps: Int) {
-        fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: steps) }
+        fixture.server.change(activation.activationID) { try $0.advanceCounter(by: steps) }
     }
 
     @Test(arguments: [1, 2, 19]) func aServerAheadIsFollowedForPossessionToo(steps: Int) async throws {

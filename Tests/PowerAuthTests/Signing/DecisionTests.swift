@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClientTransport
+@testable import EmulatorBackend
 @testable import PowerAuth
 import PowerAuthProtocol
 import Testing
@@ -66,7 +67,7 @@ import TestSupport
     /// Both signatures of one attempt leave a row.
     @Test func aSignatureThatIsRepeatedForItsCounterHasAnIntentOfItsOwn() async throws {
         let (fixture, activation) = try await self.makeActivation()
-        fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: 5) }
+        fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 5) }
         let ticket = await self.decide("a", with: activation)
         #expect(self.store.rows.count == 2)
         #expect(self.store.rows.allSatisfy { $0.intent == ticket.intent })
@@ -96,7 +97,7 @@ import TestSupport
     @Test func aServerThatIsAheadTellsNothing() async throws {
         let (fixture, activation) = try await self.makeActivation()
         let move = try #require(await self.decide("a", with: activation).lastMove)
-        fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: 1) }
+        fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 1) }
         #expect(try await activation.fate(ofMove: move) == .unknown)
     }
 }

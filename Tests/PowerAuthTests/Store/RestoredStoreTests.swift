@@ -4,6 +4,7 @@ import PowerAuthProtocol
 import TestSupport
 import Testing
 
+@testable import EmulatorBackend
 @testable import PowerAuth
 
 /// A database that was put back from a backup while the lease file stayed: the high-water mark in it tells which counter
@@ -67,7 +68,7 @@ struct RestoredStoreTests {
     }
 
     @Test func anOnlineSignatureUsesNoValueOfAnOfflineOneAgain() async throws {
-        let start = try #require(self.server.activation(self.activationID)?.counter)
+        let start = try #require(self.server.device(self.activationID)?.counter)
         _ = try await self.signOffline(2)
         let backup = contents(of: self.path)
         _ = try await self.signOffline(2)
@@ -75,7 +76,7 @@ struct RestoredStoreTests {
         // The server saw none of them, so its status finds nothing wrong.
         try await self.withActivation { try await $0.approve("x") }
         #expect(self.server.state.value.accepted == ["x"])
-        #expect(self.server.activation(self.activationID)?.counter == start.advanced(by: 5))
+        #expect(self.server.device(self.activationID)?.counter == start.advanced(by: 5))
     }
 
     @Test func aMarkThatIsTooFarAheadEndsAllSigning() async throws {

@@ -1,16 +1,15 @@
+@testable import EmulatorBackend
+import EmulatorMessages
 import ExactJSON
 import Foundation
 import HTTPClientTransport
+import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
+import Testing
 
-@testable import PowerAuth
-
-/// A server of one application in memory, which verifies everything it is sent, behind the transport's seam.
-///
-/// It shares the protocol's arithmetic with the client and nothing else, and answers within the call, so that thousands
-/// of requests take seconds.
+/// The backend of the development server behind the transport's seam, with a network between that may do anything.
 final class VerifyingServer: HTTPTransport {
     /// What happens to one request on its way.
     enum Fate: Sendable {
@@ -30,67 +29,50 @@ final class VerifyingServer: HTTPTransport {
         let decide: @Sendable (HTTPRequest) async throws -> Fate
     }
 
-    struct Token {
-        let activationID: String
-        let secret: SecretBytes
-    }
-
-    struct ServerActivation {
-        let privateKey: P256PrivateKey
-        let devicePublicKey: P256PublicKey
-        let keys: ActivationKeys
-        let applicationVersion: ProtocolVersion
-        let name: String?
-        var state: ActivationState
-        var counter: HashCounter
-        var failedAttempts = 0
-        var protocolVersion = ActivationStatusBlob.newestVersion
+    private struct RewriteRule: Sendable {
+        let rewrite: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse
     }
 
     struct State {
-        var activations: [String: ServerActivation] = [:]
-        var codes: Set<String> = []
-        var tokens: [String: Token] = [:]
-        var temporaryKeys: [String: (key: P256PrivateKey, activationID: String?, expiresAt: Int64)] = [:]
-        var seenEnvelopes: Set<[UInt8]> = []
         /// The `id` member of every signed request that was accepted, in order.
         var accepted: [String] = []
         var requests: [HTTPRequest] = []
         /// Signed requests at this moment, and the most there ever were.
         var signing = 0
         var mostSigning = 0
+        /// The outer layer of the last activation, opened.
         var lastActivationRequest: JSONValue?
     }
 
-    static let lookAhead = 20
-    static let maxFailedAttempts = 5
+    static let baseURL = "https://server.test/enrollment-server"
 
     let configuration: SDKConfiguration
     let masterKey: P256PrivateKey
     let state = Mutex(State())
+    private let backend: BackendTransport
     private let now: @Sendable () -> Date
-    private struct RewriteRule: Sendable {
-        let rewrite: @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse
-    }
-
     private let rewrite = Mutex(RewriteRule { _, response in response })
     private let fate = Mutex(FateRule { _ in .delivered })
-    let commitsAtOnce: Bool
-    let requiredOTP: String?
+    /// The request that makes an activation code.
+    private let registration: JSONObject
 
     init(
         commitsAtOnce: Bool = true,
         requiredOTP: String? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-        self.masterKey = P256PrivateKey.generate()
+        self.backend = try BackendTransport(now: now) { $0.routes = TestEndpoints.routes }
+        let application = self.backend.withBackend { $0.state.applications[$0.defaultApplicationID] }
+        self.masterKey = try #require(application).masterKey
         self.configuration = try SDKConfiguration(
-            applicationKey: Base64.encode(SecureRandom.bytes(16)),
-            applicationSecret: Base64.encode(SecureRandom.bytes(16)),
-            masterPublicKey: Base64.encode(self.masterKey.publicKey.uncompressed)
+            parsing: self.backend.withBackend { $0.defaultApplication.sdkConfiguration }
         )
-        self.commitsAtOnce = commitsAtOnce
-        self.requiredOTP = requiredOTP
+        var registration: JSONObject = [
+            "userId": "alice", "commitPhase": commitsAtOnce ? "ON_KEY_EXCHANGE" : "ON_COMMIT",
+        ]
+        registration["otp"] = requiredOTP.map { .string($0) }
+        registration["otpValidation"] = requiredOTP.map { _ in "ON_KEY_EXCHANGE" }
+        self.registration = registration
         self.now = now
     }
 
@@ -99,31 +81,12 @@ final class VerifyingServer: HTTPTransport {
         self.fate.withLock { $0 = FateRule(decide: fate) }
     }
 
-    /// Changes answers on their way from now on.
+    /// Changes responses on their way from now on.
     func setRewrite(_ rewrite: @escaping @Sendable (HTTPRequest, HTTPResponse) -> HTTPResponse) {
         self.rewrite.withLock { $0 = RewriteRule(rewrite: rewrite) }
     }
 
-    var milliseconds: Int64 { self.now().millisecondsSince1970 }
-
-    /// A fresh activation code, valid once.
-    func makeCode(signed: Bool = false) throws -> String {
-        let code = try ActivationCode(randomBytes: SecureRandom.bytes(10), signedBy: signed ? self.masterKey : nil)
-        self.state.withLock { _ = $0.codes.insert(code.code) }
-        return code.qrCodeContent
-    }
-
-    /// Changes one activation, as an administrator could.
-    func change(_ id: String, _ change: (inout ServerActivation) -> Void) {
-        self.state.withLock { state in
-            if var activation = state.activations[id] {
-                change(&activation)
-                state.activations[id] = activation
-            }
-        }
-    }
-
-    func activation(_ id: String) -> ServerActivation? { self.state.withLock { $0.activations[id] } }
+    // MARK: The network
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let isSigned = request.headers[SignatureHeader.name] != nil
@@ -138,47 +101,87 @@ final class VerifyingServer: HTTPTransport {
         let fate = self.fate.withLock { $0 }
         switch try await fate.decide(request) {
         case .delivered:
-            return self.rewrite.withLock { $0 }.rewrite(request, self.answer(request))
+            return self.rewrite.withLock { $0 }.rewrite(request, self.deliver(request))
         case .requestLost:
             throw HTTPTransportError(.connectionFailed)
         case .answerLost:
-            _ = self.answer(request)
+            _ = self.deliver(request)
             throw HTTPTransportError(.connectionLost)
         case .duplicated:
-            let answer = self.answer(request)
-            _ = self.answer(request)
-            return answer
+            let response = self.deliver(request)
+            _ = self.deliver(request)
+            return response
         case .answered(let response):
             return response
         }
+    }
+
+    private func deliver(_ request: HTTPRequest) -> HTTPResponse {
+        if request.url.hasSuffix("/activation/create") { self.noteActivation(request) }
+        let response = self.backend.response(to: request)
+        if response.status == 200, request.url.hasSuffix("/api/signed"),
+            let id = try? JSONValue(parsing: request.body ?? [])["requestObject"]?["id"]?.string
+        {
+            self.state.withLock { $0.accepted.append(id) }
+        }
+        return response
+    }
+
+    /// A copy of the backend opens the outer layer.
+    private func noteActivation(_ request: HTTPRequest) {
+        var received = ReceivedRequest(method: "POST", target: request.url)
+        received.headers = request.headers.fields.map { ($0.name, $0.value) }
+        received.body = request.body ?? []
+        var context = RequestContext(received, at: self.milliseconds)
+        let envelope = try? self.backend.withBackend { $0 }
+            .openEncrypted(&context, scope: .application, purpose: .genericApplication)
+        let layer = try? envelope?.json()
+        self.state.withLock { $0.lastActivationRequest = layer.map(JSONValue.object) }
     }
 
     func requestCount(_ path: String) -> Int {
         self.state.withLock { state in state.requests.count { $0.url.hasSuffix(path) } }
     }
 
-    /// A refusal, in the servers' envelope.
-    struct Refusal: Error {
-        let status: Int
-        let code: String
+    // MARK: The bank
 
-        static let authentication = Self(status: 401, code: "ERR_AUTHENTICATION")
-        static let invalidRequest = Self(status: 400, code: "INVALID_REQUEST")
-        static let activation = Self(status: 400, code: "ERR_ACTIVATION")
-        static let temporaryKey = Self(status: 400, code: "ERR_TEMPORARY_KEY")
-        static let encryption = Self(status: 400, code: "ERR_ENCRYPTION")
+    var milliseconds: Int64 { self.now().milliseconds }
+
+    /// A fresh activation code, valid once.
+    func makeCode(signed: Bool = false) throws -> String {
+        let registration = try self.backend.cloud(.post, "/v2/registrations", .object(self.registration))
+        return try #require(registration[signed ? "activationQrCodeData" : "activationCode"]?.string)
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
-        do {
-            guard request.headers["Content-Type"] == "application/json" else {
-                throw Refusal(status: 415, code: "TYPE")
-            }
-            return HTTPResponse(status: 200, body: try self.state.withLock { try self.handle(request, &$0) })
-        } catch {
-            let refusal = error as? Refusal ?? .invalidRequest
-            let body = #"{"status":"ERROR","responseObject":{"code":"\#(refusal.code)","message":"refused"}}"#
-            return HTTPResponse(status: refusal.status, body: Array(body.utf8))
+    /// The identifiers of all activations that exchanged keys.
+    var activationIDs: [String] {
+        self.backend.withBackend { $0.state.activations.newestFirst.filter { $0.device != nil }.map(\.id) }
+    }
+
+    func activation(_ id: String) -> ServerActivation? { self.backend.withBackend { $0.state.activations[id] } }
+
+    /// The server's half of an activation's keys, and its counter.
+    func device(_ id: String) -> DeviceBinding? { self.activation(id)?.device }
+
+    /// Changes one activation, as an administrator could.
+    func change(_ id: String, _ change: @Sendable (inout ServerActivation) throws -> Void) {
+        self.backend.withBackend { backend in
+            guard var activation = backend.state.activations[id] else { return }
+            do { try change(&activation) } catch { Issue.record(error) }
+            backend.state.activations[id] = activation
         }
     }
+
+    var recoveryCodes: [RecoveryCode] { self.backend.withBackend { Array($0.state.recoveryCodes.values) } }
+
+    /// Lets a recovery code be one that its user has not confirmed.
+    func unconfirm(recoveryCode code: String) {
+        self.backend.withBackend { $0.state.recoveryCodes.update(code) { $0.status = .created } }
+    }
+
+    var tokenCount: Int { self.backend.withBackend { $0.state.tokens.count } }
+
+    func forgetTokens() { self.backend.withBackend { $0.state.tokens.removeAll { _ in true } } }
+
+    func forgetTemporaryKeys() { self.backend.withBackend { $0.state.temporaryKeys.removeAll { _ in true } } }
 }

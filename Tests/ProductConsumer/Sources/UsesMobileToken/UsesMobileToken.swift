@@ -59,10 +59,10 @@ let agentTypes: [Any.Type] = [
 
 let fleetTypes: [Any.Type] = [
     OperationsFleet.self, OperationsFleet.Configuration.self, FleetActivationState.self,
-    FleetActivationState.Phase.self, FleetChange.self, FleetChanges.self, FleetChanges.Iterator.self, FleetEvent.self,
-    FleetEvents.self, FleetEvents.Iterator.self, FleetHealth.self, FleetHealth.Failure.self, ServerLimits.self,
-    (any FleetMembership).self, FleetAssignment.self, FleetBuckets.self, SingleProcessMembership.self,
-    LocalProcessesMembership.self,
+    FleetActivationState.Phase.self, FleetHealth.self, FleetHealth.Failure.self, FleetChange.self, FleetChanges.self,
+    FleetChanges.Iterator.self, FleetEvent.self, FleetEvents.self, FleetEvents.Iterator.self, ServerLimits.self,
+    (any FleetMembership).self, SingleProcessMembership.self, LocalProcessesMembership.self, FleetAssignment.self,
+    FleetBuckets.self,
 ]
 
 func expiry(of item: some Expirable) {}
