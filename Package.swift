@@ -105,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "StoreExerciser",
             dependencies: [
-                "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
             ],
             path: "Tests/StoreExerciser"
         ),

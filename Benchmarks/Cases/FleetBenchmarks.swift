@@ -9,7 +9,7 @@ let fleetBenchmarks: [Benchmark] =
     + [startBenchmark(10_000), idleBenchmark(10_000)]
 
 private func fleetBenchmark(_ count: Int, every interval: Duration) -> Benchmark {
-    Benchmark("fleet.\(count)", "\(count) activations polled every \(interval / .seconds(1)) s") { settings in
+    Benchmark("fleet.\(count)", "\(count) activations polled every \(interval.components.seconds) s") { settings in
         let intervals = settings.isQuick || count > 10_000 ? 1 : 4
         let lags = LagRecorder(capacity: count * (intervals + 2))
         return try await withFleet(of: count, every: interval, lags) { fleet in

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPClientTransport
+import MobileToken
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol
@@ -79,6 +80,8 @@ struct StoreExerciser {
             if self.settings["die"] != nil { kill(getpid(), SIGKILL) }
         case "sign":
             try await self.sign(with: store)
+        case "poll":
+            try await self.poll(store)
         case "decide":
             try await self.decide(with: store)
         default:
@@ -131,15 +134,7 @@ struct StoreExerciser {
 
     /// Sends one signed request after the other. The server knows from `User-Agent` which process each is from.
     private func sign(with store: SQLiteActivationStore) async throws {
-        var configuration = MobileTokenClient.Configuration()
-        configuration.store = store
-        configuration.userAgent = "\(getpid())"
-        let client = try MobileTokenClient(
-            baseURL: self.settings["url"] ?? "",
-            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
-            configuration: configuration
-        )
-        let activation = try await client.activation(id: self.activationID)
+        let activation = try await self.makeClient(store).activation(id: self.activationID)
         let factor = try await activation.unlockKnowledge(password: self.settings["password"] ?? "")
         if self.settings["waits"] != nil {
             Self.say("ready")
@@ -149,6 +144,27 @@ struct StoreExerciser {
             if signed == self.number("die-after-signatures") { self.startDying() }
             try await activation.validate(.possessionAndKnowledge(unlocked: factor))
         }
+    }
+
+    /// Polls this process's share of the activations until it is killed.
+    private func poll(_ store: SQLiteActivationStore) async throws {
+        var configuration = OperationsFleet.Configuration()
+        configuration.membership = LocalProcessesMembership(store: store)
+        configuration.pollInterval = .seconds(5)
+        let fleet = try self.makeClient(store).fleet(configuration: configuration)
+        Self.say("polling")
+        try await fleet.run()
+    }
+
+    private func makeClient(_ store: SQLiteActivationStore) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = store
+        configuration.userAgent = "\(getpid())"
+        return try MobileTokenClient(
+            baseURL: self.settings["url"] ?? "",
+            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
+            configuration: configuration
+        )
     }
 }
 

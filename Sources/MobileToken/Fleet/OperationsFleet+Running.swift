@@ -77,7 +77,7 @@ extension OperationsFleet {
     package var isIdle: Bool {
         let delayed = self.gates.reduce(0) { $0 + $1.delayedCount }
         let underWay = self.members.values.count { $0.activity != nil }
-        return self.sleepingUntil > self.now && !self.inbox.isRung && underWay == delayed
+        return self.sleepingUntil > self.now && !self.inbox.isRung && underWay <= delayed
     }
 
     /// Begins what may begin now.

@@ -118,7 +118,7 @@ import TestSupport
         var isQuiet = false
         while !isQuiet {
             await self.traffic.settle()
-            isQuiet = await fleet.isQuiet
+            isQuiet = await fleet.isIdle
             if isQuiet { isQuiet = await agent.isQuiet }
         }
         await emulator.clock.advance(by: .seconds(1))
