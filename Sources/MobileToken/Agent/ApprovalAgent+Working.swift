@@ -7,9 +7,7 @@ import PowerAuth
 extension ApprovalAgent {
     func take(_ news: AgentNews) async {
         switch news {
-        case .listed(let id, let operations):
-            await self.adoptOpenDecisions(of: id)
-            self.follow(self.supervision.list(operations, of: id, at: self.now))
+        case .listed(let id, let operations): await self.take(operations, of: id)
         case .state(let id, let state):
             self.report(Event(activationID: id, kind: .stateChanged(state)))
             self.follow(self.supervision.setHeld(!state.allowsDecisions, id, at: self.now))
@@ -20,20 +18,50 @@ extension ApprovalAgent {
         }
     }
 
+    private func take(_ operations: [UserOperation], of activationID: String) async {
+        let id = ExactString(activationID)
+        guard await self.adoptOpenDecisions(of: activationID) else {
+            // Nothing is decided before it is known what was decided last.
+            self.unread.lists[id] = operations
+            self.unread.time = min(self.unread.time, self.now + Self.readingDelay)
+            return self.setAlarm()
+        }
+        self.unread.lists[id] = nil
+        self.follow(self.supervision.list(operations, of: activationID, at: self.now))
+    }
+
+    /// How long after a failure the receipts are read again.
+    private static let readingDelay = Duration.seconds(5)
+
+    /// Takes the lists again that wait for their receipts.
+    func takeUnread() async {
+        guard self.unread.time <= self.now else { return }
+        self.unread.time = .longest
+        for (id, operations) in self.unread.lists { await self.take(operations, of: id.string) }
+    }
+
     private func forget(_ activationID: String) {
+        self.unread.lists[ExactString(activationID)] = nil
         self.factors.drop(activationID)
         self.follow(self.supervision.forget(activationID, at: self.now))
     }
 
     /// What an earlier process, or this one before it let go of the activation, has sent is found out about first.
-    private func adoptOpenDecisions(of activationID: String) async {
-        guard !self.adopted.contains(ExactString(activationID)) else { return }
-        let open = try? await self.source.withDecision(on: activationID) { service in
-            try await (service.channel as? Activation)?.openDecisions() ?? []
+    ///
+    /// - Returns: Whether all of that is known.
+    private func adoptOpenDecisions(of activationID: String) async -> Bool {
+        guard !self.adopted.contains(ExactString(activationID)) else { return true }
+        do {
+            let open = try await self.source.withDecision(on: activationID) { service in
+                try await (service.channel as? Activation)?.openDecisions() ?? []
+            }
+            self.adopted.insert(ExactString(activationID))
+            self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
+            return true
+        } catch {
+            if let error = error as? MobileTokenError { await self.source.learn(error, of: activationID) }
+            return false
         }
-        guard let open else { return }  // asked for again with the next list
-        self.adopted.insert(ExactString(activationID))
-        self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
     }
 
     func follow(_ actions: [AgentSupervision.Action]) {
@@ -65,7 +93,8 @@ extension ApprovalAgent {
 
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd].compactMap { $0 }.min()
+        let unread = self.unread.lists.isEmpty ? nil : self.unread.time
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
         if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }

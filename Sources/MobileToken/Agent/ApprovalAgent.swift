@@ -45,6 +45,8 @@ public actor ApprovalAgent {
     var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
     var adopted: Set<ExactString> = []
+    /// Lists whose activations' receipts could not be read, and when that is tried again.
+    var unread: (lists: [ExactString: [UserOperation]], time: Duration) = ([:], .longest)
     var alarm: (time: Duration, id: Alarms.ID)?
     /// The tasks of the work under way, by the number of the job.
     var policies: [UInt64: Task<Void, Never>] = [:]
@@ -169,6 +171,7 @@ public actor ApprovalAgent {
         while await self.wake.wait() {
             self.alarm = nil
             self.factors.dropOld(at: self.now)
+            await self.takeUnread()
             self.follow(self.supervision.wake(at: self.now))
         }
     }

@@ -16,12 +16,12 @@ struct DecisionTrace: Sendable {
         let fate = try await self.fate()
         guard let end = try await self.end() else { return .pending }
         switch fate {
-        case .followed: return self.isOurs(end) ? .ours : .elsewhere(end)
+        case .followed: return self.resolution(ofFollowed: end)
         case .unknown: return .unknown
         case .notFollowed:
             // The request may have arrived between the two questions.
             guard case .followed = try await self.fate() else { return .elsewhere(end) }
-            return self.isOurs(end) ? .ours : .elsewhere(end)
+            return self.resolution(ofFollowed: end)
         }
     }
 
@@ -56,7 +56,9 @@ struct DecisionTrace: Sendable {
             case .operationAlreadyFinished, .operationAlreadyCanceled, .operationAlreadyFailed,
                 .operationAlreadyRejected, .detailExpired:
                 return error
-            default: throw error
+            default:
+                guard case .final = DecisionTrouble(error) else { throw error }
+                return error
             }
         }
     }
@@ -72,11 +74,14 @@ struct DecisionTrace: Sendable {
         }
     }
 
-    /// Whether an operation whose signature was accepted can have ended so by this decision.
-    private func isOurs(_ end: MobileTokenError) -> Bool {
+    /// What became of a decision whose signature was accepted, from how the operation ended.
+    private func resolution(ofFollowed end: MobileTokenError) -> AgentSupervision.Resolution {
         switch (end.code, self.decision) {
-        case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): true
-        default: false
+        case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours
+        case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
+            (.detailExpired, _):
+            .elsewhere(end)
+        default: .unknown  // the server does not know the operation any more
         }
     }
 

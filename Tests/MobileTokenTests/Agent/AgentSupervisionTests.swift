@@ -528,6 +528,37 @@ import Testing
         #expect(desk.work == ["approve 0 4"])
     }
 
+    /// Such as when an activation went to another process and came back.
+    @Test func whatIsFoundOutAboutIsNotAdopted() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.forget()
+        let intent = DecisionIntent(
+            activationID: "a",
+            operationID: "0",
+            verdict: .approve,
+            factors: .possessionKnowledge,
+            signed: ""
+        )
+        desk.adopt(OpenDecision(intent, moves: 7))
+        #expect(desk.work == ["resolve 0 7"])
+        desk.resolved(.ours, by: "resolve 0 7")
+        desk.list(self.operation("2"))
+        #expect(desk.work == ["review 2"])
+        #expect(desk.supervision.jobCount == 1)
+    }
+
+    @Test func anActivationThatAnotherProcessDecidesForIsLeftToIt() {
+        var desk = Desk()
+        self.lose(&desk)
+        desk.forget()
+        desk.resolved(.failed(self.error(.notPolledHere)), by: "resolve 0 7")
+        desk.pass(.seconds(1_000))
+        #expect(desk.work == [])
+        #expect(desk.supervision.activationCount == 0)
+        #expect(desk.supervision.unknownCount == 0)
+    }
+
     @Test func whatAnEarlierProcessSentInVainAndIsNotListedIsForgottenUntilItIs() {
         var desk = Desk()
         self.adopt(&desk)

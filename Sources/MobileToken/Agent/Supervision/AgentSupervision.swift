@@ -98,12 +98,12 @@ extension AgentSupervision {
     /// ``list(_:of:at:)``: nothing else is signed with the activation until that is known.
     package mutating func adopt(_ decisions: [OpenDecision], of activationID: String, at now: Duration) -> [Action] {
         let id = ExactString(activationID)
-        for decision in decisions {
-            let entry = SupervisedOperation(decision, until: now + self.limits.requestTimeout.bounded)
-            self.activations[id, default: SupervisedActivation(activationID)][
-                ExactString(decision.intent.operationID)
-            ] =
-                entry
+        let end = now + self.limits.requestTimeout.bounded
+        // Of several attempts at one operation the last one counts; what is worked on here is known better here.
+        let newest = Dictionary(decisions.map { (ExactString($0.intent.operationID), $0) }) { $1 }
+        for (operationID, decision) in newest where self.activations[id]?[operationID] == nil {
+            self.activations[id, default: SupervisedActivation(activationID)][operationID] =
+                SupervisedOperation(decision, until: end)
         }
         self.lineUp(id)
         return self.begin(at: now)

@@ -301,6 +301,10 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             self.isUnknown = true
             return .unknown
+        // Whoever decides for the activation now finds out as well.
+        case .failed(let error) where error.code == .notPolledHere:
+            self.phase = .settled
+            return .gone
         case .failed(let error): return self.retry(error, at: now, random: random)
         case .pending: return self.decideAgain(at: now, random: random)
         }

@@ -1,0 +1,77 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import Testing
+import TestSupport
+
+/// An agent whose predecessor was stopped between a signature and its answer: the receipts tell what is to be found out first.
+@Suite(.timeLimit(.minutes(4))) struct AgentRestartTests {
+    private let clock = ManualClock()
+    private let traffic = Traffic()
+    private static let approvals = "/api/auth/token/app/operation/authorize"
+
+    /// Approves what the predecessor did not, and tells its events.
+    private func run(
+        _ client: MobileTokenClient,
+        _ activation: Activation,
+        _ body: (inout AgentEvents.Iterator) async throws -> Void
+    ) async throws {
+        var configuration = OperationsService.Configuration()
+        configuration.clock = self.clock
+        let agent = ApprovalAgent(
+            operations: client.operations(of: activation, configuration: configuration),
+            factors: { Authentication.twoFactors }
+        ) { _ in .approve }
+        var events = agent.events().makeAsyncIterator()
+        let running = Task { try await agent.run() }
+        let time = Task { await self.traffic.pass(self.clock) }
+        try await body(&events)
+        time.cancel()
+        running.cancel()
+        try await running.value
+    }
+
+    private func expect(_ prefix: String, in events: inout AgentEvents.Iterator) async {
+        while let event = await events.next() {
+            if event.kind.description.hasPrefix(prefix) { return }
+        }
+        Issue.record("no event begins with \(prefix)")
+    }
+
+    /// Whether the request arrived before the process was gone.
+    @Test(arguments: [false, true]) func whatThePredecessorSentIsFoundOutFirst(isDelivered: Bool) async throws {
+        try await withEmulator { emulator async throws in
+            let isFirst = Shared(true)
+            let client = try emulator.makeClient {
+                $0.transport = try self.traffic.transport { request, deliver in
+                    guard request.url.hasSuffix(Self.approvals),
+                        isFirst.update({ first in
+                            defer { first = false }
+                            return first
+                        })
+                    else { return try await deliver(request) }
+                    if isDelivered { _ = try await deliver(request) }
+                    throw HTTPTransportError(.timeout)
+                }
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let operations = client.operations(of: activation)
+            let operation = try #require(try await operations.operations().first)
+            _ = try? await operations.authorize(operation, with: .twoFactors)
+
+            try await self.run(client, activation) { events in
+                // The list that arrives first may still hold the operation.
+                await self.expect(isDelivered ? "decided: approve, inferred" : "decided: approve", in: &events)
+            }
+            #expect(try await emulator.cloud.operation(payment.id).status == "APPROVED")
+            #expect(await emulator.requests(to: Self.approvals).accepted.count == 1)
+            var results: [DecisionOutcome.Result?] = []
+            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            #expect(results == (isDelivered ? [.inferred] : [.notFollowed, .accepted]))
+        }
+    }
+}
