@@ -401,6 +401,14 @@ import Testing
         #expect(received.count >= 1000)
     }
 
+    @Test(arguments: ["Basic c2VjcmV0", "Basic \u{301}c2VjcmV0", "  Basic  c2VjcmV0"])
+    func credentialsStayOutOfTheJournal(value: String) {
+        var journal = Journal()
+        let request = ReceivedRequest(method: "GET", path: "/", headers: [("authorization", value)])
+        let entry = journal.append(request, reply: Reply(status: 200), fault: nil, at: .now)
+        #expect(entry.headers.map(\.value) == ["Basic …"])
+    }
+
     // MARK: Access
 
     @Test func wrongMethodsAreTold() async throws {
