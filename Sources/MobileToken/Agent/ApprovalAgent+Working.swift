@@ -11,7 +11,10 @@ extension ApprovalAgent {
         case .state(let id, let state):
             self.report(Event(activationID: id, kind: .stateChanged(state)))
             self.follow(self.supervision.setHeld(!state.allowsDecisions, id, at: self.now))
-            if state.phase.isEnded { self.forget(id) }
+            if state.phase.isEnded { return self.forget(id) }
+            // A decision may be open though nothing is listed: what it was about may be over.
+            guard state.phase == .active, !self.adopted.contains(ExactString(id)) else { return }
+            await self.take(self.unread.lists[ExactString(id)] ?? [], of: id)
         case .left(let id):
             self.adopted.remove(ExactString(id))
             self.forget(id)
