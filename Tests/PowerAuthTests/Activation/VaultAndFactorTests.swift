@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ProtocolVersion.allCases) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
+    @Test(arguments: ProtocolVersion.version3) func theVaultDerivesKeysAndSignsWithTheDeviceKey(
         version: ProtocolVersion
     ) async throws {
         let fixture = try Fixture { $0.version = version }
