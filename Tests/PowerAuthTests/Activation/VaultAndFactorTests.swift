@@ -101,7 +101,7 @@ import Testing
         try await activation.changePasswordUnchecked(from: self.password, to: SecretBytes(utf8: "new-password"))
         #expect(fixture.server.state.value.requests.count == requests)
         let after = try #require(try await store.record(of: activation.activationID))
-        #expect(after.knowledgeSalt != before.knowledgeSalt)
+        #expect(after.version3?.knowledgeSalt != before.version3?.knowledgeSalt)
         try await activation.approve("a", with: .possessionAndKnowledge(password: "new-password"))
         #expect(
             await self.code {
