@@ -58,6 +58,7 @@
 @_exported public import struct PowerAuth.VaultUnlockReason
 @_exported public import struct PowerAuthCrypto.SecretBytes
 @_exported public import enum PowerAuthProtocol.ActivationState
+@_exported public import enum PowerAuthProtocol.AlgorithmSuite
 @_exported public import enum PowerAuthProtocol.EncryptionScope
 @_exported public import enum PowerAuthProtocol.ProtocolVersion
 @_exported public import struct PowerAuthProtocol.SDKConfiguration

@@ -32,12 +32,12 @@ extension Activation {
             guard let counter = try await self.takeCounter(in: turn, settled: .notRequired)?.value else {
                 throw MobileTokenError.unknownActivation
             }
-            return RequestSignature(
+            return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
-                keys: keys.keys,
+                keys: keys,
                 counter: counter,
-                secret: .offline
-            ).offline(componentLength: componentLength)
+                componentLength: componentLength
+            )
         }
     }
 }

@@ -7,7 +7,7 @@ let otherTypes: [Any.Type] = [
 
 let clientTypes: [Any.Type] = [
     MobileTokenClient.self, MobileTokenClient.Configuration.self, SDKConfiguration.self, SDKConfigurationError.self,
-    ProtocolVersion.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
+    ProtocolVersion.self, AlgorithmSuite.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
     (any MobileTokenObserver).self, RetryReason.self,
 ]
 
