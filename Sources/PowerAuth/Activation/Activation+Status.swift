@@ -37,16 +37,16 @@ extension Activation {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
         let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
-        let (blob, customObject) = try await self.server.ask(path, request, returning: StatusResponse.self) {
-            response in
+        let (blob, customObject) = try await self.server.ask(
+            path,
+            for: self.activationID,
+            request,
+            returning: StatusResponse.self
+        ) { response in
             (try self.readBlob(response, of: path, challenge: challenge), response.customObject)
         }
         let (comparison, counter) = try await self.compareCounter(with: blob)
-        self.server.observer?.counterCompared(
-            activationID: self.activationID,
-            distance: comparison.distance,
-            window: comparison.window
-        )
+        self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
             state: blob.state,
             failedAttempts: Int(blob.failedAttempts),

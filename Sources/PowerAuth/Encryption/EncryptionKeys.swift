@@ -56,7 +56,7 @@ final class EncryptionKeys: Sendable {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await self.server.time.measuring(\.issuedAt) {
-            try await self.server.ask(path, Token(jwt: jwt), returning: Token.self) { token in
+            try await self.server.ask(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
                         jwt: token.jwt,
@@ -162,7 +162,9 @@ final class EncryptionKeys: Sendable {
             guard let id = key.id else { throw error }
             self.drop(id)
             let renewed = try await self.current()
-            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            self.server.observer?.requestRetried(
+                RetryObservation(activationID: self.scope.activation.id, path: path, reason: .temporaryKeyRenewed)
+            )
             return try await self.sendOnce(path, headers: headers, try encrypt(renewed))
         }
     }
@@ -170,7 +172,12 @@ final class EncryptionKeys: Sendable {
     private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
         var headers = headers
         headers[EncryptionHeader.name] = body.encryptionHeader
-        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        let response = try await self.server.post(
+            path,
+            for: self.scope.activation.id,
+            headers: headers,
+            body: body.bytes
+        )
         return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 

@@ -20,7 +20,12 @@ extension Activation {
         switch endpoint.authentication.kind {
         case .none:
             guard let (keys, path) = self.encryption(of: endpoint) else {
-                response = try await self.server.post(endpoint.path, headers: headers, body: plaintext)
+                response = try await self.server.post(
+                    endpoint.path,
+                    for: self.activationID,
+                    headers: headers,
+                    body: plaintext
+                )
                 break
             }
             response = try await keys.send(endpoint.path, headers: headers) { key in
@@ -78,7 +83,9 @@ extension MobileTokenClient {
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
         guard endpoint.encryption != nil else {
-            return try endpoint.decode(try await self.server.post(endpoint.path, headers: headers, body: plaintext))
+            return try endpoint.decode(
+                try await self.server.post(endpoint.path, for: nil, headers: headers, body: plaintext)
+            )
         }
         let response = try await self.encryptionKeys.send(endpoint.path, headers: headers) { key in
             try self.encryptionKeys.encrypt(plaintext, for: .genericApplication, with: key)

@@ -68,11 +68,11 @@ extension Activation {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 self.forgetEncryptionKey(keyID)
-                self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
+                self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
                 try await self.recover(from: error, of: request.keys.type, in: turn)
-                self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
+                self.observeRetry(of: request.path, for: .counterMoved)
             }
         }
     }
@@ -98,6 +98,7 @@ extension Activation {
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
             try await self.deliver(request, body, signedWith: taken)
         }
@@ -111,7 +112,13 @@ extension Activation {
     ) async throws -> ChannelResponse {
         var headers = request.headers
         headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
-        let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
+        self.observe(taken, by: request.keys.type, to: request.path)
+        let response = try await self.server.post(
+            request.path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
         }
