@@ -18,6 +18,7 @@ extension ApprovalAgent {
         case .left(let id):
             self.adopted.remove(ExactString(id))
             self.forget(id)
+            self.observers[ExactString(id)] = nil
         }
     }
 
@@ -55,10 +56,11 @@ extension ApprovalAgent {
     private func adoptOpenDecisions(of activationID: String) async -> Bool {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
-            let open = try await self.source.withDecision(on: activationID) { service in
-                try await (service.channel as? Activation)?.openDecisions() ?? []
+            let (open, observer) = try await self.source.withDecision(on: activationID) { service in
+                (try await (service.channel as? Activation)?.openDecisions() ?? [], service.channel.observer)
             }
             self.adopted.insert(ExactString(activationID))
+            self.observers[ExactString(activationID)] = observer
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
             return true
         } catch {
@@ -84,6 +86,9 @@ extension ApprovalAgent {
 
     private func report(_ event: Event) {
         self.broadcast.send { _ in event }
+        if let observer = self.observers[ExactString(event.activationID)], let report = AgentObservation(event) {
+            observer.agentReported(report)
+        }
         if case .stopped(let error) = event.kind { self.stopped(error, event.activationID) }
     }
 

@@ -45,6 +45,8 @@ public actor ApprovalAgent {
     var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
     var adopted: Set<ExactString> = []
+    /// The observers of these activations, where they have one.
+    var observers: [ExactString: any MobileTokenObserver] = [:]
     /// Lists whose activations' receipts could not be read, and when that is tried again.
     var unread: (lists: [ExactString: [UserOperation]], time: Duration) = ([:], .longest)
     var alarm: (time: Duration, id: Alarms.ID)?

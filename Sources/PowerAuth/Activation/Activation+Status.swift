@@ -32,11 +32,7 @@ extension Activation {
     nonisolated func fetchStatus() async throws -> ComparedStatus {
         let report = try await self.dialect.status()
         let (comparison, counter) = try await self.compareCounter(with: report.counter)
-        self.server.observer?.counterCompared(
-            activationID: self.activationID,
-            distance: comparison.distance,
-            window: comparison.window
-        )
+        self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
             state: report.state,
             failedAttempts: report.failedAttempts,

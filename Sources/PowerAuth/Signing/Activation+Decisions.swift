@@ -17,12 +17,23 @@ extension Activation {
             let isSuccess = decision.isSuccess(response.bytes)
             let result: DecisionOutcome.Result =
                 isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
-            await turn.record(self.outcome(result), ofMove: taken.moves)
+            await self.ended(decision.intent, result, ofMove: taken.moves, in: turn)
             return response
         } catch {
-            await turn.record(self.outcome(DecisionOutcome.Result(error)), ofMove: taken.moves)
+            await self.ended(decision.intent, DecisionOutcome.Result(error), ofMove: taken.moves, in: turn)
             throw error
         }
+    }
+
+    private nonisolated func ended(
+        _ intent: DecisionIntent,
+        _ result: DecisionOutcome.Result,
+        ofMove moves: UInt64,
+        in turn: SigningTurn
+    ) async {
+        let error = await turn.record(self.outcome(result), ofMove: moves)
+        self.observer?.decisionEnded(DecisionObservation(intent, result))
+        self.observeOutcome(result, .outcomeRecorded, error)
     }
 
     private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
@@ -92,10 +103,24 @@ extension SignatureFate {
 // MARK: - Receipts
 
 extension Activation {
-    /// Writes what became of a decision, where the store keeps receipts.
-    package nonisolated func record(_ result: DecisionOutcome.Result, ofMove moves: UInt64) async {
-        let journal = self.server.store as? any DecisionJournal
-        try? await journal?.record(self.outcome(result), ofMove: moves, of: self.activationID)
+    /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
+    package nonisolated func resolve(
+        _ verdict: RecordedIntent.Verdict,
+        on operationID: String,
+        as result: DecisionOutcome.Result,
+        ofMove moves: UInt64
+    ) async {
+        let turn = SigningTurn(of: self.activationID, in: self.server.store)
+        let error = await turn.record(self.outcome(result), ofMove: moves)
+        self.observer?.decisionEnded(
+            DecisionObservation(
+                activationID: self.activationID,
+                operationID: operationID,
+                verdict: verdict,
+                result: result
+            )
+        )
+        self.observeOutcome(result, .openRowResolved, error)
     }
 
     /// Returns the decisions whose fate is not known, where the store keeps receipts.

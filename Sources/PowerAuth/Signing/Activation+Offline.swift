@@ -29,13 +29,14 @@ extension Activation {
         return try await self.withSigningTurn { turn, _ in
             try self.checkNotRemoved()
             // There may be no network, so nothing is settled first; the next online signature will.
-            guard let counter = try await self.takeCounter(in: turn, settled: .notRequired)?.value else {
+            guard let taken = try await self.takeCounter(in: turn, settled: .notRequired) else {
                 throw MobileTokenError.unknownActivation
             }
+            self.observe(taken, by: keys.type, to: nil)
             return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
                 keys: keys,
-                counter: counter,
+                counter: taken.value,
                 componentLength: componentLength
             )
         }

@@ -69,11 +69,11 @@ extension Activation {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 self.forgetEncryptionKey(keyID)
-                self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
+                self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
                 try await self.recover(from: error, of: request.keys.type, in: turn)
-                self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
+                self.observeRetry(of: request.path, for: .counterMoved)
             }
         }
     }
@@ -99,6 +99,7 @@ extension Activation {
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
             try await self.deliver(request, body, signedWith: taken)
         }
@@ -120,7 +121,13 @@ extension Activation {
             )
         }
         headers[header.name] = header.value
-        let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
+        self.observe(taken, by: request.keys.type, to: request.path)
+        let response = try await self.server.post(
+            request.path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
         }

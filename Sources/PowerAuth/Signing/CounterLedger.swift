@@ -44,6 +44,8 @@ extension CounterLedger {
         let next: SigningCounter
         /// The counter's moves as this one left them, by which receipts know the signature.
         let moves: UInt64
+        /// How many of these moves the server is not known to have followed: 1 when it had followed all before this one.
+        let unconfirmedMoves: UInt64
     }
 
     /// Moves the counter, and returns the value to sign with.
@@ -63,7 +65,12 @@ extension CounterLedger {
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(value: value, next: self.counter, moves: self.history.moves)
+        return Taken(
+            value: value,
+            next: self.counter,
+            moves: self.history.moves,
+            unconfirmedMoves: self.history.unconfirmedMoves
+        )
     }
 
     /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or

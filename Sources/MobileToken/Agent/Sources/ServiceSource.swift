@@ -54,7 +54,11 @@ final class ServiceSource: AgentSource {
             state.condition = FleetActivationState(phase ?? before, reason: reason)
             return before == state.condition.phase ? nil : state.condition
         }
-        if let change { await report(.state(activationID: self.activationID, change)) }
+        guard let change else { return }
+        self.service.channel.observer?.activationStateChanged(
+            ActivationStateObservation(change, of: self.activationID)
+        )
+        await report(.state(activationID: self.activationID, change))
     }
 
     func withDecision<Result: Sendable>(

@@ -94,9 +94,19 @@ extension SigningTurn {
 
     /// Writes what became of the intent whose signature made this move of the counter.
     ///
-    /// Does not fail: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
+    /// Does not throw: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
     /// was killed here.
-    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64) async {
-        try? await (self.store as? any DecisionJournal)?.record(outcome, ofMove: moves, of: self.activationID)
+    ///
+    /// - Returns: Why it could not be written.
+    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64) async -> MobileTokenError? {
+        guard let journal = self.store as? any DecisionJournal else { return nil }
+        do {
+            try await MobileTokenError.mapStoreErrors {
+                try await journal.record(outcome, ofMove: moves, of: self.activationID)
+            }
+            return nil
+        } catch {
+            return error as? MobileTokenError ?? MobileTokenError(.storeFailed, "The outcome was not written")
+        }
     }
 }

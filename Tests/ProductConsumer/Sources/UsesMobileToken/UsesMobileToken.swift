@@ -8,7 +8,13 @@ let otherTypes: [Any.Type] = [
 let clientTypes: [Any.Type] = [
     MobileTokenClient.self, MobileTokenClient.Configuration.self, SDKConfiguration.self, SDKConfigurationError.self,
     ProtocolVersion.self, AlgorithmSuite.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
-    (any MobileTokenObserver).self, RetryReason.self,
+]
+
+let observationTypes: [Any.Type] = [
+    (any MobileTokenObserver).self, RequestObservation.self, RequestObservation.Result.self,
+    RequestObservation.Outcome.self, RetryObservation.self, RetryReason.self, SignatureObservation.self,
+    DecisionObservation.self, ReceiptObservation.self, ReceiptObservation.Kind.self, PollObservation.self,
+    OperationListObservation.self, ActivationStateObservation.self, AgentObservation.self,
 ]
 
 let activationTypes: [Any.Type] = [
