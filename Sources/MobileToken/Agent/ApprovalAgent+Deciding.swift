@@ -112,8 +112,11 @@ extension ApprovalAgent {
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")
-            if case .ofActivation = DecisionTrouble(error) { return .unknown }
-            return .failed(error)
+            guard case .ofActivation = DecisionTrouble(error) else { return .failed(error) }
+            // Nothing can be found out any more.
+            let activation = await self.source.service(of: review.activationID)?.channel as? Activation
+            await activation?.record(.unknown, ofMove: move)
+            return .unknown
         }
     }
 }

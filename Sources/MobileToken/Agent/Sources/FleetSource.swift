@@ -31,6 +31,10 @@ struct FleetSource: AgentSource {
         }
     }
 
+    func service(of activationID: String) async -> OperationsService? {
+        await self.fleet.openedService(of: activationID)
+    }
+
     func withDecision<Result: Sendable>(
         on activationID: String,
         _ body: @Sendable (OperationsService) async throws -> Result

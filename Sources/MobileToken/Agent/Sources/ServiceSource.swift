@@ -57,6 +57,8 @@ final class ServiceSource: AgentSource {
         if let change { await report(.state(activationID: self.activationID, change)) }
     }
 
+    func service(of activationID: String) async -> OperationsService? { self.service }
+
     func withDecision<Result: Sendable>(
         on activationID: String,
         _ body: @Sendable (OperationsService) async throws -> Result
