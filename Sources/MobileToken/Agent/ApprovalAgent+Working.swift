@@ -106,7 +106,8 @@ extension ApprovalAgent {
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
         let unread = self.unread.lists.isEmpty ? nil : self.unread.time
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread, self.nextPauseCheck]
+            .compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
         if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }
@@ -142,8 +143,12 @@ extension ApprovalAgent {
     }
 
     private func decisionEnded(_ end: DecisionEnd, _ job: AgentSupervision.Job) async {
-        if case .sent(.failed(let error)) = end, DecisionTrouble(error).concernsActivation {
-            await self.source.learn(error, of: job.activationID)
+        if case .sent(.failed(let error)) = end {
+            switch DecisionTrouble(error) {
+            case .paused: self.foundPause()
+            case .ofActivation, .passing: await self.source.learn(error, of: job.activationID)
+            case .finished, .unusable, .final: break
+            }
         }
         let random = self.configuration.random()
         switch end {

@@ -27,6 +27,9 @@ protocol AgentSource: Sendable {
     /// Takes in how a decision failed, which tells of the activation what a poll would tell.
     func learn(_ error: MobileTokenError, of activationID: String) async
 
+    /// The stores of the activations, of those that keep receipts.
+    var journals: [any DecisionJournal] { get }
+
     /// How polling is doing.
     var health: FleetHealth { get async }
 

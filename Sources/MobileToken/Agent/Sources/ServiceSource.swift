@@ -70,6 +70,8 @@ final class ServiceSource: AgentSource {
         self.state.withLock { $0.lastFailure = (error, self.service.now) }
     }
 
+    var journals: [any DecisionJournal] { [(self.service.channel as? Activation)?.journal].compactMap { $0 } }
+
     var health: FleetHealth {
         get async {
             var health = FleetHealth()
