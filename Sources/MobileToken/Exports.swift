@@ -25,6 +25,7 @@
 @_exported public import protocol PowerAuth.DecisionJournal
 @_exported public import struct PowerAuth.DecisionObservation
 @_exported public import struct PowerAuth.DecisionOutcome
+@_exported public import struct PowerAuth.DecisionPause
 @_exported public import struct PowerAuth.DecisionReceipt
 @_exported public import struct PowerAuth.DecisionReceipts
 @_exported public import struct PowerAuth.EmptyBody

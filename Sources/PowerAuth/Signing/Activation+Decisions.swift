@@ -71,14 +71,18 @@ extension Activation {
     /// Asks the server whether it accepted the signature of one move of the counter. Signs nothing.
     ///
     /// - Parameter moves: The counter's moves as that signature left them.
-    /// - Throws: What keeps the status from being asked for.
+    /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
+    ///   server's counter tells nothing.
     package nonisolated func fate(ofMove moves: UInt64) async throws -> SignatureFate {
         let before = try await self.storedRecord().history.moves
-        let comparison = try await self.fetchStatus().status.counter
+        let status = try await self.fetchStatus().status
+        guard status.state != .removed else {
+            throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
+        }
         let after = try await self.storedRecord().history.moves
         // Another signature, or a step that made up for a counter ahead of ours: the distance is not from where it was read.
         guard before == after else { return .unknown }
-        return SignatureFate(ofMove: moves, clientMoves: after, comparison)
+        return SignatureFate(ofMove: moves, clientMoves: after, status.counter)
     }
 }
 
@@ -103,6 +107,9 @@ extension SignatureFate {
 // MARK: - Receipts
 
 extension Activation {
+    /// The store, when it keeps receipts.
+    package nonisolated var journal: (any DecisionJournal)? { self.server.store as? any DecisionJournal }
+
     /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
     package nonisolated func resolve(
         _ verdict: RecordedIntent.Verdict,
@@ -125,7 +132,7 @@ extension Activation {
 
     /// Returns the decisions whose fate is not known, where the store keeps receipts.
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
-        guard let journal = self.server.store as? any DecisionJournal else { return [] }
+        guard let journal = self.journal else { return [] }
         return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
     }
 }

@@ -61,6 +61,8 @@ final class ServiceSource: AgentSource {
         await report(.state(activationID: self.activationID, change))
     }
 
+    func service(of activationID: String) async -> OperationsService? { self.service }
+
     func withDecision<Result: Sendable>(
         on activationID: String,
         _ body: @Sendable (OperationsService) async throws -> Result
@@ -71,6 +73,8 @@ final class ServiceSource: AgentSource {
     func learn(_ error: MobileTokenError, of activationID: String) async {
         self.state.withLock { $0.lastFailure = (error, self.service.now) }
     }
+
+    var journals: [any DecisionJournal] { [(self.service.channel as? Activation)?.journal].compactMap { $0 } }
 
     var health: FleetHealth {
         get async {
