@@ -19,20 +19,24 @@ extension ApprovalAgent {
         self.followPauses()
     }
 
-    /// How often the store is asked whether deciding is paused for all. Not what the pause rests on: nothing is signed against
-    /// it, noticed or not.
+    /// How often at most the store is asked whether deciding is paused for all. Not what the pause rests on: nothing is signed
+    /// against it, noticed or not.
     private static let pauseCheckInterval = Duration.seconds(2)
 
-    /// Asks the stores for a pause when it is time.
+    /// Asks the stores for a pause: when there is news to decide upon or somebody asks for the health, and from time to time
+    /// while there is a pause.
+    ///
+    /// An agent that is not paused sets no alarm for it: whoever moves a manual clock meets only what the bot itself waits for.
     func checkForPause() async {
         guard self.nextPauseCheck <= self.now else { return }
-        let journals = self.source.journals
-        self.nextPauseCheck = journals.isEmpty ? .longest : self.now + Self.pauseCheckInterval
+        self.nextPauseCheck = self.now + Self.pauseCheckInterval
         do {
-            self.storePause = try await Self.pause(in: journals)
+            self.storePause = try await Self.pause(in: self.source.journals)
+            self.awaitsResumption = self.storePause != nil
             self.followPauses()
         } catch {
-            self.setAlarm()  // A store that cannot be read signs nothing either; what is known stands.
+            // A store that cannot be read signs nothing either; what is known stands.
+            self.setAlarm()
         }
     }
 
@@ -47,6 +51,7 @@ extension ApprovalAgent {
     func foundPause() {
         self.supervision.pause()
         self.nextPauseCheck = .zero
+        self.awaitsResumption = true
         self.setAlarm()
     }
 

@@ -61,6 +61,8 @@ public actor ApprovalAgent {
     var storePause: DecisionPause?
     /// When the store is asked for its pause again.
     var nextPauseCheck = Duration.zero
+    /// Whether there is a pause whose end has to be noticed.
+    var awaitsResumption = false
     /// Why the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
@@ -93,6 +95,7 @@ public actor ApprovalAgent {
     /// How the agent is doing.
     public var health: Health {
         get async {
+            await self.checkForPause()
             var health = Health()
             health.fleet = await self.source.health
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
