@@ -57,11 +57,13 @@ final class ServerConnection: Sendable {
     ///
     /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
     ///   what to do when a kept connection breaks.
+    /// - Parameter notAfter: The moment from which on it must not leave any more.
     func post(
         _ path: String,
         headers: HTTPHeaders = [:],
         body: [UInt8],
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false,
+        notAfter: ContinuousClock.Instant? = nil
     ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
@@ -69,7 +71,8 @@ final class ServerConnection: Sendable {
             headers: headers,
             body: body,
             timeout: self.configuration.timeout,
-            isRepeatable: isRepeatable
+            isRepeatable: isRepeatable,
+            notAfter: notAfter
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
