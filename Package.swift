@@ -18,6 +18,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
@@ -28,6 +29,8 @@ let package = Package(
         .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
+        // PostgreSQL made safe: a connection, its statements, a pool.
+        .target(name: "PostgresDatabase", dependencies: ["CPostgreSQL", "Coordination", "Basics"]),
 
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
@@ -101,6 +104,8 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         // A real browser, for the tests that use the emulator's page.
         .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
+        // A PostgreSQL server that a test may kill, stop and fill.
+        .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
@@ -123,6 +128,10 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
+        .testTarget(
+            name: "PostgresDatabaseTests",
+            dependencies: ["PostgresDatabase", "PostgresTestServer", "TestSupport"]
+        ),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
