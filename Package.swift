@@ -8,6 +8,8 @@ let package = Package(
         .library(name: "MobileToken", targets: ["MobileToken"]),
         // For transports of one's own: the request and the response have names that other packages use too.
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
+        // Many machines with one PostgreSQL database. Nothing else needs libpq.
+        .library(name: "MobileTokenPostgres", targets: ["MobileTokenPostgres"]),
         .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
@@ -49,6 +51,11 @@ let package = Package(
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
                 "ExactJSON",
             ]
+        ),
+
+        .target(
+            name: "MobileTokenPostgres",
+            dependencies: ["MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
@@ -115,6 +122,13 @@ let package = Package(
             path: "Tests/StoreExerciser"
         ),
 
+        // A process that approves with a share of a PostgreSQL store until it is killed.
+        .executableTarget(
+            name: "NodeExerciser",
+            dependencies: ["MobileToken", "MobileTokenPostgres"],
+            path: "Tests/NodeExerciser"
+        ),
+
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
@@ -140,6 +154,14 @@ let package = Package(
                 "CSQLite", "SQLiteDatabase",
                 "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON",
+            ]
+        ),
+        .testTarget(
+            name: "MobileTokenPostgresTests",
+            dependencies: [
+                "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
+                "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser", "Coordination",
+                "TestSupport",
             ]
         ),
         .testTarget(
