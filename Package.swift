@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
         .executable(name: "mobile-token-emulator", targets: ["mobile-token-emulator"]),
+        .executable(name: "mobile-token-postgres", targets: ["mobile-token-postgres"]),
     ],
     targets: [
         // System libraries: a module map each, nothing more.
@@ -96,6 +97,10 @@ let package = Package(
             name: "mobile-token-emulator",
             dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
+        .executableTarget(
+            name: "mobile-token-postgres",
+            dependencies: ["CommandLineSupport", "MobileTokenPostgres", "MobileToken", "ExactJSON"]
+        ),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
@@ -160,8 +165,8 @@ let package = Package(
             name: "MobileTokenPostgresTests",
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
-                "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser", "Coordination",
-                "TestSupport",
+                "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser", "mobile-token-postgres",
+                "Coordination", "TestSupport",
             ]
         ),
         .testTarget(
