@@ -33,9 +33,13 @@ extension PostgresActivationStore {
             if let seat, stored.holder != seat.number { throw self.lost(activationID) }
             let prepared = try await self.prepare(stored, as: seat, recording: intent, open.marks, change)
             guard let prepared else { continue }
-            guard let written = prepared.change else { return prepared.result }
+            guard let written = prepared.change else {
+                try await self.checkPause(intent)
+                return prepared.result
+            }
             guard try await self.write(written) else {
                 self.node.remember(nil, of: activationID)
+                try await self.checkPause(intent)
                 continue
             }
             open.marks.set(prepared.moves, of: stored.slot, activationID: activationID)
@@ -43,6 +47,12 @@ extension PostgresActivationStore {
             return prepared.result
         }
         throw MobileTokenError(.storeBusy, "Other nodes change the activation again and again")
+    }
+
+    /// Tells why the statement that moves a counter did not, if a pause was the reason.
+    private func checkPause(_ intent: DecisionIntent?) async throws {
+        guard intent?.isAutomatic == true, let pause = try await self.decisionPause() else { return }
+        throw MobileTokenError.decidingPaused(pause)
     }
 
     private func lost(_ activationID: String) -> MobileTokenError {
@@ -93,7 +103,8 @@ extension PostgresActivationStore {
             incarnation: wasPutBack ? stored.incarnation : stored.currentIncarnation,
             fields: fields,
             intent: hasMoved ? try intent.map { try sealing.seal($0.signed(under: seat), ofMove: moves) } : nil,
-            sealingKey: stored.sealingKey
+            sealingKey: stored.sealingKey,
+            heedsPause: intent?.isAutomatic ?? false
         )
         return Prepared(result: result, moves: moves, change: isUnchanged ? nil : change)
     }

@@ -92,6 +92,25 @@ extension PostgresActivationStore: DecisionJournal {
         }
     }
 
+    /// Returns the pause of automatic decisions; `nil` while agents may decide.
+    public func decisionPause() async throws -> DecisionPause? {
+        _ = try await self.opened()
+        return try await self.withConnection { try StoredPause.read($0.run([StoredPause.query], .none).first) }
+    }
+
+    /// Stops automatic decisions on every node, or lets them go on; see `DecisionJournal`.
+    public func setDecisionPause(_ pause: DecisionPause?) async throws {
+        _ = try await self.opened()
+        _ = try await self.settlingOutcome {
+            try await self.withConnection { connection in
+                try connection.run([StoredPause.change(to: pause)])
+                return true
+            }
+        } wasWritten: {
+            true
+        }
+    }
+
     /// Reads entries once each has a number.
     private func numbered(_ query: PostgresStatement) async throws -> [StoredReceipts.Row] {
         try await self.withConnection(isCancelable: true) { connection in

@@ -55,6 +55,10 @@ struct StoreWithinTurn: DecisionJournal {
         try await self.store.receiptEntries(after: number, limit: limit)
     }
 
+    func decisionPause() async throws -> DecisionPause? { try await self.store.decisionPause() }
+
+    func setDecisionPause(_ pause: DecisionPause?) async throws { try await self.store.setDecisionPause(pause) }
+
     @discardableResult
     func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         try await self.store.eraseReceipts(selection)

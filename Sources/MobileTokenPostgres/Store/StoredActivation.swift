@@ -79,6 +79,8 @@ struct ActivationChange: Sendable {
     let fields: SealedActivation.Changes
     let intent: SealedReceipt?
     let sealingKey: Int64
+    /// Whether it is not to be made while automatic decisions are paused.
+    let heedsPause: Bool
 
     /// Writes all of it or, when another node was quicker, nothing.
     ///
@@ -90,6 +92,7 @@ struct ActivationChange: Sendable {
             WITH moved AS (
                 UPDATE activation SET version = version + 1, write_token = $4, incarnation = $5
                 WHERE slot = $1 AND version = $2 AND ($3::int8 IS NULL OR holder = $3)
+                    AND NOT ($16 AND EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)'))
                 RETURNING slot
             ), written AS (
                 INSERT INTO field (slot, name, is_sealed, value)
@@ -112,6 +115,7 @@ struct ActivationChange: Sendable {
                 .text(self.activationID), .integer(Int64(clamping: self.intent?.moves ?? 0)),
                 .integer(self.intent?.date.milliseconds ?? 0), .integer(self.sealingKey),
                 PostgresValue(self.intent?.body), PostgresValue(self.intent?.personalData),
+                .boolean(self.heedsPause),
             ]
         )
     }

@@ -1,5 +1,5 @@
 import PowerAuthCrypto
-package import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The durable truth about an activation's counter, and every rule by which it changes.
 ///
@@ -7,7 +7,7 @@ package import PowerAuthProtocol
 /// knows is in ``CounterKnowledge``.
 package struct CounterLedger: Sendable, Equatable {
     /// The next counter value to sign with. Moved, durably, before anything is signed.
-    package var counter: HashCounter {
+    package var counter: SigningCounter {
         didSet { self.history.moves += UInt64(self.counter.byte &- oldValue.byte) }
     }
     /// How far the counter has come. Follows ``counter`` by itself.
@@ -19,10 +19,10 @@ package struct CounterLedger: Sendable, Equatable {
     /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
     package private(set) var isRolledBack = false
     /// Whether the store was put back since this state was last compared with the server's. Not kept: the store finds it out
-    /// each time. Nothing may be signed before ``compare(with:transportKey:)`` has passed over what may have been used.
+    /// each time. Nothing may be signed before ``compare(with:)`` has passed over what may have been used.
     package private(set) var wasPutBack = false
 
-    package init(counter: HashCounter, history: CounterHistory = CounterHistory(), isUnsettled: Bool = false) {
+    package init(counter: SigningCounter, history: CounterHistory = CounterHistory(), isUnsettled: Bool = false) {
         self.counter = counter
         self.history = history
         self.isUnsettled = isUnsettled
@@ -36,17 +36,19 @@ extension CounterLedger {
     package enum SettledRequirement: Sendable {
         case notRequired
         /// Only when the counter still stands where the last exchange left it, with a known end.
-        case ifSettled(at: HashCounter?)
+        case ifSettled(at: SigningCounter?)
     }
 
     /// A counter value that belongs to one signature.
     package struct Taken: Sendable, Equatable {
         /// The value to sign with. Spent, whatever happens to the signature.
-        package let value: HashCounter
+        package let value: SigningCounter
         /// The value after it, where the server's counter stands once it has accepted the signature.
-        package let next: HashCounter
+        package let next: SigningCounter
         /// The counter's moves as this one left them, by which receipts know the signature.
         package let moves: UInt64
+        /// How many of these moves the server is not known to have followed: 1 when it had followed all before this one.
+        let unconfirmedMoves: UInt64
     }
 
     /// Moves the counter, and returns the value to sign with.
@@ -58,7 +60,7 @@ extension CounterLedger {
     /// - Throws: `stateRolledBack` when the values from here on may have been used.
     package mutating func take(
         _ requirement: SettledRequirement,
-        confirmed: HashCounter?
+        confirmed: SigningCounter?
     ) throws(MobileTokenError) -> Taken? {
         guard !self.isRolledBack else { throw .stateRolledBack }
         if self.wasPutBack {
@@ -71,7 +73,12 @@ extension CounterLedger {
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(value: value, next: self.counter, moves: self.history.moves)
+        return Taken(
+            value: value,
+            next: self.counter,
+            moves: self.history.moves,
+            unconfirmedMoves: self.history.unconfirmedMoves
+        )
     }
 
     /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or
@@ -118,7 +125,7 @@ extension CounterLedger {
     /// - Returns: By how much the distance is greater than the one that was found. Where the counter was moved to the server's,
     ///   what was found is how far that was.
     private mutating func passOverUsedValues(
-        after rule: CounterSynchronization<HashCounter>,
+        after rule: CounterSynchronization<SigningCounter>,
         _ result: CounterComparison.Result
     ) -> Int {
         guard self.wasPutBack, result != .deadlock, result != .rolledBack else { return 0 }
@@ -137,11 +144,8 @@ extension CounterLedger {
     ///
     /// When nothing can be repaired, the ledger is unsettled from then on, so that every signature asks again rather than
     /// being made in vain.
-    mutating func compare(
-        with status: ActivationStatusBlob,
-        transportKey: SecretBytes
-    ) throws(CryptoError) -> CounterComparison {
-        let rule = try CounterSynchronization(client: self.counter, status: status, transportKey: transportKey)
+    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> CounterComparison {
+        let rule = try server.synchronization(of: self.counter)
         let result: CounterComparison.Result
         switch rule.outcome {
         case .inSync:
@@ -152,7 +156,7 @@ extension CounterLedger {
             // A byte that contradicts the hash proves nothing about the past.
             let isRolledBack =
                 !rule.isContradictory
-                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
+                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: server.byte)
             result = isRolledBack ? .rolledBack : .deadlock
             self.isUnsettled = true
         case .movedForward(let steps, let counter):
@@ -162,8 +166,23 @@ extension CounterLedger {
         }
         return CounterComparison(
             result: result,
-            distance: rule.distance + self.passOverUsedValues(after: rule, result),
+            distance: rule.distance + (server.isComparable ? self.passOverUsedValues(after: rule, result) : 0),
             window: rule.window
+        )
+    }
+}
+
+extension ReportedCounter {
+    fileprivate func synchronization(
+        of counter: SigningCounter
+    ) throws(CryptoError) -> CounterSynchronization<SigningCounter> {
+        guard self.isComparable else { return CounterSynchronization(notComparedWithin: Int(self.lookAhead)) }
+        return try CounterSynchronization(
+            client: counter,
+            serverByte: self.byte,
+            serverHash: self.hash,
+            lookAhead: self.lookAhead,
+            key: self.key
         )
     }
 }
@@ -214,11 +233,11 @@ package struct CounterHistory: Sendable, Equatable {
 struct CounterKnowledge: Sendable, Equatable {
     /// The counter as the last exchange left it, when its end is known: the server followed, or its status showed that the
     /// counters are close enough.
-    private(set) var settled: HashCounter?
+    private(set) var settled: SigningCounter?
     /// The counter where it was last known to equal the server's.
-    private(set) var confirmed: HashCounter?
+    private(set) var confirmed: SigningCounter?
     /// The counter as the latest signature left it.
-    private(set) var taken: HashCounter?
+    private(set) var taken: SigningCounter?
 
     /// Notes that a signature has used up a value.
     mutating func signed(with taken: CounterLedger.Taken) {
@@ -247,7 +266,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///
     /// - Parameter counter: The counter as the comparison left it.
     /// - Throws: `deadlock` or `stateRolledBack` when no signature can be accepted.
-    mutating func apply(_ comparison: CounterComparison, counter: HashCounter) throws(MobileTokenError) -> NextStep {
+    mutating func apply(_ comparison: CounterComparison, counter: SigningCounter) throws(MobileTokenError) -> NextStep {
         switch comparison.result {
         case .inSync, .movedForward:
             // Known by the server's own word; whatever is sent next is within the window.
@@ -272,7 +291,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///   - failedAttempts: The failed attempts after the refusal.
     func explainsRefusal(
         _ comparison: CounterComparison,
-        counter: HashCounter,
+        counter: SigningCounter,
         clearsFailedAttempts: Bool,
         failedAttempts: Int
     ) -> Bool {
