@@ -34,7 +34,8 @@ let storeTypes: [Any.Type] = [
 ]
 
 let receiptTypes: [Any.Type] = [
-    (any DecisionJournal).self, DecisionPause.self, DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self,
+    (any DecisionJournal).self, DecisionPause.self, DecisionIntent.self, DecisionIntent.Verdict.self,
+    DecisionIntent.Policy.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
     DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
     ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
