@@ -165,8 +165,8 @@ let package = Package(
             name: "MobileTokenPostgresTests",
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
-                "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser", "mobile-token-postgres",
-                "Coordination", "TestSupport",
+                "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
+                "mobile-token-postgres", "Coordination", "TestSupport",
             ]
         ),
         .testTarget(

@@ -2,6 +2,7 @@ import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer
 import PowerAuth
+import PowerAuthProtocol
 import TestSupport
 import Testing
 
