@@ -222,10 +222,11 @@ private struct Run {
     func secrets() async throws -> [String: [String]] {
         let store = try #require(self.client.configuration.store)
         let record = try #require(try await store.record(of: self.activation.activationID))
+        let keys = try #require(record.version3)
         let knowledge = try KnowledgeKeyProtection.unprotect(
-            record.encryptedKnowledgeKey,
+            keys.encryptedKnowledgeKey,
             password: SecretBytes(utf8: password),
-            salt: record.knowledgeSalt
+            salt: keys.knowledgeSalt
         )
         var secrets = [
             "the password": [password], "the wrong password": [Self.wrongPassword], "the one-time password": [Self.otp],
@@ -233,10 +234,10 @@ private struct Run {
             "the configuration": [self.emulator.sdkConfiguration],
             "a header": self.wire.value,
             "an offline signature": self.offlineCodes.value,
-            "the possession key": record.possessionKey.forms, "the transport key": record.transportKey.forms,
+            "the possession key": keys.possessionKey.forms, "the transport key": keys.transportKey.forms,
             "the knowledge key": knowledge.forms, "the biometry key": self.biometryKey.forms,
-            "the device's key": record.encryptedDevicePrivateKey.forms,
-            "the sealed knowledge key": record.encryptedKnowledgeKey.forms,
+            "the device's key": keys.encryptedDevicePrivateKey.forms,
+            "the sealed knowledge key": keys.encryptedKnowledgeKey.forms,
             "the counter \(record.history.moves)": record.counter.data.forms,
         ]
         for token in record.tokens.values { secrets["the token \(token.id)"] = token.secret.forms }
@@ -390,4 +391,6 @@ private struct ForgetfulStore: DecisionJournal {
     func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         try await self.store.eraseReceipts(selection)
     }
+    func decisionPause() async throws -> DecisionPause? { try await self.store.decisionPause() }
+    func setDecisionPause(_ pause: DecisionPause?) async throws { try await self.store.setDecisionPause(pause) }
 }

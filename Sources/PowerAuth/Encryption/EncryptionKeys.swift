@@ -129,7 +129,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
             self.drop(id)
             let renewed = try await self.current()
             self.server.observer?.requestRetried(
-                RetryObservation(activationID: self.scope.activation.id, path: path, reason: .temporaryKeyRenewed)
+                RetryObservation(activationID: self.scheme.activationID, path: path, reason: .temporaryKeyRenewed)
             )
             return try await self.sendOnce(path, headers: headers, try encrypt(renewed))
         }
