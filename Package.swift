@@ -101,23 +101,25 @@ let package = Package(
             name: "mobile-token-postgres",
             dependencies: ["CommandLineSupport", "MobileTokenPostgres", "MobileToken", "ExactJSON"]
         ),
+        // What the tests of several targets share.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
+        .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "MobileTokenEmulator", "COpenSSL", "CCurl", "CAllocations", "Basics",
+                "MobileTokenEmulator", "MobileTokenPostgres", "PostgresDatabase", "PostgresTestServer", "COpenSSL",
+                "CCurl",
+                "CAllocations", "Basics",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
         ),
 
-        // What the tests of several targets share.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
         // A real browser, for the tests that use the emulator's page.
         .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
-        // A PostgreSQL server that a test may kill, stop and fill.
-        .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         // A process that works on a store until it is killed.
         .executableTarget(
             name: "StoreExerciser",
