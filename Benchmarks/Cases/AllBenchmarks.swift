@@ -3,4 +3,4 @@
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
     protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + storeBenchmarks
-    + transportBenchmarks
+    + postgresBenchmarks + transportBenchmarks

@@ -59,12 +59,14 @@ final class ServerConnection: Sendable {
     ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
     ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
     ///     when a kept connection breaks.
+    ///   - notAfter: The moment from which on it must not leave any more.
     func post(
         _ path: String,
         for activationID: String?,
         headers: HTTPHeaders = [:],
         body: [UInt8],
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false,
+        notAfter: ContinuousClock.Instant? = nil
     ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
@@ -72,7 +74,8 @@ final class ServerConnection: Sendable {
             headers: headers,
             body: body,
             timeout: self.configuration.timeout,
-            isRepeatable: isRepeatable
+            isRepeatable: isRepeatable,
+            notAfter: notAfter
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")

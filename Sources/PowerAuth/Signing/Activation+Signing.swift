@@ -88,6 +88,8 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
         let confirmed = self.counterKnowledge.confirmed
+        // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
+        let notAfter = turn.notAfter
         let taken = try await self.takeCounter(
             in: turn,
             settled: requirement,
@@ -101,15 +103,16 @@ extension Activation {
         self.counterKnowledge.signed(with: taken)
         if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
-            try await self.deliver(request, body, signedWith: taken)
+            try await self.deliver(request, body, signedWith: taken, notAfter: notAfter)
         }
     }
 
-    /// Signs and sends.
+    /// Signs and sends, unless it is too late for that.
     private func deliver(
         _ request: SignedRequest,
         _ body: RequestBody,
-        signedWith taken: CounterLedger.Taken
+        signedWith taken: CounterLedger.Taken,
+        notAfter: ContinuousClock.Instant?
     ) async throws -> ChannelResponse {
         var headers = request.headers
         let header = try MobileTokenError.mapCryptoErrors {
@@ -126,7 +129,8 @@ extension Activation {
             request.path,
             for: self.activationID,
             headers: headers,
-            body: body.bytes
+            body: body.bytes,
+            notAfter: notAfter
         )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
