@@ -4,7 +4,7 @@ package import PowerAuthCrypto
 ///
 /// All of them agree on keys and sign with P-384. The hybrid ones do both a second time with the algorithms of FIPS 203 and
 /// 204, and are secure as long as one of the two is.
-package enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
+public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     /// P-384 alone.
     case p384 = "EC_P384"
     /// P-384 with ML-KEM-768 and ML-DSA-65.
@@ -31,10 +31,10 @@ package enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
     }
 
     /// Whether the libcrypto of this process has every algorithm of the suite.
-    package var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
+    public var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
 
     /// The suites that this process can use.
-    package static var available: [Self] { Self.allCases.filter(\.isAvailable) }
+    public static var available: [Self] { Self.allCases.filter(\.isAvailable) }
 
     /// Throws unless this process can use the suite.
     package func requireAvailability() throws(SuiteUnavailableError) {
