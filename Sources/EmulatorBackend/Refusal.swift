@@ -121,12 +121,13 @@ enum AuthenticationDialect {
     }
 }
 
-/// The reason for which a signature or a token was not accepted.
+/// The reason for which a signature, a code or a token was not accepted.
 struct AuthenticationFailure: Error {
     enum Kind: String {
         case header = "POWER_AUTH_REQUEST_INVALID"
         case missingHeader = "POWER_AUTH_HTTP_HEADER_MISSING"
         case code = "POWER_AUTH_CODE_INVALID"
+        case notJudged = "POWER_AUTH_CODE_ERROR"
         case factors = "POWER_AUTH_CODE_TYPE_INVALID"
         case token = "POWER_AUTH_TOKEN_INVALID"
     }

@@ -266,7 +266,7 @@ enum RegistrationEndpoints {
         object["platform"] = activation.platform.map { .string($0) }
         object["deviceInfo"] = activation.deviceInfo.map { .string($0) }
         object["externalUserId"] = activation.externalUserID.map { .string($0) }
-        object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
+        object["protocolVersion"] = activation.protocolVersion.map { .string($0) }
         object["activationFingerprint"] = activation.fingerprint.map { .string($0) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
         if let device = bank.state.devices[activation.id] {

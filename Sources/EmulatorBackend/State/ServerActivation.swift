@@ -62,7 +62,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var blockedReason: String?
     private(set) var otp: ActivationOTP?
     /// `nil` until keys were exchanged.
-    package private(set) var device: DeviceBinding?
+    private(set) var device: DeviceBinding?
     private(set) var externalUserID: String?
     package private(set) var name: String?
     private(set) var platform: String?
@@ -150,25 +150,26 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     /// The eight digits that the device shows as well. `nil` until keys were exchanged.
     package var fingerprint: String? {
-        self.device.map { device in
-            ActivationFingerprint(
-                devicePublicKey: device.deviceKey,
-                activationID: self.id,
-                serverPublicKey: device.serverKey.publicKey
-            ).digits
-        }
+        self.device?.keys.fingerprint(activationID: self.id)
     }
+
+    /// The version of the protocol, such as `3.3`. `nil` until keys were exchanged.
+    package var protocolVersion: String? { self.device?.keys.versionName }
+
+    /// How often the counter has moved.
+    package var steps: UInt64 { self.device?.keys.steps ?? 0 }
 
     // MARK: - Authentication
 
-    /// Moves the counter after a valid signature.
-    mutating func succeed(_ match: SignatureVerifier.Match, _ type: SignatureType) {
-        self.device?.accept(match)
+    /// Verifies a code, and moves the counter behind it when it is right.
+    mutating func verify(_ code: CodeToVerify, of version: MajorVersion, lookAhead: Int) -> CodeVerdict {
+        let verdict = self.device?.verify(code, of: version, lookAhead: lookAhead) ?? .notJudged("there are no keys")
         // Possession alone proves nothing about the user.
-        if type != .possession { self.failedAttempts = 0 }
+        if case .accepted = verdict, code.type != .possession { self.failedAttempts = 0 }
+        return verdict
     }
 
-    /// Counts an invalid signature, unless it was possession's alone; the last one that is allowed blocks.
+    /// Counts an invalid code, unless it was possession's alone; the last one that is allowed blocks.
     mutating func fail(_ type: SignatureType) {
         guard type != .possession else { return }
         self.failedAttempts = self.failedAttempts.addingSaturated(1)

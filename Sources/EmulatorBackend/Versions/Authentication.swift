@@ -2,13 +2,12 @@ import EmulatorMessages
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// A signature that was valid, and what it was for.
-struct AuthenticatedSignature {
-    /// As it is after the signature.
+/// A request with a signature or a code that was right.
+struct AuthenticatedRequest {
+    /// As it is after the request.
     let activation: ServerActivation
     let application: ServerApplication
     let type: SignatureType
-    let version: ProtocolVersion
 }
 
 extension Set<SignatureType> {
@@ -16,93 +15,86 @@ extension Set<SignatureType> {
     static let twoFactors: Self = [.possessionKnowledge, .possessionBiometry]
     /// What the standard endpoints take, unless they are pickier.
     static let onlineFactors: Self = [.possession, .possessionKnowledge, .possessionBiometry]
-    /// What the endpoint takes that only verifies signatures.
-    static let validatedFactors: Self = [
-        .possession, .possessionKnowledge, .possessionBiometry, .possessionKnowledgeBiometry,
-    ]
-    /// What opens the vault.
-    static let vaultFactors: Self = [.possessionKnowledge, .possessionKnowledgeBiometry]
 }
 
 extension Backend {
-    /// Verifies the signature of a request. It counts: the counter moves when the signature is right, failed attempts
-    /// when it is wrong. Factors are judged after the signature, so that the client's counter and ours stay together.
-    mutating func authenticateSignature(
+    /// Verifies the signature or the code of a request. It counts: the counter moves when it is right, failed attempts when
+    /// it is wrong. Factors are judged afterwards, so that the client's counter and ours stay together.
+    mutating func authenticate(
         _ context: inout RequestContext,
-        uriID: String,
-        allowing types: Set<SignatureType>,
+        _ demand: CodeDemand,
         dialect: AuthenticationDialect = .powerAuth
-    ) throws(Refusal) -> AuthenticatedSignature {
+    ) throws(Refusal) -> AuthenticatedRequest {
         do {
-            let header = try self.signatureHeader(of: &context)
-            return try self.verify(header, &context, uriID: uriID, allowing: types)
+            return try self.verify(try self.requestCode(of: &context), &context, demand)
         } catch {
             throw dialect.refusal(error)
         }
     }
 
     /// Reads the header, and names the activation to the journal. Nothing is counted for a header that cannot be read.
-    func signatureHeader(of context: inout RequestContext) throws(AuthenticationFailure) -> SignatureHeader {
-        guard let value = context.request.header(SignatureHeader.name) else {
-            throw AuthenticationFailure(.missingHeader, "the header \(SignatureHeader.name) is missing")
+    func requestCode(of context: inout RequestContext) throws(AuthenticationFailure) -> RequestCode {
+        let code = try Self.read(RequestCode.headerName, of: context) { (version, value) throws(HeaderError) in
+            try version.requestCode(inHeader: value)
         }
-        let header: SignatureHeader
+        context.activationID = code.activationID
+        if let steps = self.state.activations[code.activationID]?.device?.keys.steps {
+            (context.counterBefore, context.counterAfter) = (steps, steps)
+        }
+        return code
+    }
+
+    /// Reads a header as the newest version does that knows it.
+    private static func read<Value>(
+        _ name: String,
+        of context: RequestContext,
+        _ read: (any ServedVersion.Type, String) throws(HeaderError) -> Value?
+    ) throws(AuthenticationFailure) -> Value {
+        guard let header = context.request.header(name) else {
+            throw AuthenticationFailure(.missingHeader, "the header \(name) is missing")
+        }
         do {
-            header = try SignatureHeader(parsing: value)
+            for version in MajorVersion.allCases.reversed() {
+                if let value = try read(version.rules, header) { return value }
+            }
         } catch {
             throw AuthenticationFailure(.header, error.description)
         }
-        context.activationID = header.activationID
-        if let steps = self.state.activations[header.activationID]?.device?.steps {
-            (context.counterBefore, context.counterAfter) = (steps, steps)
-        }
-        return header
+        throw AuthenticationFailure(.header, "the header \(name) is of no version")
     }
 
     mutating func verify(
-        _ header: SignatureHeader,
+        _ code: RequestCode,
         _ context: inout RequestContext,
-        uriID: String,
-        allowing types: Set<SignatureType>
-    ) throws(AuthenticationFailure) -> AuthenticatedSignature {
-        guard let activation = self.state.activations[header.activationID], let device = activation.device else {
+        _ demand: CodeDemand
+    ) throws(AuthenticationFailure) -> AuthenticatedRequest {
+        guard let activation = self.state.activations[code.activationID], let device = activation.device else {
             throw AuthenticationFailure(.code, "there is no such activation")
         }
-        guard activation.status == .active else {
+        guard demand.states.contains(activation.status) else {
             throw AuthenticationFailure(.code, "the activation is \(activation.status.rawValue)")
         }
-        guard let application = self.application(ofKey: header.applicationKey),
+        guard code.version == device.version, demand.version.map({ $0 == code.version }) ?? true else {
+            throw AuthenticationFailure(.code, "the code is of another version of the protocol")
+        }
+        guard let application = self.application(ofKey: code.applicationKey),
             application.id == activation.applicationID
         else {
-            throw self.countFailure(activation.id, header.type, "the application key is wrong", &context)
+            throw self.countFailure(activation.id, code.type, "the application key is wrong", &context)
         }
-        guard let data = Self.signedData(of: context.request, uriID: uriID, nonce: header.nonce) else {
+        guard let data = Self.signedData(of: context.request, uriID: demand.uriID, nonce: code.nonce) else {
             throw AuthenticationFailure(.header, "the query is malformed")
         }
-        let verifier = SignatureVerifier(
-            data,
-            keys: device.keys.keys(for: header.type),
-            secret: .online(application.secret)
+        let accepted = try self.verify(
+            CodeToVerify(form: .online(code.bytes, application.secret), type: code.type, data: data),
+            of: code.version,
+            activation,
+            &context
         )
-        guard
-            let match = verifier.match(
-                online: header.signature,
-                counter: device.counter,
-                lookAhead: self.limits.lookAhead
-            )
-        else {
-            throw self.countFailure(activation.id, header.type, "the signature is wrong", &context)
+        guard demand.types.contains(code.type) else {
+            throw AuthenticationFailure(.factors, "\(code.type.rawValue) is not what this resource asks for")
         }
-        let accepted = self.accept(match, activation.id, header.type, &context) ?? activation
-        guard types.contains(header.type) else {
-            throw AuthenticationFailure(.factors, "\(header.type.rawValue) is not what this resource asks for")
-        }
-        return AuthenticatedSignature(
-            activation: accepted,
-            application: application,
-            type: header.type,
-            version: header.version
-        )
+        return AuthenticatedRequest(activation: accepted, application: application, type: code.type)
     }
 
     /// Requests with a body sign it, the others their query.
@@ -113,17 +105,31 @@ extension Backend {
         return try? SignatureData(method: request.method, uriID: uriID, nonce: nonce, query: request.rawQuery)
     }
 
-    /// Takes over the counter of a right signature.
-    mutating func accept(
-        _ match: SignatureVerifier.Match,
-        _ activationID: String,
-        _ type: SignatureType,
+    /// Takes over what a right code moved, and counts a wrong one.
+    ///
+    /// - Returns: The activation after a right code.
+    private mutating func verify(
+        _ code: CodeToVerify,
+        of version: MajorVersion,
+        _ activation: ServerActivation,
         _ context: inout RequestContext
-    ) -> ServerActivation? {
-        self.state.activations.update(activationID) { $0.succeed(match, type) }
-        let accepted = self.state.activations[activationID]
-        context.counterAfter = accepted?.device?.steps
-        return accepted
+    ) throws(AuthenticationFailure) -> ServerActivation {
+        var verified = activation
+        switch verified.verify(code, of: version, lookAhead: self.limits.lookAhead) {
+        case .accepted:
+            self.keep(verified, &context)
+            return verified
+        case .refused(let reason):
+            throw self.countFailure(activation.id, code.type, reason, &context)
+        case .notJudged(let reason):
+            throw AuthenticationFailure(.notJudged, reason)
+        }
+    }
+
+    /// Takes over an activation whose counter a right code has moved.
+    mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext) {
+        self.state.activations.update(activation.id) { $0 = activation }
+        context.counterAfter = activation.device?.keys.steps
     }
 
     mutating func countFailure(
@@ -154,16 +160,10 @@ extension Backend {
 
     private mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> ServerActivation
     {
-        guard let value = context.request.header(TokenHeader.name) else {
-            throw AuthenticationFailure(.missingHeader, "the header \(TokenHeader.name) is missing")
+        let shown = try Self.read(RequestToken.headerName, of: context) { (version, value) throws(HeaderError) in
+            try version.requestToken(inHeader: value)
         }
-        let header: TokenHeader
-        do {
-            header = try TokenHeader(parsing: value)
-        } catch {
-            throw AuthenticationFailure(.header, error.description)
-        }
-        guard let token = self.state.tokens[header.tokenID] else {
+        guard let token = self.state.tokens[shown.tokenID] else {
             throw AuthenticationFailure(.token, "there is no such token")
         }
         context.activationID = token.activationID
@@ -173,19 +173,22 @@ extension Backend {
         guard activation.status == .active else {
             throw AuthenticationFailure(.token, "the activation is \(activation.status.rawValue)")
         }
+        guard shown.version == token.version, token.version == activation.device?.version else {
+            throw AuthenticationFailure(.token, "the token is of another version of the protocol")
+        }
         let oldest = context.now - self.limits.tokenTimestampAge.inMilliseconds
-        guard header.timestamp >= oldest else { throw AuthenticationFailure(.token, "the timestamp is too old") }
-        guard header.timestamp <= context.now + self.limits.tokenTimestampAhead.inMilliseconds else {
+        guard shown.timestamp >= oldest else { throw AuthenticationFailure(.token, "the timestamp is too old") }
+        guard shown.timestamp <= context.now + self.limits.tokenTimestampAhead.inMilliseconds else {
             throw AuthenticationFailure(.token, "the timestamp is too far ahead")
         }
-        guard header.isValid(secret: token.secret.secret) else {
+        guard shown.isMade(token.secret.secret) else {
             throw AuthenticationFailure(.token, "the token digest is wrong")
         }
-        let use = "T" + token.id + Base64.encode(header.nonce)
+        let use = "T" + token.id + Base64.encode(shown.nonce)
         guard !self.state.replays.contains(use, at: context.now) else {
             throw AuthenticationFailure(.token, "the request was sent before")
         }
-        let expiration = header.timestamp + self.limits.tokenTimestampAge.inMilliseconds
+        let expiration = shown.timestamp + self.limits.tokenTimestampAge.inMilliseconds
         self.state.replays.insert(use, until: expiration, at: context.now)
         return activation
     }
