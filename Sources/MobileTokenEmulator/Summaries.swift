@@ -58,7 +58,10 @@ extension Backend {
             created: Date(milliseconds: activation.created),
             pushPlatform: pushDevice?.platform,
             pushToken: pushDevice?.token,
-            fingerprint: activation.fingerprint
+            fingerprint: activation.fingerprint,
+            suite: activation.suite,
+            flags: self.statusFlags(of: activation),
+            blockExpires: activation.blockExpires.map(Date.init(milliseconds:))
         )
     }
 

@@ -52,7 +52,8 @@ enum OfflineEndpoints {
             guard let application = bank.state.applications[operation.applicationID] else {
                 throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
             }
-            return { "0" + Base64.encode(try application.masterKey.derSignature(for: Array("\($0)0".utf8))) }
+            let version = try bank.majorVersion(named: context.request.queryValue("protocolVersion"))
+            return { "0" + Base64.encode(try application.masterSignature(of: Array("\($0)0".utf8), version)) }
         }
         let activation = try Self.offlineActivation(bank, id, operation, &context)
         guard activation.status == .active, let device = activation.device else {
@@ -100,13 +101,13 @@ enum OfflineEndpoints {
         let allowed = try Self.offlineTypes(of: operation)
         let steps = activation.device?.keys.steps
         (context.counterBefore, context.counterAfter) = (steps, steps)
-        guard activation.status == .active else {
+        guard activation.status == .active, let version = activation.device?.version else {
             return Self.verdict(activation, type: allowed[0], isValid: false)
         }
         for type in allowed {
             let codes = Self.codes(bank, code, type, nonce, operation, at: context.now)
-            guard let accepted = Self.accepted(codes, activation, lookAhead: bank.limits.lookAhead) else { continue }
-            bank.keep(accepted, &context)
+            guard let accepted = Self.accepted(codes, activation, version, bank.limits) else { continue }
+            bank.keep(accepted, &context, version)
             bank.state.operations.claim(operation.id, for: activation.userID)
             let approval = ServerOperation.Approval(
                 userID: activation.userID,
@@ -161,12 +162,12 @@ enum OfflineEndpoints {
     private static func accepted(
         _ codes: [CodeToVerify],
         _ activation: ServerActivation,
-        lookAhead: Int
+        _ version: MajorVersion,
+        _ limits: EmulatorLimits
     ) -> ServerActivation? {
-        guard let version = activation.device?.version else { return nil }
         for code in codes {
             var verified = activation
-            if case .accepted = verified.verify(code, of: version, lookAhead: lookAhead) { return verified }
+            if case .accepted = verified.verify(code, of: version, lookAhead: limits.lookAhead) { return verified }
         }
         return nil
     }

@@ -6,6 +6,8 @@ struct ServerTemporaryKey: Sendable {
     enum Material: Sendable {
         /// The key pair that clients encrypt for.
         case version3(P256PrivateKey)
+        /// The secret that was agreed on.
+        case version4(SecretBytes)
     }
 
     let id: String
@@ -17,13 +19,21 @@ struct ServerTemporaryKey: Sendable {
 }
 
 extension ServerTemporaryKey: Codable {
-    private enum CodingKeys: CodingKey { case id, privateKey, applicationKey, activationID, expires }
+    private enum CodingKeys: CodingKey { case id, privateKey, sharedSecret, applicationKey, activationID, expires }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.id = try container.decode(String.self, forKey: .id)
-        let privateKey = try container.decode(ExportableSecret.self, forKey: .privateKey)
-        self.material = .version3(try P256PrivateKey(scalar: privateKey.secret))
+        self.material =
+            if let secret = try container.decodeIfPresent(ExportableSecret.self, forKey: .sharedSecret) {
+                .version4(secret.secret)
+            } else {
+                .version3(
+                    try P256PrivateKey(
+                        scalar: container.decode(ExportableSecret.self, forKey: .privateKey).secret
+                    )
+                )
+            }
         self.applicationKey = try container.decode(String.self, forKey: .applicationKey)
         self.activationID = try container.decodeIfPresent(String.self, forKey: .activationID)
         self.expires = try container.decode(Milliseconds.self, forKey: .expires)
@@ -34,6 +44,7 @@ extension ServerTemporaryKey: Codable {
         try container.encode(self.id, forKey: .id)
         switch self.material {
         case .version3(let key): try container.encode(ExportableSecret(key.scalar), forKey: .privateKey)
+        case .version4(let secret): try container.encode(ExportableSecret(secret), forKey: .sharedSecret)
         }
         try container.encode(self.applicationKey, forKey: .applicationKey)
         try container.encodeIfPresent(self.activationID, forKey: .activationID)

@@ -47,8 +47,12 @@ extension Version3 {
             nonce: [UInt8]
         ) throws(Refusal) -> [UInt8] {
             do {
+                let offersUpgrade = bank.protocolRules.offersUpgrade(to: activation.applicationID)
+                let isUpgrading = activation.device?.version4 != nil
+                let upgradeVersion = offersUpgrade || isUpgrading ? MajorVersion.version4 : .version3
                 let blob = ActivationStatusBlob(
                     state: activation.status.state,
+                    upgradeVersion: UInt8(clamping: upgradeVersion.rawValue),
                     counterByte: keys.counter.byte,
                     failedAttempts: UInt8(clamping: activation.failedAttempts),
                     maxFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),

@@ -118,6 +118,9 @@ extension Backend {
     func open(_ object: JSONObject, _ recipient: Version3.Recipient, at now: Milliseconds) throws(Refusal)
         -> Version3.OpenedEnvelope
     {
+        guard self.protocolRules.accepts(.version3) else {
+            throw .encryption("the server no longer accepts version \(recipient.version.rawValue)")
+        }
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
         var scope = ECIESScope.application
         if let activation = recipient.activation {

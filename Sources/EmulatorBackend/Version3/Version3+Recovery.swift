@@ -79,3 +79,13 @@ extension Version3 {
         }
     }
 }
+
+extension Backend {
+    /// Recovery codes that came with an activation can be used once it is committed.
+    mutating func activateRecoveryCodes(of activationID: String) {
+        for recovery in Array(self.state.recoveryCodes.values)
+        where recovery.activationID == activationID && recovery.status == .created {
+            self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
+        }
+    }
+}

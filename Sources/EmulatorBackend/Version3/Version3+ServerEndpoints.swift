@@ -23,6 +23,9 @@ extension Version3 {
             -> ServerResponse
         {
             let token = try context.requestObject().string("jwt")
+            guard bank.protocolRules.accepts(.version3) else {
+                throw .temporaryKey("the server no longer accepts version 3")
+            }
             do {
                 let asked = try TemporaryKeyRequest.Unverified(jwt: token)
                 guard let application = bank.application(ofKey: asked.applicationKey) else {

@@ -10,6 +10,13 @@ struct AuthenticatedRequest {
     let type: SignatureType
 }
 
+/// A token whose proof is right, and what tells this request from every other.
+struct TokenUse {
+    let activation: ServerActivation
+    fileprivate let name: String
+    fileprivate let expiration: Milliseconds
+}
+
 extension Set<SignatureType> {
     /// Password or biometry beside possession.
     static let twoFactors: Self = [.possessionKnowledge, .possessionBiometry]
@@ -38,7 +45,7 @@ extension Backend {
             try version.requestCode(inHeader: value)
         }
         context.activationID = code.activationID
-        if let steps = self.state.activations[code.activationID]?.device?.keys.steps {
+        if let steps = self.state.activations[code.activationID]?.device?.keys(of: code.version)?.steps {
             (context.counterBefore, context.counterAfter) = (steps, steps)
         }
         return code
@@ -68,15 +75,7 @@ extension Backend {
         _ context: inout RequestContext,
         _ demand: CodeDemand
     ) throws(AuthenticationFailure) -> AuthenticatedRequest {
-        guard let activation = self.state.activations[code.activationID], let device = activation.device else {
-            throw AuthenticationFailure(.code, "there is no such activation")
-        }
-        guard demand.states.contains(activation.status) else {
-            throw AuthenticationFailure(.code, "the activation is \(activation.status.rawValue)")
-        }
-        guard code.version == device.version, demand.version.map({ $0 == code.version }) ?? true else {
-            throw AuthenticationFailure(.code, "the code is of another version of the protocol")
-        }
+        let activation = try self.activation(admittedBy: demand, for: code)
         guard let application = self.application(ofKey: code.applicationKey),
             application.id == activation.applicationID
         else {
@@ -95,6 +94,26 @@ extension Backend {
             throw AuthenticationFailure(.factors, "\(code.type.rawValue) is not what this resource asks for")
         }
         return AuthenticatedRequest(activation: accepted, application: application, type: code.type)
+    }
+
+    /// Returns the activation that a code names, if the endpoint admits it.
+    func activation(
+        admittedBy demand: CodeDemand,
+        for code: RequestCode
+    ) throws(AuthenticationFailure) -> ServerActivation {
+        guard let activation = self.state.activations[code.activationID], let device = activation.device else {
+            throw AuthenticationFailure(.code, "there is no such activation")
+        }
+        guard demand.admission.states.contains(activation.status) else {
+            throw AuthenticationFailure(.code, "the activation is \(activation.status.rawValue)")
+        }
+        guard device.admits(code.version, demand.admission), demand.version.map({ $0 == code.version }) ?? true else {
+            throw AuthenticationFailure(.code, "the code is of another version of the protocol")
+        }
+        guard self.protocolRules.accepts(code.version) || demand.admission.belongsToUpgrade else {
+            throw AuthenticationFailure(.code, "the server no longer accepts version \(code.versionName)")
+        }
+        return activation
     }
 
     /// Requests with a body sign it, the others their query.
@@ -117,7 +136,7 @@ extension Backend {
         var verified = activation
         switch verified.verify(code, of: version, lookAhead: self.limits.lookAhead) {
         case .accepted:
-            self.keep(verified, &context)
+            self.keep(verified, &context, version)
             return verified
         case .refused(let reason):
             throw self.countFailure(activation.id, code.type, reason, &context)
@@ -127,9 +146,9 @@ extension Backend {
     }
 
     /// Takes over an activation whose counter a right code has moved.
-    mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext) {
+    mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext, _ version: MajorVersion) {
         self.state.activations.update(activation.id) { $0 = activation }
-        context.counterAfter = activation.device?.keys.steps
+        context.counterAfter = activation.device?.keys(of: version)?.steps
     }
 
     mutating func countFailure(
@@ -152,14 +171,21 @@ extension Backend {
         dialect: AuthenticationDialect
     ) throws(Refusal) -> ServerActivation {
         do {
-            return try self.verifyToken(&context)
+            let use = try self.verifyToken(&context)
+            self.remember(use, at: context.now)
+            return use.activation
         } catch {
             throw dialect.refusal(error)
         }
     }
 
-    private mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> ServerActivation
-    {
+    /// Makes sure that this request is not accepted again.
+    mutating func remember(_ use: TokenUse, at now: Milliseconds) {
+        self.state.replays.insert(use.name, until: use.expiration, at: now)
+    }
+
+    /// Verifies the token of a request. Nothing is remembered before the request is accepted.
+    func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> TokenUse {
         let shown = try Self.read(RequestToken.headerName, of: context) { (version, value) throws(HeaderError) in
             try version.requestToken(inHeader: value)
         }
@@ -176,6 +202,9 @@ extension Backend {
         guard shown.version == token.version, token.version == activation.device?.version else {
             throw AuthenticationFailure(.token, "the token is of another version of the protocol")
         }
+        guard self.protocolRules.accepts(token.version) else {
+            throw AuthenticationFailure(.token, "the server no longer accepts version \(token.version.rawValue)")
+        }
         let oldest = context.now - self.limits.tokenTimestampAge.inMilliseconds
         guard shown.timestamp >= oldest else { throw AuthenticationFailure(.token, "the timestamp is too old") }
         guard shown.timestamp <= context.now + self.limits.tokenTimestampAhead.inMilliseconds else {
@@ -189,8 +218,7 @@ extension Backend {
             throw AuthenticationFailure(.token, "the request was sent before")
         }
         let expiration = shown.timestamp + self.limits.tokenTimestampAge.inMilliseconds
-        self.state.replays.insert(use, until: expiration, at: context.now)
-        return activation
+        return TokenUse(activation: activation, name: use, expiration: expiration)
     }
 }
 

@@ -6,11 +6,22 @@ import PowerAuthProtocol
 /// here, and ``DeviceBinding`` which of them an activation is of; nothing else does.
 package enum MajorVersion: Int, Sendable, Codable, CaseIterable {
     case version3 = 3
+    case version4 = 4
+
+    /// Returns the version of a full name, such as `3.3`.
+    init?(name: String) {
+        switch name {
+        case "3.1", "3.2", "3.3": self = .version3
+        case Version4.name: self = .version4
+        default: return nil
+        }
+    }
 
     /// The rules of the version.
     var rules: any ServedVersion.Type {
         switch self {
         case .version3: Version3.self
+        case .version4: Version4.self
         }
     }
 }

@@ -38,6 +38,13 @@ struct CodeDemand {
     let types: Set<SignatureType>
     /// The version of the endpoint; `nil` for one that devices of every version call.
     var version: MajorVersion?
-    /// The states of an activation in which its codes are accepted.
+    var admission = Admission()
+}
+
+/// Which activations an endpoint admits.
+struct Admission {
     var states: Set<ServerActivation.Status> = [.active]
+    /// Whether the endpoint belongs to an upgrade: it admits the keys of both versions while one is under way, and version 3
+    /// even where the server demands version 4.
+    var belongsToUpgrade = false
 }
