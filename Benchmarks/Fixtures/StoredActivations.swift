@@ -40,16 +40,20 @@ struct StoredActivations {
             activationID: id,
             name: nil,
             applicationKey: applicationKey,
-            version: .v3_3,
             createdAt: .now,
-            devicePublicKey: key.compressed,
-            serverPublicKey: key.compressed,
-            possessionKey: SecureRandom.secret(16),
-            transportKey: SecureRandom.secret(16),
-            encryptedKnowledgeKey: SecureRandom.secret(16),
-            knowledgeSalt: SecureRandom.bytes(16),
-            encryptedDevicePrivateKey: SecureRandom.secret(48),
-            counter: HashCounter(data: SecureRandom.secret(16)),
+            keys: .version3(
+                Version3Keys(
+                    version: .v3_3,
+                    devicePublicKey: key.compressed,
+                    serverPublicKey: key.compressed,
+                    possessionKey: SecureRandom.secret(16),
+                    transportKey: SecureRandom.secret(16),
+                    encryptedKnowledgeKey: SecureRandom.secret(16),
+                    knowledgeSalt: SecureRandom.bytes(16),
+                    encryptedDevicePrivateKey: SecureRandom.secret(48)
+                )
+            ),
+            counter: .version3(HashCounter(data: SecureRandom.secret(16))),
             tokens: ["possession_universal": .init(id: id, secret: SecureRandom.secret(16))]
         )
     }

@@ -56,16 +56,16 @@ extension ActivationStoreConformance {
             record.tokens["second"] = token
             for name in Self.oddNames { record.tokens[name] = token }
             record.tokens["possession_universal"] = nil
-            record.encryptedBiometryKey = nil
-            record.encryptedKnowledgeKey = key
-            record.knowledgeSalt = [8, 8]
+            record.version3?.encryptedBiometryKey = nil
+            record.version3?.encryptedKnowledgeKey = key
+            record.version3?.knowledgeSalt = [8, 8]
         }
         var expected = Self.record("a")
         expected.tokens = ["second": token]
         for name in Self.oddNames { expected.tokens[name] = token }
-        expected.encryptedBiometryKey = nil
-        expected.encryptedKnowledgeKey = key
-        expected.knowledgeSalt = [8, 8]
+        expected.version3?.encryptedBiometryKey = nil
+        expected.version3?.encryptedKnowledgeKey = key
+        expected.version3?.knowledgeSalt = [8, 8]
         try self.require(try await store.record(of: "a") == expected, "tokens or factors are not those of the change")
     }
 

@@ -14,17 +14,21 @@ extension ActivationStoreConformance {
             activationID: activationID,
             name: "Wallet \u{1F4B3} of \(activationID)",
             applicationKey: "aGVsbG8gd29ybGQhISEhIQ==",
-            version: .v3_3,
             createdAt: Date(timeIntervalSinceReferenceDate: 781_234_567.890_123),
-            devicePublicKey: [2] + [UInt8](repeating: 0x5A, count: 32),
-            serverPublicKey: [3] + [UInt8](repeating: 0xA5, count: 32),
-            possessionKey: secret(0),
-            transportKey: secret(1),
-            encryptedKnowledgeKey: secret(2),
-            knowledgeSalt: [UInt8](repeating: 9, count: 16),
-            encryptedBiometryKey: secret(3),
-            encryptedDevicePrivateKey: secret(4, count: 48),
-            counter: HashCounter(data: secret(5), byte: 250),
+            keys: .version3(
+                Version3Keys(
+                    version: .v3_3,
+                    devicePublicKey: [2] + [UInt8](repeating: 0x5A, count: 32),
+                    serverPublicKey: [3] + [UInt8](repeating: 0xA5, count: 32),
+                    possessionKey: secret(0),
+                    transportKey: secret(1),
+                    encryptedKnowledgeKey: secret(2),
+                    knowledgeSalt: [UInt8](repeating: 9, count: 16),
+                    encryptedBiometryKey: secret(3),
+                    encryptedDevicePrivateKey: secret(4, count: 48)
+                )
+            ),
+            counter: .version3(HashCounter(data: secret(5), byte: 250)),
             history: CounterHistory(moves: 506, confirmedMoves: 505),
             isUnsettled: true,
             tokens: ["possession_universal": ActivationRecord.Token(id: "b3c5…", secret: secret(6))]
@@ -33,20 +37,14 @@ extension ActivationStoreConformance {
 
     /// Returns a record without the values that may be missing.
     package static func sparseRecord(_ activationID: String) -> ActivationRecord {
-        let record = self.record(activationID)
+        var record = self.record(activationID)
+        record.version3?.encryptedBiometryKey = nil
         return ActivationRecord(
             activationID: activationID,
             name: nil,
             applicationKey: record.applicationKey,
-            version: .v3_1,
             createdAt: record.createdAt,
-            devicePublicKey: record.devicePublicKey,
-            serverPublicKey: record.serverPublicKey,
-            possessionKey: record.possessionKey,
-            transportKey: record.transportKey,
-            encryptedKnowledgeKey: record.encryptedKnowledgeKey,
-            knowledgeSalt: record.knowledgeSalt,
-            encryptedDevicePrivateKey: record.encryptedDevicePrivateKey,
+            keys: record.keys,
             counter: record.counter
         )
     }
@@ -56,7 +54,7 @@ extension ActivationRecord {
     /// Moves the counter, and returns the count of moves before: the value that a signature would use.
     @discardableResult
     package mutating func takeMove() -> UInt64 {
-        defer { self.counter = HashCounter(data: self.counter.data, byte: self.counter.byte &+ 1) }
+        defer { self.counter = .version3(HashCounter(data: self.counter.data, byte: self.counter.byte &+ 1)) }
         return self.history.moves
     }
 }

@@ -6,9 +6,16 @@ public enum ProtocolVersion: String, Sendable, Hashable, CaseIterable, Codable {
     case v3_2 = "3.2"
     /// Adds temporary encryption keys.
     case v3_3 = "3.3"
+    /// Agrees on keys with P-384, and with algorithms that withstand a quantum computer where the suite has them.
+    case v4_0 = "4.0"
 
+    /// The versions before 4, which share their keys, messages and headers.
+    public static let version3: [Self] = [.v3_1, .v3_2, .v3_3]
+
+    /// Whether this is one of ``version3``.
+    package var isVersion3: Bool { Self.version3.contains(self) }
     /// Whether encrypted requests and responses carry a timestamp, and tokens sign the version.
     package var usesTimestamps: Bool { self != .v3_1 }
     /// Whether requests are encrypted for a temporary key fetched from the server.
-    package var usesTemporaryKeys: Bool { self == .v3_3 }
+    package var usesTemporaryKeys: Bool { self == .v3_3 || self == .v4_0 }
 }

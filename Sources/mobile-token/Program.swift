@@ -5,8 +5,8 @@ enum Program {
     static func main() async {
         await CommandLineProgram(
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
-            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + ReceiptCommands.all
-                + self.developmentServer,
+            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + AgentCommands.all
+                + ReceiptCommands.all + self.developmentServer,
             commonOptions: Session.options,
             cleanUp: PasswordSource.showAgain
         ).main()

@@ -99,10 +99,11 @@ private struct Device {
             let client = try emulator.makeClient { $0.store = store }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             let record = try #require(try await store.record(of: activation.activationID))
+            let stored = try #require(record.version3)
             let knowledge = try KnowledgeKeyProtection.unprotect(
-                record.encryptedKnowledgeKey,
+                stored.encryptedKnowledgeKey,
                 password: SecretBytes(utf8: password),
-                salt: record.knowledgeSalt
+                salt: stored.knowledgeSalt
             )
             await store.close()
             try await body(
@@ -111,7 +112,7 @@ private struct Device {
                     activationID: activation.activationID,
                     folder: folder,
                     record: record,
-                    keys: [record.possessionKey, knowledge]
+                    keys: [stored.possessionKey, knowledge]
                 )
             )
         }
@@ -141,7 +142,7 @@ private struct Device {
     /// What every signed request was signed with, oldest first: found by trying the values, whatever the server made of it.
     func counterUses() async throws -> [CounterUse] {
         let secret = try SDKConfiguration(parsing: self.emulator.sdkConfiguration).applicationSecret
-        var counters = [self.record.counter]
+        var counters = [try #require(self.record.counter.version3)]
         var uses: [CounterUse] = []
         for entry in await self.emulator.journal() where entry.isSigned {
             let header = try SignatureHeader(parsing: entry.header(SignatureHeader.name))

@@ -2,8 +2,7 @@ import Basics
 import Coordination
 public import Foundation
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
+public import PowerAuthProtocol
 import Synchronization
 
 /// One activation: its state at the server, its factors and tokens, and every request it authenticates.
@@ -18,11 +17,8 @@ public actor Activation: AuthenticatedChannel {
     public nonisolated let name: String?
 
     nonisolated let server: ServerConnection
-    nonisolated let identity: Identity
-    /// Of this activation's scope.
-    nonisolated let encryptionKeys: EncryptionKeys
-    /// Of the application's scope.
-    nonisolated let applicationKeys: EncryptionKeys
+    /// How it speaks with the server.
+    nonisolated let dialect: any ActivationDialect
 
     /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
@@ -32,50 +28,14 @@ public actor Activation: AuthenticatedChannel {
     var tokenCache: [ExactString: ActivationRecord.Token] = [:]
     var tokenFlights: [ExactString: SingleFlight<ActivationRecord.Token>] = [:]
 
-    /// What never changes in an activation's life.
-    struct Identity: Sendable {
-        let applicationKey: String
-        let version: ProtocolVersion
-        let serverPublicKey: P256PublicKey
-        let possessionKey: SecretBytes
-        let transportKey: SecretBytes
-    }
-
-    init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: EncryptionKeys) throws {
+    init(_ record: ActivationRecord, server: ServerConnection, applicationKeys: ApplicationEncryption) throws {
         guard record.applicationKey == server.application.applicationKey else {
             throw MobileTokenError(.invalidConfiguration, "sdkConfiguration: the activation is of another application")
         }
         self.activationID = record.activationID
         self.name = record.name
         self.server = server
-        self.applicationKeys = applicationKeys
-        let identity = try MobileTokenError.mapCryptoErrors {
-            Identity(
-                applicationKey: record.applicationKey,
-                version: record.version,
-                serverPublicKey: try P256PublicKey(x963: record.serverPublicKey),
-                possessionKey: record.possessionKey,
-                transportKey: record.transportKey
-            )
-        }
-        self.identity = identity
-        // The device's key serves nothing else: a parsed key takes kilobytes, and a fleet has thousands.
-        self.fingerprint = try MobileTokenError.mapCryptoErrors {
-            ActivationFingerprint(
-                devicePublicKey: try P256PublicKey(x963: record.devicePublicKey),
-                activationID: record.activationID,
-                serverPublicKey: identity.serverPublicKey
-            ).digits
-        }
-        self.encryptionKeys = EncryptionKeys(
-            scope: .activation(
-                id: record.activationID,
-                transportKey: record.transportKey,
-                serverPublicKey: identity.serverPublicKey
-            ),
-            version: record.version,
-            server: server
-        )
+        self.dialect = try record.dialect(server: server, applicationKeys: applicationKeys)
     }
 
     /// The server's date: the local clock, corrected by what the server's responses say.
@@ -95,7 +55,10 @@ public actor Activation: AuthenticatedChannel {
     public nonisolated var observer: (any MobileTokenObserver)? { self.server.configuration.observer }
 
     /// The number to compare by eye with what the server shows for this activation: eight digits.
-    public nonisolated let fingerprint: String
+    public nonisolated var fingerprint: String { self.dialect.fingerprint }
+
+    /// The version of the protocol that the activation speaks.
+    public nonisolated var version: ProtocolVersion { self.dialect.version }
 
     /// Returns the activation as the store has it now.
     nonisolated func storedRecord() async throws -> ActivationRecord {
@@ -118,13 +81,11 @@ public actor Activation: AuthenticatedChannel {
     ///
     /// - Parameter authentication: Two factors; the server refuses possession alone.
     public func remove(with authentication: Authentication) async throws {
-        let request = SignedRequest(
-            path: "/pa/v3/activation/remove",
-            uriID: "/pa/activation/remove",
-            keys: try await self.signingKeys(for: authentication),
-            body: { RequestBody(bytes: Array("{}".utf8)) }
-        )
-        try await self.send(request) { _ in try await self.removeLocally() }
+        try await self.send(with: authentication) { keys in
+            SignedRequest(try keys.dialect.endpoint(of: .removeActivation), keys: keys)
+        } receive: { _ in
+            try await self.removeLocally()
+        }
     }
 
     /// Forgets the activation here, with its factors and tokens. The server keeps it.
@@ -140,8 +101,8 @@ public actor Activation: AuthenticatedChannel {
 
     /// Forgets a temporary key that the server does not know any more, in whichever scope it is.
     nonisolated func forgetEncryptionKey(_ id: String) {
-        self.encryptionKeys.drop(id)
-        self.applicationKeys.drop(id)
+        self.dialect.encryption.drop(id)
+        self.dialect.applicationEncryption.drop(id)
     }
 
     /// Whether the activation is still in the store, as far as this process knows.

@@ -59,11 +59,15 @@ extension MobileTokenClient {
         if let name = request.name { try NameRule.check(name, of: "an activation") }
         // The server takes the code with the request: what can be found wrong is to be found before that.
         try await MobileTokenError.mapStoreErrors { try await self.server.store.prove() }
-        try await self.encryptionKeys.prepare()
+        try await self.encryptionKeys.standard.prepare()
         try self.activationsUnderWay.begin()
         return try await UncancellableTask.run { caller in
             defer { self.activationsUnderWay.end() }
-            let creation = ActivationCreation(request, server: self.server, encryptionKeys: self.encryptionKeys)
+            let creation = ActivationCreation(
+                request,
+                server: self.server,
+                encryptionKeys: self.encryptionKeys.version3
+            )
             let created = try await creation.perform(for: caller)
             let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
             return ActivationResult(

@@ -20,7 +20,7 @@ public final class MobileTokenClient: Sendable {
     public let configuration: Configuration
 
     let server: ServerConnection
-    let encryptionKeys: EncryptionKeys
+    let encryptionKeys: ApplicationEncryption
     let activationsUnderWay = ActivationsUnderWay()
 
     /// What the client made for itself, and ends with itself.
@@ -73,7 +73,7 @@ public final class MobileTokenClient: Sendable {
             store: store,
             configuration: configuration
         )
-        self.encryptionKeys = EncryptionKeys(scope: .application, version: configuration.version, server: self.server)
+        self.encryptionKeys = ApplicationEncryption(server: self.server)
     }
 
     private static func transport(

@@ -7,7 +7,7 @@ public struct EncryptedRequest: ~Copyable, Sendable {
     /// The JSON body to post.
     public let body: [UInt8]
     /// The name of the header that must go with it.
-    public let headerName = EncryptionHeader.name
+    public let headerName = RequestBody.encryptionHeaderName
     /// The value of that header.
     public let headerValue: String
 
@@ -35,18 +35,14 @@ extension Activation {
         scope: EncryptionScope = .activation
     ) async throws -> EncryptedRequest {
         try self.checkNotRemoved()
-        switch scope {
-        case .application:
-            return EncryptedRequest(try await self.applicationKeys.encrypt(plaintext, for: .genericApplication))
-        case .activation:
-            return EncryptedRequest(try await self.encryptionKeys.encrypt(plaintext, for: .genericActivation))
-        }
+        let encryption = self.dialect.encryption(in: scope)
+        return EncryptedRequest(try await encryption.encrypt(plaintext, for: .generic))
     }
 }
 
 extension MobileTokenClient {
     /// Encrypts the body of a request that the application sends by itself, for the application.
     public func encrypt(_ plaintext: [UInt8]) async throws -> EncryptedRequest {
-        EncryptedRequest(try await self.encryptionKeys.encrypt(plaintext, for: .genericApplication))
+        EncryptedRequest(try await self.encryptionKeys.standard.encrypt(plaintext, for: .generic))
     }
 }

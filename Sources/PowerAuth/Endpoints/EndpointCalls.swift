@@ -19,47 +19,39 @@ extension Activation {
         let response: ChannelResponse
         switch endpoint.authentication.kind {
         case .none:
-            guard let (keys, path) = self.encryption(of: endpoint) else {
-                response = try await self.server.post(endpoint.path, headers: headers, body: plaintext)
+            guard let scope = endpoint.encryption else {
+                response = try await self.server.post(
+                    endpoint.path,
+                    for: self.activationID,
+                    headers: headers,
+                    body: plaintext
+                )
                 break
             }
-            response = try await keys.send(endpoint.path, headers: headers) { key in
-                try keys.encrypt(plaintext, for: path, with: key)
-            }
+            response = try await self.dialect.encryption(in: scope).send(endpoint.path, headers: headers, plaintext)
         case .token(let name):
-            guard let (keys, path) = self.encryption(of: endpoint) else {
-                let body = RequestBody(bytes: plaintext)
-                response = try await self.postWithToken(name, path: endpoint.path, headers: headers) { body }
-                break
-            }
             response = try await self.postWithToken(name, path: endpoint.path, headers: headers) {
-                try await keys.encrypt(plaintext, for: path)
+                try await self.body(of: endpoint, plaintext, in: self.dialect)
             }
         case .signature(let uriID):
-            let encryption = self.encryption(of: endpoint)
-            let request = SignedRequest(
-                path: endpoint.path,
-                uriID: uriID,
-                keys: try await self.signingKeys(for: authentication),
-                headers: headers,
-                body: {
-                    guard let (keys, path) = encryption else { return RequestBody(bytes: plaintext) }
-                    return try await keys.encrypt(plaintext, for: path)
+            response = try await self.send(with: authentication) { keys in
+                SignedRequest(path: endpoint.path, uriID: uriID, keys: keys, headers: headers) {
+                    try await self.body(of: endpoint, plaintext, in: keys.dialect)
                 }
-            )
-            response = try await self.send(request) { $0 }
+            } receive: {
+                $0
+            }
         }
         return try endpoint.decode(response)
     }
 
-    private nonisolated func encryption<Request, Response>(
-        of endpoint: PowerAuthEndpoint<Request, Response>
-    ) -> (EncryptionKeys, ECIESPurpose)? {
-        switch endpoint.encryption {
-        case nil: nil
-        case .application: (self.applicationKeys, .genericApplication)
-        case .activation: (self.encryptionKeys, .genericActivation)
-        }
+    private nonisolated func body<Request, Response>(
+        of endpoint: PowerAuthEndpoint<Request, Response>,
+        _ plaintext: [UInt8],
+        in dialect: any ActivationDialect
+    ) async throws -> RequestBody {
+        guard let scope = endpoint.encryption else { return RequestBody(bytes: plaintext) }
+        return try await dialect.encryption(in: scope).encrypt(plaintext, for: .generic)
     }
 }
 
@@ -78,12 +70,13 @@ extension MobileTokenClient {
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
         guard endpoint.encryption != nil else {
-            return try endpoint.decode(try await self.server.post(endpoint.path, headers: headers, body: plaintext))
+            return try endpoint.decode(
+                try await self.server.post(endpoint.path, for: nil, headers: headers, body: plaintext)
+            )
         }
-        let response = try await self.encryptionKeys.send(endpoint.path, headers: headers) { key in
-            try self.encryptionKeys.encrypt(plaintext, for: .genericApplication, with: key)
-        }
-        return try endpoint.decode(response)
+        return try endpoint.decode(
+            try await self.encryptionKeys.standard.send(endpoint.path, headers: headers, plaintext)
+        )
     }
 }
 

@@ -1,5 +1,4 @@
 public import PowerAuthCrypto
-import PowerAuthProtocol
 
 extension Activation {
     /// Unlocks the knowledge factor once for many signatures: each then does without the password's key derivation.
@@ -20,20 +19,16 @@ extension Activation {
     ///
     /// - Throws: ``MobileTokenError/Code/authenticationFailed`` when they are not; that counts as a failed attempt.
     public func validate(_ authentication: Authentication) async throws {
-        let request = SignedRequest(
-            path: "/pa/v3/signature/validate",
-            uriID: "/pa/signature/validate",
-            keys: try await self.signingKeys(for: authentication),
-            body: { RequestBody(bytes: Array("{}".utf8)) }
-        )
-        try await self.send(request) { _ in }
+        try await self.send(with: authentication) { keys in
+            SignedRequest(try keys.dialect.endpoint(of: .validate), keys: keys)
+        } receive: { _ in
+        }
     }
 
     /// Changes the password, after the server has confirmed the old one.
     public func changePassword(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(new)
-        try await self.validate(.possessionAndKnowledge(password: old))
-        try await self.changePasswordUnchecked(from: old, to: new)
+        try await self.dialect.changePassword(of: self, from: old, to: new)
     }
 
     /// Changes the password without asking the server.
@@ -44,45 +39,16 @@ extension Activation {
         try Password.validate(old)
         try Password.validate(new)
         try self.checkNotRemoved()
-        let record = try await self.storedRecord()
-        let salt = self.server.randomness.bytes(16)
-        let encrypted = try await self.reprotect(record, from: old, to: new, salt: salt)
-        try await self.updateRecord { current in
-            // Two changes at once: the later one started from a key that is no longer there.
-            guard current.knowledgeSalt == record.knowledgeSalt else {
-                throw MobileTokenError(.invalidAuthentication, "The password was changed in the meantime")
-            }
-            current.encryptedKnowledgeKey = encrypted
-            current.knowledgeSalt = salt
-        }
-    }
-
-    /// Runs two key derivations of some milliseconds each, off the actor and off Swift's own threads.
-    private nonisolated func reprotect(
-        _ record: ActivationRecord,
-        from old: SecretBytes,
-        to new: SecretBytes,
-        salt: [UInt8]
-    ) async throws -> SecretBytes {
-        try await self.server.derivations.run {
-            try MobileTokenError.mapCryptoErrors {
-                let key = try KnowledgeKeyProtection.unprotect(
-                    record.encryptedKnowledgeKey,
-                    password: old,
-                    salt: record.knowledgeSalt
-                )
-                return try KnowledgeKeyProtection.protect(key, password: new, salt: salt)
-            }
-        }
+        try await self.dialect.changePasswordUnchecked(of: self, from: old, to: new)
     }
 
     /// Returns whether the biometry factor is set up.
     public func hasBiometryFactor() async throws -> Bool {
-        try await self.storedRecord().encryptedBiometryKey != nil
+        self.dialect.hasBiometryFactor(try await self.storedRecord())
     }
 
     /// Forgets the biometry factor. The server does not need to know: without this key, the factor cannot be used.
     public func removeBiometryFactor() async throws {
-        try await self.updateRecord { $0.encryptedBiometryKey = nil }
+        try await self.dialect.removeBiometryFactor(from: self)
     }
 }

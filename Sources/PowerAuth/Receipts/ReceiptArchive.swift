@@ -123,7 +123,7 @@ extension ReceiptArchive {
         }
         let signature = ReceiptSignature(
             activationID: activation.activationID,
-            devicePublicKey: try await activation.storedRecord().devicePublicKey,
+            devicePublicKey: try activation.dialect.devicePublicKey(of: try await activation.storedRecord()),
             localDate: activation.server.clocks.reading.wall.inWholeMilliseconds,
             signature: try await activation.signWithDeviceKey(
                 ReceiptSignature.message(head: head),

@@ -53,10 +53,8 @@ extension Activation {
     ///   was the last chance. `nil` when the server has caught up.
     func letServerCatchUp(in turn: SigningTurn) async throws -> ComparedStatus? {
         let request = SignedRequest(
-            path: "/pa/v3/signature/validate",
-            uriID: "/pa/signature/validate",
-            keys: SigningKeys(type: .possession, keys: [self.identity.possessionKey]),
-            body: { RequestBody(bytes: Array("{}".utf8)) }
+            try self.dialect.endpoint(of: .validate),
+            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey])
         )
         do {
             _ = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)

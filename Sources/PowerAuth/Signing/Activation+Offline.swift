@@ -29,15 +29,16 @@ extension Activation {
         return try await self.withSigningTurn { turn, _ in
             try self.checkNotRemoved()
             // There may be no network, so nothing is settled first; the next online signature will.
-            guard let counter = try await self.takeCounter(in: turn, settled: .notRequired)?.value else {
+            guard let taken = try await self.takeCounter(in: turn, settled: .notRequired) else {
                 throw MobileTokenError.unknownActivation
             }
-            return RequestSignature(
+            self.observe(taken, by: keys.type, to: nil)
+            return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
-                keys: keys.keys,
-                counter: counter,
-                secret: .offline
-            ).offline(componentLength: componentLength)
+                keys: keys,
+                counter: taken.value,
+                componentLength: componentLength
+            )
         }
     }
 }

@@ -1,6 +1,3 @@
-import PowerAuthCrypto
-import PowerAuthProtocol
-
 /// The server's key that a signature is checked with.
 public enum ServerSigningKey: Sendable, Hashable {
     /// The master key, the same for all activations of the application.
@@ -25,10 +22,6 @@ extension Activation {
         key: ServerSigningKey = .activation,
         format: ServerSignatureFormat = .der
     ) -> Bool {
-        let publicKey = key == .master ? self.server.application.masterPublicKey : self.identity.serverPublicKey
-        return switch format {
-        case .der: publicKey.isValid(derSignature: signature, for: data)
-        case .jose: publicKey.isValid(rawSignature: signature, for: data)
-        }
+        self.dialect.isSignedByServer(data, signature: signature, key: key, format: format)
     }
 }

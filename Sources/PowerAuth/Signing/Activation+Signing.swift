@@ -1,18 +1,19 @@
 import Coordination
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
     ///
+    /// - Parameter makeRequest: Makes the request for the dialect that the keys are of.
     /// - Throws: `CancellationError` at once when the task is canceled. Before anything was signed the request is then
     ///   dropped; later it is finished in the background, `receive` included.
     nonisolated func send<Value: Sendable>(
-        _ request: SignedRequest,
+        with authentication: Authentication,
+        _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
         receive: @escaping @Sendable (ChannelResponse) async throws -> Value
     ) async throws -> Value {
-        try await self.withSigningTurn { turn, caller in
+        let request = try makeRequest(try await self.signingKeys(for: authentication))
+        return try await self.withSigningTurn { turn, caller in
             try await receive(try await self.exchange(request, in: turn, for: caller))
         }
     }
@@ -68,11 +69,11 @@ extension Activation {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 self.forgetEncryptionKey(keyID)
-                self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
+                self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
                 try await self.recover(from: error, of: request.keys.type, in: turn)
-                self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
+                self.observeRetry(of: request.path, for: .counterMoved)
             }
         }
     }
@@ -98,6 +99,7 @@ extension Activation {
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
             try await self.deliver(request, body, signedWith: taken)
         }
@@ -110,8 +112,22 @@ extension Activation {
         signedWith taken: CounterLedger.Taken
     ) async throws -> ChannelResponse {
         var headers = request.headers
-        headers[SignatureHeader.name] = self.signatureHeader(request, body: body.bytes, counter: taken.value)
-        let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
+        let header = try MobileTokenError.mapCryptoErrors {
+            try request.keys.dialect.signatureHeader(
+                of: request,
+                body: body.bytes,
+                nonce: self.server.randomness.bytes(16),
+                counter: taken.value
+            )
+        }
+        headers[header.name] = header.value
+        self.observe(taken, by: request.keys.type, to: request.path)
+        let response = try await self.server.post(
+            request.path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
         }
@@ -131,7 +147,7 @@ extension Activation {
     nonisolated func takeCounter(
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement,
-        confirmed: HashCounter? = nil,
+        confirmed: SigningCounter? = nil,
         recording intent: DecisionIntent? = nil
     ) async throws -> CounterLedger.Taken? {
         try await MobileTokenError.mapStoreErrors {
@@ -139,28 +155,5 @@ extension Activation {
                 try record.ledger.take(requirement, confirmed: confirmed)
             }
         }
-    }
-
-    private nonisolated func signatureHeader(
-        _ request: SignedRequest,
-        body: [UInt8],
-        counter: HashCounter
-    ) -> String {
-        let nonce = self.server.randomness.bytes(16)
-        let data = SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body)
-        let signature = RequestSignature(
-            data,
-            keys: request.keys.keys,
-            counter: counter,
-            secret: .online(self.server.application.applicationSecret)
-        )
-        return SignatureHeader(
-            activationID: self.activationID,
-            applicationKey: self.identity.applicationKey,
-            nonce: nonce,
-            type: request.keys.type,
-            signature: signature.onlineBytes,
-            version: self.identity.version
-        ).value
     }
 }

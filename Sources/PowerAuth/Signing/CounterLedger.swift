@@ -1,5 +1,5 @@
 import PowerAuthCrypto
-package import PowerAuthProtocol
+import PowerAuthProtocol
 
 /// The durable truth about an activation's counter, and every rule by which it changes.
 ///
@@ -7,7 +7,7 @@ package import PowerAuthProtocol
 /// knows is in ``CounterKnowledge``.
 package struct CounterLedger: Sendable, Equatable {
     /// The next counter value to sign with. Moved, durably, before anything is signed.
-    package var counter: HashCounter {
+    package var counter: SigningCounter {
         didSet { self.history.moves += UInt64(self.counter.byte &- oldValue.byte) }
     }
     /// How far the counter has come. Follows ``counter`` by itself.
@@ -19,7 +19,7 @@ package struct CounterLedger: Sendable, Equatable {
     /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
     package private(set) var isRolledBack = false
 
-    package init(counter: HashCounter, history: CounterHistory = CounterHistory(), isUnsettled: Bool = false) {
+    package init(counter: SigningCounter, history: CounterHistory = CounterHistory(), isUnsettled: Bool = false) {
         self.counter = counter
         self.history = history
         self.isUnsettled = isUnsettled
@@ -33,17 +33,19 @@ extension CounterLedger {
     enum SettledRequirement: Sendable {
         case notRequired
         /// Only when the counter still stands where the last exchange left it, with a known end.
-        case ifSettled(at: HashCounter?)
+        case ifSettled(at: SigningCounter?)
     }
 
     /// A counter value that belongs to one signature.
     struct Taken: Sendable, Equatable {
         /// The value to sign with. Spent, whatever happens to the signature.
-        let value: HashCounter
+        let value: SigningCounter
         /// The value after it, where the server's counter stands once it has accepted the signature.
-        let next: HashCounter
+        let next: SigningCounter
         /// The counter's moves as this one left them, by which receipts know the signature.
         let moves: UInt64
+        /// How many of these moves the server is not known to have followed: 1 when it had followed all before this one.
+        let unconfirmedMoves: UInt64
     }
 
     /// Moves the counter, and returns the value to sign with.
@@ -55,7 +57,7 @@ extension CounterLedger {
     /// - Throws: `stateRolledBack` when the values from here on may have been used.
     mutating func take(
         _ requirement: SettledRequirement,
-        confirmed: HashCounter?
+        confirmed: SigningCounter?
     ) throws(MobileTokenError) -> Taken? {
         guard !self.isRolledBack else { throw .stateRolledBack }
         let value = self.counter
@@ -63,7 +65,12 @@ extension CounterLedger {
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(value: value, next: self.counter, moves: self.history.moves)
+        return Taken(
+            value: value,
+            next: self.counter,
+            moves: self.history.moves,
+            unconfirmedMoves: self.history.unconfirmedMoves
+        )
     }
 
     /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or
@@ -101,11 +108,8 @@ extension CounterLedger {
     ///
     /// When nothing can be repaired, the ledger is unsettled from then on, so that every signature asks again rather than
     /// being made in vain.
-    mutating func compare(
-        with status: ActivationStatusBlob,
-        transportKey: SecretBytes
-    ) throws(CryptoError) -> CounterComparison {
-        let rule = try CounterSynchronization(client: self.counter, status: status, transportKey: transportKey)
+    mutating func compare(with server: ReportedCounter) throws(CryptoError) -> CounterComparison {
+        let rule = try server.synchronization(of: self.counter)
         let result: CounterComparison.Result
         switch rule.outcome {
         case .inSync:
@@ -116,7 +120,7 @@ extension CounterLedger {
             // A byte that contradicts the hash proves nothing about the past.
             let isRolledBack =
                 !rule.isContradictory
-                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: status.counterByte)
+                && self.history.isRolledBack(localByte: self.counter.byte, serverByte: server.byte)
             result = isRolledBack ? .rolledBack : .deadlock
             self.isUnsettled = true
         case .movedForward(let steps, let counter):
@@ -125,6 +129,21 @@ extension CounterLedger {
             self.confirm()
         }
         return CounterComparison(result: result, distance: rule.distance, window: rule.window)
+    }
+}
+
+extension ReportedCounter {
+    fileprivate func synchronization(
+        of counter: SigningCounter
+    ) throws(CryptoError) -> CounterSynchronization<SigningCounter> {
+        guard self.isComparable else { return CounterSynchronization(notComparedWithin: Int(self.lookAhead)) }
+        return try CounterSynchronization(
+            client: counter,
+            serverByte: self.byte,
+            serverHash: self.hash,
+            lookAhead: self.lookAhead,
+            key: self.key
+        )
     }
 }
 
@@ -174,11 +193,11 @@ package struct CounterHistory: Sendable, Equatable {
 struct CounterKnowledge: Sendable, Equatable {
     /// The counter as the last exchange left it, when its end is known: the server followed, or its status showed that the
     /// counters are close enough.
-    private(set) var settled: HashCounter?
+    private(set) var settled: SigningCounter?
     /// The counter where it was last known to equal the server's.
-    private(set) var confirmed: HashCounter?
+    private(set) var confirmed: SigningCounter?
     /// The counter as the latest signature left it.
-    private(set) var taken: HashCounter?
+    private(set) var taken: SigningCounter?
 
     /// Notes that a signature has used up a value.
     mutating func signed(with taken: CounterLedger.Taken) {
@@ -207,7 +226,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///
     /// - Parameter counter: The counter as the comparison left it.
     /// - Throws: `deadlock` or `stateRolledBack` when no signature can be accepted.
-    mutating func apply(_ comparison: CounterComparison, counter: HashCounter) throws(MobileTokenError) -> NextStep {
+    mutating func apply(_ comparison: CounterComparison, counter: SigningCounter) throws(MobileTokenError) -> NextStep {
         switch comparison.result {
         case .inSync, .movedForward:
             // Known by the server's own word; whatever is sent next is within the window.
@@ -232,7 +251,7 @@ struct CounterKnowledge: Sendable, Equatable {
     ///   - failedAttempts: The failed attempts after the refusal.
     func explainsRefusal(
         _ comparison: CounterComparison,
-        counter: HashCounter,
+        counter: SigningCounter,
         clearsFailedAttempts: Bool,
         failedAttempts: Int
     ) -> Bool {

@@ -10,10 +10,34 @@ struct SignedRequest: Sendable {
     var decision: DecisionTicket?
     /// Makes the body anew for every attempt: an encrypted one may be used once.
     let body: @Sendable () async throws -> RequestBody
+
+    init(
+        path: String,
+        uriID: String,
+        keys: SigningKeys,
+        headers: HTTPHeaders = [:],
+        decision: DecisionTicket? = nil,
+        body: @escaping @Sendable () async throws -> RequestBody
+    ) {
+        self.path = path
+        self.uriID = uriID
+        self.keys = keys
+        self.headers = headers
+        self.decision = decision
+        self.body = body
+    }
+
+    /// Creates a request whose body is in the clear.
+    init(_ endpoint: DialectEndpoint, keys: SigningKeys) {
+        self.init(path: endpoint.path, uriID: endpoint.uriID, keys: keys) { RequestBody(bytes: endpoint.body) }
+    }
 }
 
 /// A body as it is sent, and how to read the response to it.
 struct RequestBody: Sendable {
+    /// The header's name, the same in all versions of the protocol.
+    static let encryptionHeaderName = "X-PowerAuth-Encryption"
+
     let bytes: [UInt8]
     /// The identifier of the temporary key it is encrypted for.
     var temporaryKeyID: String?
@@ -21,4 +45,9 @@ struct RequestBody: Sendable {
     var encryptionHeader: String?
     /// Decrypts the response; the identity for bodies in the clear.
     var open: @Sendable ([UInt8]) throws -> [UInt8] = { $0 }
+}
+
+extension HTTPHeaders {
+    /// Sets the header that tells the server how to open a body, if it has one.
+    mutating func setEncryption(of body: RequestBody) { self[RequestBody.encryptionHeaderName] = body.encryptionHeader }
 }

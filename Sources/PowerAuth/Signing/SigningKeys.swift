@@ -3,6 +3,8 @@ import PowerAuthProtocol
 
 /// The unlocked keys of one signature, in the order the protocol chains them.
 struct SigningKeys: Sendable {
+    /// The dialect that the keys sign in.
+    let dialect: any ActivationDialect
     let type: SignatureType
     let keys: [SecretBytes]
 }
@@ -14,23 +16,21 @@ extension Activation {
     /// gate. Doing so is safe: a change of password protects the same knowledge key anew and never replaces it.
     @concurrent
     nonisolated func signingKeys(for authentication: Authentication) async throws -> SigningKeys {
-        let possession = self.identity.possessionKey
-        switch (authentication.knowledge, authentication.biometryKey) {
-        case (nil, nil):
-            return SigningKeys(type: .possession, keys: [possession])
-        case (.some(let knowledge), nil):
-            let key = try await self.knowledgeKey(knowledge)
-            return SigningKeys(type: .possessionKnowledge, keys: [possession, key])
-        case (nil, .some(let unlockKey)):
-            return SigningKeys(type: .possessionBiometry, keys: [possession, try await self.biometryKey(unlockKey)])
-        case (.some(let knowledge), .some(let unlockKey)):
-            let key = try await self.knowledgeKey(knowledge)
-            let biometry = try await self.biometryKey(unlockKey)
-            return SigningKeys(type: .possessionKnowledgeBiometry, keys: [possession, key, biometry])
+        let dialect = self.dialect
+        let type = SignatureType(authentication)
+        try dialect.check(type)
+        var keys = [dialect.possessionKey]
+        if let knowledge = authentication.knowledge { keys.append(try await self.knowledgeKey(knowledge, dialect)) }
+        if let unlockKey = authentication.biometryKey {
+            keys.append(try dialect.biometryKey(of: try await self.storedRecord(), unlockedWith: unlockKey))
         }
+        return SigningKeys(dialect: dialect, type: type, keys: keys)
     }
 
-    private nonisolated func knowledgeKey(_ knowledge: Authentication.Knowledge) async throws -> SecretBytes {
+    private nonisolated func knowledgeKey(
+        _ knowledge: Authentication.Knowledge,
+        _ dialect: any ActivationDialect
+    ) async throws -> SecretBytes {
         switch knowledge {
         case .unlocked(let factor):
             guard factor.activationID == self.activationID else {
@@ -40,22 +40,19 @@ extension Activation {
         case .password(let password):
             try Password.validate(password)
             let record = try await self.storedRecord()
-            return try await self.server.derivations.run {
-                try MobileTokenError.mapCryptoErrors {
-                    try KnowledgeKeyProtection.unprotect(
-                        record.encryptedKnowledgeKey,
-                        password: password,
-                        salt: record.knowledgeSalt
-                    )
-                }
-            }
+            return try await self.server.derivations.run { try dialect.knowledgeKey(of: record, password: password) }
         }
     }
+}
 
-    private nonisolated func biometryKey(_ unlockKey: SecretBytes) async throws -> SecretBytes {
-        guard let encrypted = try await self.storedRecord().encryptedBiometryKey else {
-            throw MobileTokenError(.invalidAuthentication, "The biometry factor is not set up")
-        }
-        return try MobileTokenError.mapCryptoErrors { try BiometryKeyProtection.unlock(encrypted, with: unlockKey) }
+extension SignatureType {
+    init(_ authentication: Authentication) {
+        self =
+            switch (authentication.knowledge != nil, authentication.biometryKey != nil) {
+            case (false, false): .possession
+            case (true, false): .possessionKnowledge
+            case (false, true): .possessionBiometry
+            case (true, true): .possessionKnowledgeBiometry
+            }
     }
 }

@@ -1,7 +1,7 @@
 package import Basics
 public import Foundation
 package import PowerAuthCrypto
-package import PowerAuthProtocol
+public import PowerAuthProtocol
 
 /// The durable state of one activation: everything a process needs to go on signing after a restart.
 ///
@@ -16,21 +16,8 @@ public struct ActivationRecord: Sendable, Equatable {
     public let createdAt: Date
 
     package let applicationKey: String
-    package let version: ProtocolVersion
-
-    /// Device and server public keys, compressed.
-    package let devicePublicKey: [UInt8]
-    package let serverPublicKey: [UInt8]
-
-    package let possessionKey: SecretBytes
-    package let transportKey: SecretBytes
-    /// The knowledge key under PBKDF2(password, salt): 16 bytes without integrity, on purpose.
-    package var encryptedKnowledgeKey: SecretBytes
-    package var knowledgeSalt: [UInt8]
-    /// The biometry key under the key from outside; `nil` while the factor is not set up.
-    package var encryptedBiometryKey: SecretBytes?
-    /// The device's private key under the vault key.
-    package let encryptedDevicePrivateKey: SecretBytes
+    /// What depends on the version of the protocol.
+    package var keys: VersionedKeys
 
     /// The counter that signs, and what is known about it.
     package var ledger: CounterLedger
@@ -42,17 +29,9 @@ public struct ActivationRecord: Sendable, Equatable {
         activationID: String,
         name: String?,
         applicationKey: String,
-        version: ProtocolVersion,
         createdAt: Date,
-        devicePublicKey: [UInt8],
-        serverPublicKey: [UInt8],
-        possessionKey: SecretBytes,
-        transportKey: SecretBytes,
-        encryptedKnowledgeKey: SecretBytes,
-        knowledgeSalt: [UInt8],
-        encryptedBiometryKey: SecretBytes? = nil,
-        encryptedDevicePrivateKey: SecretBytes,
-        counter: HashCounter,
+        keys: VersionedKeys,
+        counter: SigningCounter,
         history: CounterHistory = CounterHistory(),
         isUnsettled: Bool = false,
         tokens: [ExactString: Token] = [:]
@@ -60,16 +39,8 @@ public struct ActivationRecord: Sendable, Equatable {
         self.activationID = activationID
         self.name = name
         self.applicationKey = applicationKey
-        self.version = version
         self.createdAt = createdAt
-        self.devicePublicKey = devicePublicKey
-        self.serverPublicKey = serverPublicKey
-        self.possessionKey = possessionKey
-        self.transportKey = transportKey
-        self.encryptedKnowledgeKey = encryptedKnowledgeKey
-        self.knowledgeSalt = knowledgeSalt
-        self.encryptedBiometryKey = encryptedBiometryKey
-        self.encryptedDevicePrivateKey = encryptedDevicePrivateKey
+        self.keys = keys
         self.ledger = CounterLedger(counter: counter, history: history, isUnsettled: isUnsettled)
         self.tokens = tokens
     }
@@ -90,7 +61,10 @@ extension ActivationRecord {
     /// How often the counter was moved since the activation was made: the number by which a receipt knows its signature.
     public var counterMoves: UInt64 { self.history.moves }
 
-    package var counter: HashCounter {
+    /// The version of the protocol that the activation speaks.
+    public var version: ProtocolVersion { self.keys.version }
+
+    package var counter: SigningCounter {
         get { self.ledger.counter }
         set { self.ledger.counter = newValue }
     }

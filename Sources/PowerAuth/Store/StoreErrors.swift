@@ -25,6 +25,9 @@ extension MobileTokenError.Code {
     /// The store was closed before the call.
     public static let storeClosed = Self("storeClosed")
 
+    /// Automatic decisions are paused for all processes that share the store. Nothing was signed.
+    public static let decidingPaused = Self("decidingPaused")
+
     /// The store keeps no receipts of decisions: it is no ``DecisionJournal``.
     public static let receiptsNotKept = Self("receiptsNotKept")
 

@@ -1,8 +1,6 @@
 import Basics
 import Coordination
 import HTTPClientTransport
-import PowerAuthCrypto
-import PowerAuthProtocol
 import Synchronization
 
 /// Tokens by name: created when needed, kept in the store, renewed once when the server refuses one.
@@ -27,14 +25,9 @@ extension Activation {
         try self.checkNotRemoved()
         let name = ExactString(name)
         guard let token = try await self.storedRecord().tokens[name] else { return }
-        let body = try Wire.encode(Wire.Request(requestObject: TokenRemoval(tokenId: token.id)))
-        let request = SignedRequest(
-            path: "/pa/v3/token/remove",
-            uriID: "/pa/token/remove",
-            keys: try await self.signingKeys(for: .possession),
-            body: { RequestBody(bytes: body) }
-        )
-        try await self.send(request) { _ in
+        try await self.send(with: .possession) { keys in
+            SignedRequest(try keys.dialect.endpoint(of: .removeToken(id: token.id)), keys: keys)
+        } receive: { _ in
             try await self.forgetToken(name, token)
         }
     }
@@ -49,17 +42,6 @@ extension Activation {
     private static func tokenName(_ name: String) throws(MobileTokenError) -> ExactString {
         try NameRule.check(name, of: "a token")
         return ExactString(name)
-    }
-
-    /// Returns the `X-PowerAuth-Token` header of one request.
-    nonisolated func tokenHeader(_ token: ActivationRecord.Token) -> String {
-        TokenHeader(
-            tokenID: token.id,
-            secret: token.secret,
-            nonce: self.server.randomness.bytes(16),
-            timestamp: self.server.time.milliseconds,
-            version: self.identity.version
-        ).value
     }
 
     /// Posts with a token, and once more with a new one when the server refuses it.
@@ -86,7 +68,7 @@ extension Activation {
                 self.server.time.distrust()
                 try await self.server.synchronizeTime()
                 let renewed = try await self.replaceToken(name, refused: token)
-                self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
+                self.observeRetry(of: path, for: .tokenRenewed)
                 let response = try await self.post(path, headers: headers, token: renewed, body: body)
                 gate?.tokenRenewed(isAccepted: true)
                 return response
@@ -111,7 +93,7 @@ extension Activation {
         } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
             guard let keyID = sealed.temporaryKeyID else { throw error }
             self.forgetEncryptionKey(keyID)
-            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            self.observeRetry(of: path, for: .temporaryKeyRenewed)
             return try await self.postOnce(path, headers: headers, token: token, body: try await body())
         }
     }
@@ -123,9 +105,21 @@ extension Activation {
         body: RequestBody
     ) async throws -> ChannelResponse {
         var headers = headers
-        headers[TokenHeader.name] = self.tokenHeader(token)
-        headers[EncryptionHeader.name] = body.encryptionHeader
-        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        let header = try MobileTokenError.mapCryptoErrors {
+            try self.dialect.tokenHeader(
+                token,
+                nonce: self.server.randomness.bytes(16),
+                timestamp: self.server.time.milliseconds
+            )
+        }
+        headers[header.name] = header.value
+        headers.setEncryption(of: body)
+        let response = try await self.server.post(
+            path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 }
@@ -161,21 +155,14 @@ extension Activation {
     ) async throws -> ActivationRecord.Token {
         // A creation that ended between the caller's look and this flight's start left its token here.
         if let token = self.tokenCache[name] { return token }
-        let path = "/pa/v3/token/create"
-        let request = SignedRequest(
-            path: path,
-            uriID: "/pa/token/create",
-            keys: try await self.signingKeys(for: authentication),
-            body: { try await self.encryptionKeys.encrypt(Array("{}".utf8), for: .tokenCreate) }
-        )
-        return try await self.send(request) { response in
-            let token = try response.read { bytes in
-                let created = try Wire.decode(CreatedToken.self, from: bytes, of: path)
-                guard let secret = Base64.decodeSecret(created.tokenSecret) else {
-                    throw MobileTokenError.invalidResponse("The response to \(path) contains no token secret")
-                }
-                return ActivationRecord.Token(id: created.tokenId, secret: secret)
+        return try await self.send(with: authentication) { keys in
+            let endpoint = try keys.dialect.endpoint(of: .createToken)
+            return SignedRequest(path: endpoint.path, uriID: endpoint.uriID, keys: keys) {
+                try await keys.dialect.encryption.encrypt(endpoint.body, for: .tokenCreation)
             }
+        } receive: { [dialect] response in
+            let path = try dialect.endpoint(of: .createToken).path
+            let token = try response.read { bytes in try dialect.token(in: bytes, of: path) }
             // Kept even when the caller no longer waits: the server has it now, and the next request can use it.
             try await self.updateRecord { $0.tokens[name] = token }
             await self.remember(token, as: name)
@@ -203,11 +190,5 @@ extension Activation {
     private func remember(_ token: ActivationRecord.Token, as name: ExactString) {
         guard self.isPresent else { return }
         self.tokenCache[name] = token
-    }
-
-    private struct TokenRemoval: Encodable { let tokenId: String }
-    private struct CreatedToken: Decodable {
-        let tokenId: String
-        let tokenSecret: String
     }
 }

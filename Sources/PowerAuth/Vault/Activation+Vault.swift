@@ -1,6 +1,4 @@
-import Basics
 public import PowerAuthCrypto
-import PowerAuthProtocol
 
 /// Why the vault is opened. The server records it.
 public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
@@ -33,9 +31,7 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.openVault(with: authentication, reason: reason) { vaultKey, _ in
-            try MobileTokenError.mapCryptoErrors { try Vault.dataKey(vaultKey: vaultKey, index: index) }
-        }
+        try await self.dialect.dataKey(of: self, index: index, with: authentication, reason: reason)
     }
 
     /// Signs data with the device's private key: ECDSA over SHA-256, DER.
@@ -46,71 +42,13 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> [UInt8] {
-        try await self.openVault(with: authentication, reason: reason) { vaultKey, record in
-            let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
-            return try MobileTokenError.mapCryptoErrors { try privateKey.derSignature(for: data) }
-        }
+        try await self.dialect.deviceSignature(of: data, by: self, with: authentication, reason: reason)
     }
 
     /// Sets up the biometry factor, or replaces the key that protects it. On a server that key is 16 bytes from outside:
     /// a file, a KMS, an HSM.
     public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
         try BiometryKeyProtection.validate(key)
-        let authentication = Authentication.possessionAndKnowledge(password: password)
-        try await self.openVault(with: authentication, reason: .addBiometry) { vaultKey, record in
-            let privateKey = try record.devicePrivateKey(vaultKey: vaultKey)
-            let encrypted = try MobileTokenError.mapCryptoErrors {
-                let keys = try ActivationKeys(privateKey: privateKey, publicKey: self.identity.serverPublicKey)
-                return try BiometryKeyProtection.protect(keys.biometry, with: key)
-            }
-            try await self.updateRecord { $0.encryptedBiometryKey = encrypted }
-        }
-    }
-
-    /// Opens the vault and lends its key to `use`, which runs to its end even when the caller is canceled by then.
-    private func openVault<Result: Sendable>(
-        with authentication: Authentication,
-        reason: VaultUnlockReason,
-        _ use: @escaping @Sendable (SecretBytes, ActivationRecord) async throws -> Result
-    ) async throws -> Result {
-        guard authentication.knowledge != nil else {
-            throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
-        }
-        let path = "/pa/v3/vault/unlock"
-        let plaintext = try Wire.encode(UnlockRequest(reason: reason.rawValue))
-        let request = SignedRequest(
-            path: path,
-            uriID: "/pa/vault/unlock",
-            keys: try await self.signingKeys(for: authentication),
-            body: { try await self.encryptionKeys.encrypt(plaintext, for: .vaultUnlock) }
-        )
-        return try await self.send(request) { response in
-            let vaultKey = try response.read { bytes in
-                let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
-                guard unlocked.activationId.isExactly(self.activationID),
-                    let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
-                else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
-                return try MobileTokenError.mapErrors(ofResponse: path) {
-                    try Vault.decryptVaultKey(encrypted, transportKey: self.identity.transportKey)
-                }
-            }
-            return try await use(vaultKey, try await self.storedRecord())
-        }
-    }
-
-    private struct UnlockRequest: Encodable { let reason: String }
-    private struct UnlockResponse: Decodable {
-        let activationId: String
-        let encryptedVaultEncryptionKey: String
-    }
-}
-
-extension ActivationRecord {
-    /// Returns the device's private key, which is wiped when the value goes.
-    fileprivate func devicePrivateKey(vaultKey: SecretBytes) throws -> P256PrivateKey {
-        try MobileTokenError.mapCryptoErrors {
-            let encrypted = self.encryptedDevicePrivateKey.withUnsafeBytes { Array($0) }
-            return try Vault.decryptDevicePrivateKey(encrypted, vaultKey: vaultKey)
-        }
+        try await self.dialect.addBiometryFactor(to: self, key: key, password: password)
     }
 }

@@ -15,7 +15,9 @@ enum HeaderValue {
     static func applicationKey(_ string: String) -> String? { Self.bytes(16)(string) == nil ? nil : string }
 
     /// Reads a version of the protocol before 4.
-    static func version(_ string: String) -> ProtocolVersion? { ProtocolVersion(rawValue: string) }
+    static func version(_ string: String) -> ProtocolVersion? {
+        ProtocolVersion(rawValue: string).flatMap { $0.isVersion3 ? $0 : nil }
+    }
 
     /// Reads milliseconds since 1970, written with 9 to 15 digits.
     static func timestamp(_ string: String) -> Int64? {

@@ -1,4 +1,4 @@
-import PowerAuthCrypto
+package import PowerAuthCrypto
 
 /// The action that brings the client's and the server's counters back into agreement, decided from one status.
 ///
@@ -40,7 +40,7 @@ package struct CounterSynchronization<Counter: ForwardCounter>: Sendable, Equata
     ///   - serverByte: The server's counter modulo 256.
     ///   - serverHash: The hash of the server's counter.
     ///   - key: The key of that hash.
-    init(
+    package init(
         client: Counter,
         serverByte: UInt8,
         serverHash: [UInt8],
@@ -65,7 +65,7 @@ package struct CounterSynchronization<Counter: ForwardCounter>: Sendable, Equata
     }
 
     /// Creates the result for a status whose counter cannot be compared.
-    init(notComparedWithin window: Int) {
+    package init(notComparedWithin window: Int) {
         self.outcome = .inSync
         self.distance = 0
         self.window = window

@@ -47,8 +47,8 @@ enum ActivationCommands {
 
     private static func version(_ invocation: Invocation) throws -> ProtocolVersion {
         guard let name = invocation["protocol"] else { return .v3_3 }
-        guard let version = ProtocolVersion(rawValue: name) else {
-            let names = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let version = ProtocolVersion(rawValue: name), ProtocolVersion.version3.contains(version) else {
+            let names = ProtocolVersion.version3.map(\.rawValue).joined(separator: ", ")
             throw UsageError(message: "--protocol takes one of: \(names)", command: invocation.command)
         }
         return version

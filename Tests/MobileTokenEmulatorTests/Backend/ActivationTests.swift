@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ProtocolVersion.allCases) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion)
+    @Test(arguments: ProtocolVersion.version3) func theStatusIsToldToTheHolderOfTheKeys(_ version: ProtocolVersion)
         throws
     {
         var fixture = try BackendFixture()

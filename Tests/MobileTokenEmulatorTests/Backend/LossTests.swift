@@ -12,7 +12,7 @@ import Testing
         case delivered, requestLost, answerLost, deliveredTwice
     }
 
-    @Test(arguments: ProtocolVersion.allCases, [1, 2, 3] as [UInt64])
+    @Test(arguments: ProtocolVersion.version3, [1, 2, 3] as [UInt64])
     func everyDecisionIsMadeOnceWhateverTheNetworkDoes(version: ProtocolVersion, seed: UInt64) throws {
         var random = Randomness(seed: seed)
         var fixture = try BackendFixture()

@@ -5,7 +5,7 @@ import Testing
 @testable import MobileTokenEmulator
 
 @Suite struct WholeJobTests {
-    @Test(arguments: ProtocolVersion.allCases)
+    @Test(arguments: ProtocolVersion.version3)
     func aDeviceActivatesListsApprovesAndRejects(version: ProtocolVersion) throws {
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken(version: version)

@@ -21,7 +21,7 @@ import Testing
                 {"ephemeralPublicKey":"\(Base64.encode(key.compressed))","encryptedData":"AAAAAAAAAAAAAAAAAAAAAA==",\
                 "mac":"AAAA","nonce":"AAAAAAAAAAAAAAAAAAAAAA==","timestamp":\(number)}
                 """
-            for version in ProtocolVersion.allCases {
+            for version in ProtocolVersion.version3 {
                 let header = EncryptionHeader(
                     applicationKey: emulator.applicationKey,
                     activationID: nil,

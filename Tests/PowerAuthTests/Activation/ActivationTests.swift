@@ -16,7 +16,7 @@ import Testing
         return HTTPResponse(status: response.status, body: Array(noted.utf8))
     }
 
-    @Test(arguments: ProtocolVersion.allCases) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
+    @Test(arguments: ProtocolVersion.version3) func everyVersionActivatesSignsAndPolls(version: ProtocolVersion)
         async throws
     {
         let fixture = try Fixture { $0.version = version }

@@ -60,7 +60,7 @@ import Testing
 
     private let password = SecretBytes(utf8: Fixture.password)
 
-    @Test(arguments: ProtocolVersion.allCases) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws
+    @Test(arguments: ProtocolVersion.version3) func everyCallWorksInEveryVersion(version: ProtocolVersion) async throws
     {
         try await self.withClient(version: version) { emulator, client, activation in
             let factors = Authentication.possessionAndKnowledge(password: self.password)

@@ -210,7 +210,7 @@ struct ReceiptArchiveTests {
         #expect(verification.counts.lines == 7)
         let signature = try #require(verification.signatures.first)
         let record = try #require(try await self.store.record(of: activation.activationID))
-        #expect(signature.devicePublicKey == record.devicePublicKey)
+        #expect(signature.devicePublicKey == record.version3?.devicePublicKey)
         #expect(signature.isValid(head: try #require(head)))
         #expect(
             try await self.archive.verify(devicePublicKeys: [activation.activationID: head ?? []]).isIntact == false

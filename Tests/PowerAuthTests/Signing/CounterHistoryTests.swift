@@ -40,7 +40,7 @@ struct CounterHistoryTests {
         #expect(record.history == CounterHistory(moves: 300, confirmedMoves: 0))
         record.ledger.confirm()
         #expect(record.history.unconfirmedMoves == 0)
-        record.counter = HashCounter(data: record.counter.data, byte: record.counter.byte &+ 19)
+        record.counter = .version3(HashCounter(data: record.counter.data, byte: record.counter.byte &+ 19))
         #expect(record.history == CounterHistory(moves: 319, confirmedMoves: 300))
     }
 }

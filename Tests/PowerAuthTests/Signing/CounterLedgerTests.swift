@@ -11,30 +11,31 @@ import Testing
     /// A counter that the server was last known to be in step with at this counter byte.
     private func ledger(byte: UInt8) -> CounterLedger {
         var ledger = CounterLedger(
-            counter: HashCounter(data: SecretBytes(copying: [UInt8](repeating: 6, count: 16)), byte: byte),
+            counter: .version3(HashCounter(data: SecretBytes(copying: [UInt8](repeating: 6, count: 16)), byte: byte)),
             history: CounterHistory(moves: 500, confirmedMoves: 499)
         )
         ledger.confirm()
         return ledger
     }
 
-    private func status(_ counter: HashCounter, window: UInt8) throws -> ActivationStatusBlob {
+    private func status(_ counter: SigningCounter, window: UInt8) throws -> ActivationStatusBlob {
         ActivationStatusBlob(
             state: .active,
             counterByte: counter.byte,
             failedAttempts: 0,
             maxFailedAttempts: 5,
             lookAhead: window,
-            counterHash: try counter.hash(transportKey: self.transportKey)
+            counterHash: try counter.hash(key: HashCounter.hashKey(transportKey: self.transportKey))
         )
     }
 
     private func compare(
         _ ledger: inout CounterLedger,
-        with server: HashCounter,
+        with server: SigningCounter,
         window: UInt8
     ) throws -> CounterComparison {
-        try ledger.compare(with: self.status(server, window: window), transportKey: self.transportKey)
+        let status = try self.status(server, window: window)
+        return try ledger.compare(with: ReportedCounter(status, transportKey: self.transportKey))
     }
 
     // MARK: Comparing
@@ -84,7 +85,7 @@ import Testing
 
     @Test func aCounterOfAnotherLineIsADeadlock() throws {
         var ledger = self.ledger(byte: 7)
-        let stranger = HashCounter(data: ledger.counter.advanced(by: 300).data, byte: 7)
+        let stranger = SigningCounter.version3(HashCounter(data: ledger.counter.advanced(by: 300).data, byte: 7))
         #expect(try self.compare(&ledger, with: stranger, window: 20).result == .deadlock)
     }
 
@@ -100,7 +101,7 @@ import Testing
         var ledger = self.ledger(byte: 255)
         let start = ledger.counter
         let taken = try #require(try ledger.take(.notRequired, confirmed: nil))
-        #expect(taken == CounterLedger.Taken(value: start, next: start.next(), moves: 501))
+        #expect(taken == CounterLedger.Taken(value: start, next: start.next(), moves: 501, unconfirmedMoves: 1))
         #expect(ledger.counter == start.next())
         #expect(ledger.isUnsettled)
         #expect(ledger.history == CounterHistory(moves: 501, confirmedMoves: 500))
@@ -207,7 +208,7 @@ import Testing
         var ledger = self.ledger(byte: 0)
         var knowledge = CounterKnowledge()
         knowledge.signed(with: try #require(try ledger.take(.notRequired, confirmed: nil)))
-        func isExplained(_ distance: Int, _ counter: HashCounter) -> Bool {
+        func isExplained(_ distance: Int, _ counter: SigningCounter) -> Bool {
             knowledge.explainsRefusal(
                 self.comparison(.inSync, distance),
                 counter: counter,

@@ -84,9 +84,9 @@ struct SealingTests {
 
     @Test func anOpenFieldBringsItsTagAlong() throws {
         let sealed = try self.sealing.seal(self.record)
-        let (changes, _) = try self.sealing.change(sealed) { $0.knowledgeSalt = [1] }
+        let (changes, _) = try self.sealing.change(sealed) { $0.version3?.knowledgeSalt = [1] }
         #expect(changes.written.map(\.name).sorted() == ["knowledge-salt", "open-fields-tag"])
-        #expect(try self.sealing.open(sealed.applying(changes)).knowledgeSalt == [1])
+        #expect(try self.sealing.open(sealed.applying(changes)).version3?.knowledgeSalt == [1])
     }
 
     @Test func valuesOfALaterVersionAreNotDropped() throws {

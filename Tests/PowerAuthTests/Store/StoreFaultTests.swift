@@ -346,11 +346,12 @@ struct StoreFaultTests {
         let record = ActivationStoreConformance.record("a0", secrets: 0x61)
         try await store.insert(record)
         for _ in 0..<20 { try await store.update("a0") { $0.takeMove() } }
+        let keys = try #require(record.version3)
         let secrets =
             [
-                record.possessionKey, record.transportKey, record.encryptedKnowledgeKey,
-                record.encryptedDevicePrivateKey, record.counter.data,
-            ] + [record.encryptedBiometryKey].compactMap(\.self) + record.tokens.values.map(\.secret)
+                keys.possessionKey, keys.transportKey, keys.encryptedKnowledgeKey,
+                keys.encryptedDevicePrivateKey, record.counter.data,
+            ] + [keys.encryptedBiometryKey].compactMap(\.self) + record.tokens.values.map(\.secret)
         #expect(secrets.count == 7)
         let names = try FileManager.default.contentsOfDirectory(atPath: self.folder.path)
         let files = names.map { contents(of: self.folder.file($0)) }.reduce([], +)
@@ -364,6 +365,6 @@ struct StoreFaultTests {
             }
         }
         // What is not secret is there to be found, so the search works.
-        #expect(files.firstRange(of: record.devicePublicKey) != nil)
+        #expect(files.firstRange(of: keys.devicePublicKey) != nil)
     }
 }

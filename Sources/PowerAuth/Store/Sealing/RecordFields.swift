@@ -8,26 +8,22 @@ struct RecordFields {
     var open: [ExactString: [UInt8]] = [:]
     var secret: [ExactString: SecretBytes] = [:]
 
-    private enum Name {
+    enum Name {
         static let name: ExactString = "name"
         static let createdAt: ExactString = "created-at"
         static let applicationKey: ExactString = "application-key"
         static let version: ExactString = "version"
-        static let devicePublicKey: ExactString = "device-public-key"
-        static let serverPublicKey: ExactString = "server-public-key"
-        static let knowledgeSalt: ExactString = "knowledge-salt"
-        static let possessionKey: ExactString = "possession-key"
-        static let transportKey: ExactString = "transport-key"
-        static let knowledgeKey: ExactString = "knowledge-key"
-        static let biometryKey: ExactString = "biometry-key"
-        static let devicePrivateKey: ExactString = "device-private-key"
         static let counter: ExactString = "counter"
         static let tokenPrefix = "token:"
 
-        static let open: Set = [
-            name, createdAt, applicationKey, version, devicePublicKey, serverPublicKey, knowledgeSalt,
-        ]
-        static let secret: Set = [possessionKey, transportKey, knowledgeKey, biometryKey, devicePrivateKey, counter]
+        static let open: Set = [name, createdAt, applicationKey, version]
+        static let secret: Set = [counter]
+    }
+
+    /// The names of the fields that only activations of one version of the protocol have.
+    struct VersionNames {
+        let open: Set<ExactString>
+        let secret: Set<ExactString>
     }
 
     init() {}
@@ -36,16 +32,9 @@ struct RecordFields {
         self.open[Name.name] = record.name.map { Array($0.utf8) }
         self.open[Name.createdAt] = record.createdAt.timeIntervalSinceReferenceDate.bitPattern.bigEndianBytes
         self.open[Name.applicationKey] = Array(record.applicationKey.utf8)
-        self.open[Name.version] = Array(record.version.rawValue.utf8)
-        self.open[Name.devicePublicKey] = record.devicePublicKey
-        self.open[Name.serverPublicKey] = record.serverPublicKey
-        self.open[Name.knowledgeSalt] = record.knowledgeSalt
-
-        self.secret[Name.possessionKey] = record.possessionKey
-        self.secret[Name.transportKey] = record.transportKey
-        self.secret[Name.knowledgeKey] = record.encryptedKnowledgeKey
-        self.secret[Name.biometryKey] = record.encryptedBiometryKey
-        self.secret[Name.devicePrivateKey] = record.encryptedDevicePrivateKey
+        switch record.keys {
+        case .version3(let keys): self.write(keys)
+        }
         self.secret[Name.counter] = Self.bytes(of: record.ledger)
         for (name, token) in record.tokens {
             self.secret[ExactString(Name.tokenPrefix + name.string)] = Self.bytes(of: token)
@@ -54,28 +43,19 @@ struct RecordFields {
 
     /// Returns the record, of which every value must be there and of its form, and no other.
     func record(activationID: String) throws -> ActivationRecord {
-        try self.checkNames()
-        guard let version = ProtocolVersion(rawValue: try self.string(Name.version)) else {
-            throw MobileTokenError.damaged(Name.version.string)
-        }
+        let version = try self.version()
+        try self.checkNames(for: version)
         guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
             throw MobileTokenError.damaged(Name.createdAt.string)
         }
-        let ledger = try self.ledger()
+        let keys = VersionedKeys.version3(try self.version3Keys(version))
+        let ledger = try self.ledger(of: version)
         return ActivationRecord(
             activationID: activationID,
             name: self.open[Name.name] == nil ? nil : try self.string(Name.name),
             applicationKey: try self.string(Name.applicationKey),
-            version: version,
             createdAt: Date(timeIntervalSinceReferenceDate: Double(bitPattern: createdAt)),
-            devicePublicKey: try self.bytes(Name.devicePublicKey),
-            serverPublicKey: try self.bytes(Name.serverPublicKey),
-            possessionKey: try self.secretBytes(Name.possessionKey),
-            transportKey: try self.secretBytes(Name.transportKey),
-            encryptedKnowledgeKey: try self.secretBytes(Name.knowledgeKey),
-            knowledgeSalt: try self.bytes(Name.knowledgeSalt),
-            encryptedBiometryKey: self.secret[Name.biometryKey],
-            encryptedDevicePrivateKey: try self.secretBytes(Name.devicePrivateKey),
+            keys: keys,
             counter: ledger.counter,
             history: ledger.history,
             isUnsettled: ledger.isUnsettled,
@@ -83,28 +63,39 @@ struct RecordFields {
         )
     }
 
+    private func version() throws -> ProtocolVersion {
+        let name = try self.string(Name.version)
+        guard let version = ProtocolVersion(rawValue: name), version.isVersion3 else {
+            throw MobileTokenError(.storeFromFuture, "The activation is of a version of the protocol not known here")
+        }
+        return version
+    }
+
     /// Throws at a value that this version does not know: it would be lost with the next change.
-    private func checkNames() throws {
+    private func checkNames(for version: ProtocolVersion) throws {
+        let names = Self.version3Names
         let unknown =
-            self.open.keys.first { !Name.open.contains($0) }
-            ?? self.secret.keys.first { !Name.secret.contains($0) && $0.dropping(prefix: Name.tokenPrefix) == nil }
+            self.open.keys.first { !Name.open.contains($0) && !names.open.contains($0) }
+            ?? self.secret.keys.first {
+                !Name.secret.contains($0) && !names.secret.contains($0) && $0.dropping(prefix: Name.tokenPrefix) == nil
+            }
         guard let unknown else { return }
         throw MobileTokenError(.storeFromFuture, "This version does not know the stored value '\(unknown)'")
     }
 
-    private func bytes(_ name: ExactString) throws -> [UInt8] {
+    func bytes(_ name: ExactString) throws -> [UInt8] {
         guard let bytes = self.open[name] else { throw MobileTokenError.damaged(name.string) }
         return bytes
     }
 
-    private func string(_ name: ExactString) throws -> String {
+    func string(_ name: ExactString) throws -> String {
         guard let text = String(validating: try self.bytes(name), as: UTF8.self) else {
             throw MobileTokenError.damaged(name.string)
         }
         return text
     }
 
-    private func secretBytes(_ name: ExactString) throws -> SecretBytes {
+    func secretBytes(_ name: ExactString) throws -> SecretBytes {
         guard let secret = self.secret[name] else { throw MobileTokenError.damaged(name.string) }
         return secret
     }
@@ -127,7 +118,7 @@ extension RecordFields {
         }
     }
 
-    private func ledger() throws -> CounterLedger {
+    private func ledger(of version: ProtocolVersion) throws -> CounterLedger {
         try self.secretBytes(Name.counter).withUnsafeBytes { bytes in
             guard bytes.count > Self.counterHeaderByteCount,
                 let moves = UInt64(bigEndianBytes: bytes[1..<9]),
@@ -135,7 +126,7 @@ extension RecordFields {
             else { throw MobileTokenError.damaged(Name.counter.string) }
             let data = SecretBytes(copying: bytes[Self.counterHeaderByteCount...])
             return CounterLedger(
-                counter: HashCounter(data: data, byte: bytes[17]),
+                counter: .version3(HashCounter(data: data, byte: bytes[17])),
                 history: CounterHistory(moves: moves, confirmedMoves: confirmedMoves),
                 isUnsettled: bytes[0] != 0
             )

@@ -28,7 +28,7 @@ package struct HashCounter: ForwardCounter {
     }
 
     /// Returns the key that hashes the counters of an activation, for when there are several to hash.
-    static func hashKey(transportKey: SecretBytes) throws(CryptoError) -> SecretBytes {
+    package static func hashKey(transportKey: SecretBytes) throws(CryptoError) -> SecretBytes {
         try KeyDerivation.derive(transportKey, index: 4000)
     }
 

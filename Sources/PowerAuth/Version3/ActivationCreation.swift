@@ -10,9 +10,9 @@ struct ActivationCreation: Sendable {
 
     private let request: ActivationRequest
     private let server: ServerConnection
-    private let encryptionKeys: EncryptionKeys
+    private let encryptionKeys: EncryptionKeys<ECIESScheme>
 
-    init(_ request: ActivationRequest, server: ServerConnection, encryptionKeys: EncryptionKeys) {
+    init(_ request: ActivationRequest, server: ServerConnection, encryptionKeys: EncryptionKeys<ECIESScheme>) {
         self.request = request
         self.server = server
         self.encryptionKeys = encryptionKeys
@@ -102,14 +102,25 @@ struct ActivationCreation: Sendable {
         password: SecretBytes,
         biometryKey: SecretBytes?
     ) throws -> ActivationRecord {
-        let keys = try ActivationKeys(privateKey: created.deviceKey, publicKey: created.serverPublicKey)
-        let salt = self.server.randomness.bytes(16)
-        return ActivationRecord(
+        ActivationRecord(
             activationID: created.activationID,
             name: self.request.name,
             applicationKey: self.server.application.applicationKey,
-            version: self.server.configuration.version,
             createdAt: self.server.clocks.reading.wall,
+            keys: .version3(try self.keys(created, password: password, biometryKey: biometryKey)),
+            counter: .version3(created.counter)
+        )
+    }
+
+    private func keys(
+        _ created: Created,
+        password: SecretBytes,
+        biometryKey: SecretBytes?
+    ) throws -> Version3Keys {
+        let keys = try ActivationKeys(privateKey: created.deviceKey, publicKey: created.serverPublicKey)
+        let salt = self.server.randomness.bytes(16)
+        return Version3Keys(
+            version: self.server.configuration.version,
             devicePublicKey: created.deviceKey.publicKey.compressed,
             serverPublicKey: created.serverPublicKey.compressed,
             possessionKey: keys.possession,
@@ -125,8 +136,7 @@ struct ActivationCreation: Sendable {
             },
             encryptedDevicePrivateKey: SecretBytes(
                 copying: try Vault.encrypt(devicePrivateKey: created.deviceKey, vaultKey: keys.vault)
-            ),
-            counter: created.counter
+            )
         )
     }
 }

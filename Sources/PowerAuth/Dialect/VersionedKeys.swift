@@ -1,0 +1,21 @@
+package import PowerAuthProtocol
+
+/// What an activation keeps beside its counter and its tokens, which is of one version of the protocol.
+package enum VersionedKeys: Sendable, Equatable {
+    case version3(Version3Keys)
+
+    package var version: ProtocolVersion {
+        switch self {
+        case .version3(let keys): keys.version
+        }
+    }
+}
+
+extension ActivationRecord {
+    /// Returns how the activation speaks with the server.
+    func dialect(server: ServerConnection, applicationKeys: ApplicationEncryption) throws -> any ActivationDialect {
+        switch self.keys {
+        case .version3(let keys): try Version3Dialect(self, keys, server: server, applicationKeys: applicationKeys)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// How version 3 encrypts requests in one scope: for a public key of the server.
+struct ECIESScheme: EncryptionScheme {
+    /// For whom requests are encrypted.
+    enum Scope: Sendable {
+        /// For the application, before there is an activation or beside it.
+        case application(masterPublicKey: P256PublicKey)
+        /// For one activation: both sides prove that they know its transport key.
+        case activation(id: String, transportKey: SecretBytes, serverPublicKey: P256PublicKey)
+    }
+
+    let scope: Scope
+    let version: ProtocolVersion
+
+    var permanentKey: EncryptionKey<P256PublicKey>? {
+        self.version.usesTemporaryKeys ? nil : EncryptionKey(id: nil, material: self.scope.signingKey)
+    }
+
+    var activationID: String? { self.scope.activation.id }
+
+    var usesTimestamps: Bool { self.version.usesTimestamps }
+
+    func purpose(of use: EncryptionUse) -> ECIESPurpose {
+        switch (use, self.scope) {
+        case (.tokenCreation, _): .tokenCreate
+        case (.generic, .application): .genericApplication
+        case (.generic, .activation): .genericActivation
+        }
+    }
+
+    func fetchKey(
+        from server: ServerConnection
+    ) async throws -> (key: EncryptionKey<P256PublicKey>, lifetime: Duration) {
+        let path = "/pa/v3/keystore/create"
+        let application = server.application
+        let (activationID, transportKey) = self.scope.activation
+        let request = TemporaryKeyRequest(
+            applicationKey: application.applicationKey,
+            activationID: activationID,
+            challenge: server.randomness.bytes(TemporaryKeyRequest.challengeByteCount)
+        )
+        let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
+        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
+        let response = try await server.time.measuring(\.issuedAt) {
+            try await server.ask(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
+                let response = try MobileTokenError.mapErrors(ofResponse: path) {
+                    try TemporaryKeyResponse(
+                        jwt: token.jwt,
+                        signedBy: self.scope.signingKey,
+                        answering: request,
+                        // A clock that was never compared with the server's must not declare a fresh key expired.
+                        now: server.time.isSynchronized ? server.time.milliseconds : .min
+                    )
+                }
+                // An expired key is refused while the response is known.
+                _ = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
+                return response
+            }
+        }
+        let lifetime = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
+        return (EncryptionKey(id: response.keyID, material: response.publicKey), lifetime)
+    }
+
+    private struct Token: Codable { let jwt: String }
+
+    func encrypt(
+        _ plaintext: [UInt8],
+        for purpose: ECIESPurpose,
+        with key: EncryptionKey<P256PublicKey>,
+        server: ServerConnection
+    ) throws -> RequestBody {
+        let parameters = ECIESParameters(
+            version: self.version,
+            applicationKey: server.application.applicationKey,
+            applicationSecret: server.application.applicationSecret,
+            scope: self.scope.ecies,
+            purpose: purpose,
+            temporaryKeyID: key.id
+        )
+        var encryptor = ECIESClientExchange(parameters: parameters, recipient: key.material)
+        let request = try MobileTokenError.mapCryptoErrors {
+            try encryptor.encryptRequest(
+                plaintext,
+                ephemeralKey: try server.randomness.privateKey(),
+                nonce: server.randomness.bytes(16),
+                timestamp: server.time.milliseconds
+            )
+        }
+        return RequestBody(
+            bytes: try Wire.encode(request),
+            temporaryKeyID: key.id,
+            encryptionHeader: parameters.header.value
+        ) { [encryptor] response in
+            var decryptor = encryptor
+            return try decryptor.decryptResponse(try JSONDecoder().decode(ECIESResponse.self, from: Data(response)))
+        }
+    }
+}
+
+extension ECIESScheme.Scope {
+    /// The key that signs temporary keys, and that takes their place before version 3.3.
+    fileprivate var signingKey: P256PublicKey {
+        switch self {
+        case .application(let masterPublicKey): masterPublicKey
+        case .activation(_, _, let serverPublicKey): serverPublicKey
+        }
+    }
+
+    fileprivate var ecies: ECIESScope {
+        switch self {
+        case .application: .application
+        case .activation(let id, let transportKey, _): .activation(id: id, transportKey: transportKey)
+        }
+    }
+
+    fileprivate var activation: (id: String?, transportKey: SecretBytes?) {
+        switch self {
+        case .application: (nil, nil)
+        case .activation(let id, let transportKey, _): (id, transportKey)
+        }
+    }
+}

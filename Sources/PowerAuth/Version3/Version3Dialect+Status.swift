@@ -1,0 +1,77 @@
+import Basics
+import ExactJSON
+package import PowerAuthCrypto
+package import PowerAuthProtocol
+
+extension Version3Dialect {
+    func status() async throws -> StatusReport {
+        let path = "/pa/v3/activation/status"
+        let challenge = self.server.randomness.bytes(16)
+        let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
+        return try await self.server.ask(
+            path,
+            for: self.activationID,
+            request,
+            returning: StatusResponse.self
+        ) { response in
+            let blob = try self.readBlob(response, of: path, challenge: challenge)
+            return StatusReport(
+                state: blob.state,
+                failedAttempts: Int(blob.failedAttempts),
+                maximumFailedAttempts: Int(blob.maxFailedAttempts),
+                counter: try MobileTokenError.mapCryptoErrors {
+                    try ReportedCounter(blob, transportKey: self.transportKey)
+                },
+                customObject: response.customObject
+            )
+        }
+    }
+
+    private func readBlob(
+        _ response: StatusResponse,
+        of path: String,
+        challenge: [UInt8]
+    ) throws -> ActivationStatusBlob {
+        try MobileTokenError.mapErrors(ofResponse: path) {
+            guard response.activationId.isExactly(self.activationID),
+                let encrypted = Base64.decode(response.encryptedStatusBlob),
+                let nonce = Base64.decode(response.nonce)
+            else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
+            do throws(ActivationStatusError) {
+                return try ActivationStatusBlob(
+                    decrypting: encrypted,
+                    transportKey: self.transportKey,
+                    challenge: challenge,
+                    nonce: nonce
+                )
+            } catch .unsupportedVersion(let version) {
+                let what = "The activation is of version \(version) of the protocol, which this client does not speak"
+                throw MobileTokenError.invalidResponse(what)
+            }
+        }
+    }
+
+    private struct StatusRequest: Encodable {
+        let activationId: String
+        let challenge: String
+    }
+
+    private struct StatusResponse: Decodable {
+        let activationId: String
+        let encryptedStatusBlob: String
+        let nonce: String
+        let customObject: JSONValue?
+    }
+}
+
+extension ReportedCounter {
+    package init(_ blob: ActivationStatusBlob, transportKey: SecretBytes) throws(CryptoError) {
+        self.init(
+            byte: blob.counterByte,
+            hash: blob.counterHash,
+            key: try HashCounter.hashKey(transportKey: transportKey),
+            lookAhead: blob.lookAhead,
+            isComparable: blob.currentVersion == ActivationStatusBlob.newestVersion
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// The vault: what this side keeps under a key that only the server can hand out, for the length of one call.
+extension Version3Dialect {
+    func dataKey(
+        of activation: Activation,
+        index: UInt64,
+        with authentication: Authentication,
+        reason: VaultUnlockReason
+    ) async throws -> SecretBytes {
+        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, _ in
+            try MobileTokenError.mapCryptoErrors { try Vault.dataKey(vaultKey: vaultKey, index: index) }
+        }
+    }
+
+    func deviceSignature(
+        of data: [UInt8],
+        by activation: Activation,
+        with authentication: Authentication,
+        reason: VaultUnlockReason
+    ) async throws -> [UInt8] {
+        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, keys in
+            let privateKey = try keys.devicePrivateKey(vaultKey: vaultKey)
+            return try MobileTokenError.mapCryptoErrors { try privateKey.derSignature(for: data) }
+        }
+    }
+
+    func devicePublicKey(of record: ActivationRecord) throws -> [UInt8] { try self.keys(of: record).devicePublicKey }
+
+    /// Opens the vault and lends its key to `use`, which runs to its end even when the caller is canceled by then.
+    func openVault<Result: Sendable>(
+        of activation: Activation,
+        with authentication: Authentication,
+        reason: VaultUnlockReason,
+        _ use: @escaping @Sendable (SecretBytes, Version3Keys) async throws -> Result
+    ) async throws -> Result {
+        guard authentication.knowledge != nil else {
+            throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
+        }
+        let path = "/pa/v3/vault/unlock"
+        let plaintext = try Wire.encode(UnlockRequest(reason: reason.rawValue))
+        return try await activation.send(with: authentication) { keys in
+            SignedRequest(path: path, uriID: "/pa/vault/unlock", keys: keys) {
+                try await self.keys.encrypt(plaintext, for: .vaultUnlock)
+            }
+        } receive: { response in
+            let vaultKey = try response.read { bytes in
+                let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
+                guard unlocked.activationId.isExactly(self.activationID),
+                    let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
+                else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
+                return try MobileTokenError.mapErrors(ofResponse: path) {
+                    try Vault.decryptVaultKey(encrypted, transportKey: self.transportKey)
+                }
+            }
+            return try await use(vaultKey, try self.keys(of: try await activation.storedRecord()))
+        }
+    }
+
+    private struct UnlockRequest: Encodable { let reason: String }
+    private struct UnlockResponse: Decodable {
+        let activationId: String
+        let encryptedVaultEncryptionKey: String
+    }
+}
+
+extension Version3Keys {
+    /// Returns the device's private key, which is wiped when the value goes.
+    func devicePrivateKey(vaultKey: SecretBytes) throws -> P256PrivateKey {
+        try MobileTokenError.mapCryptoErrors {
+            let encrypted = self.encryptedDevicePrivateKey.withUnsafeBytes { Array($0) }
+            return try Vault.decryptDevicePrivateKey(encrypted, vaultKey: vaultKey)
+        }
+    }
+}

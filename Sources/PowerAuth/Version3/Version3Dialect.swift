@@ -1,0 +1,160 @@
+import PowerAuthCrypto
+package import PowerAuthProtocol
+
+/// How an activation of version 3 speaks with the server.
+final class Version3Dialect: ActivationDialect {
+    let activationID: String
+    let version: ProtocolVersion
+    let fingerprint: String
+    let possessionKey: SecretBytes
+    let transportKey: SecretBytes
+    let serverPublicKey: P256PublicKey
+    let server: ServerConnection
+    /// Of this activation's scope.
+    let keys: EncryptionKeys<ECIESScheme>
+    let applicationEncryption: any RequestEncryption
+
+    init(
+        _ record: ActivationRecord,
+        _ keys: Version3Keys,
+        server: ServerConnection,
+        applicationKeys: ApplicationEncryption
+    ) throws {
+        self.activationID = record.activationID
+        self.version = keys.version
+        self.possessionKey = keys.possessionKey
+        self.transportKey = keys.transportKey
+        self.server = server
+        self.applicationEncryption = applicationKeys.version3
+        let serverPublicKey = try MobileTokenError.mapCryptoErrors { try P256PublicKey(x963: keys.serverPublicKey) }
+        self.serverPublicKey = serverPublicKey
+        // The device's key serves nothing else: a parsed key takes kilobytes, and a fleet has thousands.
+        self.fingerprint = try MobileTokenError.mapCryptoErrors {
+            ActivationFingerprint(
+                devicePublicKey: try P256PublicKey(x963: keys.devicePublicKey),
+                activationID: record.activationID,
+                serverPublicKey: serverPublicKey
+            ).digits
+        }
+        let scope = ECIESScheme.Scope.activation(
+            id: record.activationID,
+            transportKey: keys.transportKey,
+            serverPublicKey: serverPublicKey
+        )
+        self.keys = EncryptionKeys(ECIESScheme(scope: scope, version: keys.version), server: server)
+    }
+
+    var encryption: any RequestEncryption { self.keys }
+
+    /// The type of a signature with any factors has a name in version 3.
+    func check(_ type: SignatureType) {}
+}
+
+// MARK: - Signing
+
+extension Version3Dialect {
+    func signatureHeader(
+        of request: SignedRequest,
+        body: [UInt8],
+        nonce: [UInt8],
+        counter: SigningCounter
+    ) throws -> (name: String, value: String) {
+        guard let counter = counter.version3 else { throw MobileTokenError.unknownActivation }
+        let signature = RequestSignature(
+            SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body),
+            keys: request.keys.keys,
+            counter: counter,
+            secret: .online(self.server.application.applicationSecret)
+        )
+        let header = SignatureHeader(
+            activationID: self.activationID,
+            applicationKey: self.server.application.applicationKey,
+            nonce: nonce,
+            type: request.keys.type,
+            signature: signature.onlineBytes,
+            version: self.version
+        )
+        return (SignatureHeader.name, header.value)
+    }
+
+    func offlineSignature(
+        _ data: SignatureData,
+        keys: SigningKeys,
+        counter: SigningCounter,
+        componentLength: Int
+    ) throws -> String {
+        guard let counter = counter.version3 else { throw MobileTokenError.unknownActivation }
+        return RequestSignature(data, keys: keys.keys, counter: counter, secret: .offline)
+            .offline(componentLength: componentLength)
+    }
+
+    func tokenHeader(
+        _ token: ActivationRecord.Token,
+        nonce: [UInt8],
+        timestamp: Int64
+    ) -> (name: String, value: String) {
+        let header = TokenHeader(
+            tokenID: token.id,
+            secret: token.secret,
+            nonce: nonce,
+            timestamp: timestamp,
+            version: self.version
+        )
+        return (TokenHeader.name, header.value)
+    }
+
+    func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool {
+        let publicKey = key == .master ? self.server.application.masterPublicKey : self.serverPublicKey
+        return switch format {
+        case .der: publicKey.isValid(derSignature: signature, for: data)
+        case .jose: publicKey.isValid(rawSignature: signature, for: data)
+        }
+    }
+}
+
+extension SigningCounter {
+    /// The counter of an activation of version 3; `nil` for others.
+    package var version3: HashCounter? {
+        switch self {
+        case .version3(let counter): counter
+        }
+    }
+}
+
+// MARK: - Calls
+
+extension Version3Dialect {
+    func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint {
+        switch call {
+        case .validate: DialectEndpoint(path: "/pa/v3/signature/validate", uriID: "/pa/signature/validate")
+        case .removeActivation: DialectEndpoint(path: "/pa/v3/activation/remove", uriID: "/pa/activation/remove")
+        case .createToken: DialectEndpoint(path: "/pa/v3/token/create", uriID: "/pa/token/create")
+        case .userInfo: DialectEndpoint(path: "/pa/v3/user/info", uriID: "/pa/user/info")
+        case .removeToken(let id):
+            DialectEndpoint(
+                path: "/pa/v3/token/remove",
+                uriID: "/pa/token/remove",
+                body: try Wire.encode(Wire.Request(requestObject: TokenRemoval(tokenId: id)))
+            )
+        }
+    }
+
+    func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token {
+        let created = try Wire.decode(CreatedToken.self, from: response, of: path)
+        guard let secret = Base64.decodeSecret(created.tokenSecret) else {
+            throw MobileTokenError.invalidResponse("The response to \(path) contains no token secret")
+        }
+        return ActivationRecord.Token(id: created.tokenId, secret: secret)
+    }
+
+    private struct TokenRemoval: Encodable { let tokenId: String }
+    private struct CreatedToken: Decodable {
+        let tokenId: String
+        let tokenSecret: String
+    }
+}
