@@ -3,19 +3,33 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 extension Backend {
-    /// Removes what waited too long for a device or for the server side's commit.
+    /// Removes what waited too long for a device or for the server side's commit, and ends blocks that were for a time.
     mutating func expireActivations(_ context: inout RequestContext) {
         guard let next = self.state.nextActivationExpiration, next <= context.now else { return }
-        var remaining: Milliseconds?
-        for activation in self.state.activations.newestFirst where activation.isUnfinished {
-            guard let offer = activation.offer else { continue }
-            if offer.expires <= context.now {
-                self.remove(activation.id, &context)
+        self.state.nextActivationExpiration = nil
+        for activation in self.state.activations.newestFirst {
+            guard let deadline = activation.deadline else { continue }
+            if deadline > context.now {
+                self.watch(deadline)
+            } else if activation.blockExpires != nil {
+                self.unblock(activation, &context)
             } else {
-                remaining = min(remaining ?? offer.expires, offer.expires)
+                self.remove(activation.id, &context)
             }
         }
-        self.state.nextActivationExpiration = remaining
+    }
+
+    private mutating func unblock(_ activation: ServerActivation, _ context: inout RequestContext) {
+        var activation = activation
+        guard (try? activation.unblock()) != nil else { return }
+        self.state.activations[activation.id] = activation
+        if let deadline = activation.deadline { self.watch(deadline) }
+        context.report(activation)
+    }
+
+    /// Sees to it that something is looked for at the deadline of an activation.
+    mutating func watch(_ deadline: Milliseconds) {
+        self.state.nextActivationExpiration = min(self.state.nextActivationExpiration ?? deadline, deadline)
     }
 
     /// Ends an activation, with all that depends on it.
@@ -27,14 +41,6 @@ extension Backend {
         guard let activation = self.state.activations[activationID] else { return }
         if let code = activation.offer?.code { self.state.offers[code] = nil }
         context.report(activation)
-    }
-
-    /// Recovery codes that came with an activation can be used once it is committed.
-    mutating func activateRecoveryCodes(of activationID: String) {
-        for recovery in Array(self.state.recoveryCodes.values)
-        where recovery.activationID == activationID && recovery.status == .created {
-            self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
-        }
     }
 
     /// Changes an operation, and reports what it is then.

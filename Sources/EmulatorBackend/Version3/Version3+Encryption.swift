@@ -3,24 +3,35 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// An encrypted request that was opened, and what it takes to respond to it.
-struct OpenedEnvelope {
-    fileprivate var decryptor: ECIESServerExchange
-    let plaintext: [UInt8]
-    let application: ServerApplication
-    let activation: ServerActivation?
-    let version: ProtocolVersion
-    /// What tells this request from every other, and until when it would be accepted again.
-    fileprivate let use: (name: String, expiration: Milliseconds)
+extension Version3 {
+    /// An encrypted request that was opened, and what it takes to respond to it.
+    struct OpenedEnvelope {
+        fileprivate var decryptor: ECIESServerExchange
+        let plaintext: [UInt8]
+        let application: ServerApplication
+        let activation: ServerActivation?
+        let version: ProtocolVersion
+        /// What tells this request from every other, and until when it would be accepted again.
+        fileprivate let use: (name: String, expiration: Milliseconds)
 
-    /// The plaintext as JSON; nothing is an empty object.
-    func json() throws(Refusal) -> JSONObject {
-        guard !self.plaintext.isEmpty else { return [:] }
-        let limits = JSONLimits(maximumDepth: 64)
-        guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
-            throw .invalidRequest("The decrypted body is not a JSON object")
+        /// The plaintext as JSON; nothing is an empty object.
+        func json() throws(Refusal) -> JSONObject {
+            guard !self.plaintext.isEmpty else { return [:] }
+            let limits = JSONLimits(maximumDepth: 64)
+            guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
+                throw .invalidRequest("The decrypted body is not a JSON object")
+            }
+            return object
         }
-        return object
+    }
+
+    /// For whom a request is encrypted, and for what.
+    struct Recipient {
+        let version: ProtocolVersion
+        let application: ServerApplication
+        /// `nil` in application scope.
+        let activation: ServerActivation?
+        let purpose: ECIESPurpose
     }
 }
 
@@ -30,7 +41,7 @@ extension Backend {
         _ context: inout RequestContext,
         scope: EncryptionScope,
         purpose: ECIESPurpose
-    ) throws(Refusal) -> OpenedEnvelope {
+    ) throws(Refusal) -> Version3.OpenedEnvelope {
         guard let value = context.request.header(EncryptionHeader.name) else {
             throw .encryption("the header \(EncryptionHeader.name) is missing")
         }
@@ -54,7 +65,12 @@ extension Backend {
         }
         return try self.open(
             try context.json(),
-            Recipient(version: header.version, application: application, activation: activation, purpose: purpose),
+            Version3.Recipient(
+                version: header.version,
+                application: application,
+                activation: activation,
+                purpose: purpose
+            ),
             at: context.now
         )
     }
@@ -66,27 +82,29 @@ extension Backend {
         purpose: ECIESPurpose,
         uriID: String,
         allowing types: Set<SignatureType>
-    ) throws(Refusal) -> (signature: AuthenticatedSignature, envelope: OpenedEnvelope) {
+    ) throws(Refusal) -> (request: AuthenticatedRequest, envelope: Version3.OpenedEnvelope) {
         do {
-            let header = try self.signatureHeader(of: &context)
-            var opened: OpenedEnvelope?
+            let code = try self.requestCode(of: &context)
+            var opened: Version3.OpenedEnvelope?
             // Without these, it cannot be opened; the signature is then refused for the same reason.
-            if let activation = self.state.activations[header.activationID], activation.status == .active,
-                let application = self.application(ofKey: header.applicationKey),
+            if let version = ProtocolVersion(rawValue: code.versionName), code.version == .version3,
+                let activation = self.state.activations[code.activationID], activation.status == .active,
+                let application = self.application(ofKey: code.applicationKey),
                 application.id == activation.applicationID
             {
-                let recipient = Recipient(
-                    version: header.version,
+                let recipient = Version3.Recipient(
+                    version: version,
                     application: application,
                     activation: activation,
                     purpose: purpose
                 )
                 opened = try self.open(try context.json(), recipient, at: context.now)
             }
-            let signature = try self.verify(header, &context, uriID: uriID, allowing: types)
+            let demand = CodeDemand(uriID: uriID, types: types, version: .version3)
+            let request = try self.verify(code, &context, demand)
             guard let opened else { throw Refusal.encryption("the envelope was not opened") }
             self.remember(opened, at: context.now)
-            return (signature, opened)
+            return (request, opened)
         } catch let failure as AuthenticationFailure {
             throw AuthenticationDialect.powerAuth.refusal(failure)
         } catch let refusal as Refusal {
@@ -96,24 +114,18 @@ extension Backend {
         }
     }
 
-    /// For whom a request is encrypted, and for what.
-    struct Recipient {
-        let version: ProtocolVersion
-        let application: ServerApplication
-        /// `nil` in application scope.
-        let activation: ServerActivation?
-        let purpose: ECIESPurpose
-    }
-
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Recipient, at now: Milliseconds) throws(Refusal)
-        -> OpenedEnvelope
+    func open(_ object: JSONObject, _ recipient: Version3.Recipient, at now: Milliseconds) throws(Refusal)
+        -> Version3.OpenedEnvelope
     {
+        guard self.protocolRules.accepts(.version3) else {
+            throw .encryption("the server no longer accepts version \(recipient.version.rawValue)")
+        }
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
         var scope = ECIESScope.application
         if let activation = recipient.activation {
-            guard let device = activation.device else { throw .encryption("the activation has no keys") }
-            scope = .activation(id: activation.id, transportKey: device.keys.transport)
+            guard let keys = activation.device?.version3 else { throw .encryption("the activation has no keys") }
+            scope = .activation(id: activation.id, transportKey: keys.derived.transport)
         }
         let (key, expiration) = try self.key(for: request, recipient, at: now)
         let use = "E\(recipient.activation?.id ?? "")\(Base64.encode(request.nonce + request.ephemeralPublicKey))"
@@ -129,7 +141,7 @@ extension Backend {
         var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
         do {
             let plaintext = try decryptor.decryptRequest(request)
-            return OpenedEnvelope(
+            return Version3.OpenedEnvelope(
                 decryptor: decryptor,
                 plaintext: plaintext,
                 application: recipient.application,
@@ -145,7 +157,7 @@ extension Backend {
     /// The key that an envelope was made for, and until when the envelope would be accepted.
     private func key(
         for request: ECIESRequest,
-        _ recipient: Recipient,
+        _ recipient: Version3.Recipient,
         at now: Milliseconds
     ) throws(Refusal) -> (P256PrivateKey, Milliseconds) {
         var expiration = now + Self.envelopeAge
@@ -157,24 +169,27 @@ extension Backend {
             expiration = timestamp + Self.envelopeAge
         }
         guard recipient.version.usesTemporaryKeys else {
-            return (recipient.activation?.device?.serverKey ?? recipient.application.masterKey, expiration)
+            let serverKey = recipient.activation?.device?.version3?.serverKey
+            return (serverKey ?? recipient.application.masterKey, expiration)
         }
-        guard let id = request.temporaryKeyID, let key = self.state.temporaryKeys[id], key.expires > now,
-            key.applicationKey == recipient.application.key, key.activationID == recipient.activation?.id
-        else { throw .temporaryKey("the temporary key is unknown or has expired") }
-        return (key.privateKey, key.expires)
+        let id = request.temporaryKeyID ?? ""
+        let key = try self.temporaryKey(id, of: recipient.application, recipient.activation?.id, at: now)
+        guard case .version3(let privateKey) = key.material else {
+            throw .temporaryKey("the temporary key is of another version of the protocol")
+        }
+        return (privateKey, key.expires)
     }
 
     /// How old an envelope may be, and for how long it is remembered: as long as a token request.
     private static var envelopeAge: Milliseconds { 7_200_000 }
 
     /// Makes sure that this request is not accepted again.
-    mutating func remember(_ envelope: OpenedEnvelope, at now: Milliseconds) {
+    mutating func remember(_ envelope: Version3.OpenedEnvelope, at now: Milliseconds) {
         self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
     }
 
     /// Encrypts a response for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: OpenedEnvelope, at now: Milliseconds) throws(Refusal)
+    mutating func seal(_ body: JSONValue, in envelope: Version3.OpenedEnvelope, at now: Milliseconds) throws(Refusal)
         -> JSONValue
     {
         var decryptor = envelope.decryptor
