@@ -34,6 +34,11 @@ struct PostgresFleetMembershipTests {
         var buckets: Set<Int> { self.assignment.value.buckets }
     }
 
+    /// A lifetime that no test waits for: what is had is given back.
+    private static func longLived(_ configuration: inout PostgresActivationStore.Configuration) {
+        configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+    }
+
     /// Lets every node look once.
     private func look(_ count: Int) async {
         await self.clock.waitForSleepers(count)
@@ -43,7 +48,10 @@ struct PostgresFleetMembershipTests {
 
     @Test func nodesShareAndTakeOver() async throws {
         try await withNodes { nodes in
-            let (one, two) = (Member(nodes.node("one"), self.clock), Member(nodes.node("two"), self.clock))
+            let (one, two) = (
+                Member(nodes.node("one", Self.longLived), self.clock),
+                Member(nodes.node("two", Self.longLived), self.clock)
+            )
             let first = one.run()
             await self.clock.waitForSleepers(1)
             #expect(one.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
@@ -69,7 +77,10 @@ struct PostgresFleetMembershipTests {
 
     @Test func aBucketIsFreeOnlyWhenTheFleetHasLetGoOfIt() async throws {
         try await withNodes { nodes in
-            let (one, two) = (Member(nodes.node("one"), self.clock), Member(nodes.node("two"), self.clock))
+            let (one, two) = (
+                Member(nodes.node("one", Self.longLived), self.clock),
+                Member(nodes.node("two", Self.longLived), self.clock)
+            )
             let (held, release) = (Signal(), Signal())
             let first = one.run { assignment in
                 guard assignment.buckets.count == 32 else { return }

@@ -79,6 +79,8 @@ extension OperationsFleet {
     private func letGo(_ id: ExactString) {
         guard let member = self.members[id], member.isOurs else { return }
         self.stopPolling(id)
+        // Others decide from now on: should it come back, its list is read anew before anything is decided by it.
+        self.members[id]?.service = nil
         self.members[id]?.isOurs = false
         self.assignedCount -= 1
         if member.wasTried { self.triedCount -= 1 }

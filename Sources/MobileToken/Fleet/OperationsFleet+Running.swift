@@ -212,8 +212,18 @@ extension OperationsFleet {
             if self.lines[0].first != nil { self.inbox.ring() }
         case .poll(_, let gate, _), .ask(_, let gate): gate.endPoll()
         }
-        self.learn(outcome, of: job)
+        if self.concernsWhatIsPolled(job) { self.learn(outcome, of: job) }
         self.plan(job.id)
+    }
+
+    /// Whether a job was begun since its activation was taken last: what came of an earlier one says nothing of it.
+    private func concernsWhatIsPolled(_ job: FleetJob) -> Bool {
+        let service = self.members[job.id]?.service
+        return switch job.work {
+        case .open: true
+        case .poll(let polled, _, _): polled === service
+        case .ask(let asked, _): asked === service?.channel as? Activation
+        }
     }
 
     private func learn(_ outcome: FleetOutcome, of job: FleetJob) {

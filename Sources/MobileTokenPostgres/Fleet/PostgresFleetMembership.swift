@@ -123,9 +123,12 @@ public final class PostgresFleetMembership: FleetMembership {
     }
 
     private func giveBackAll(_ assign: (FleetAssignment) async -> Void) async {
-        self.held.withLock { $0.buckets = [] }
+        let seat = self.held.withLock { held in
+            held.buckets = []
+            return held.seat
+        }
         await assign(FleetAssignment(buckets: []))
-        guard let seat = self.store.node.reliableSeat else { return }
+        guard let seat else { return }
         // The task is canceled, and what is not given back now would be nobody's for a lifetime.
         _ = try? await UncancellableTask.run { [store] _ in
             try await store.withConnection { try FleetTables.leave(as: seat, $0) }
@@ -171,10 +174,10 @@ enum FleetTables {
         )
     }
 
-    static func leave(as seat: Seat, _ connection: PostgresConnection) throws {
+    static func leave(as seat: Int64, _ connection: PostgresConnection) throws {
         try connection.run([
-            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(seat.number)]),
-            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(seat.number)]),
+            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(seat)]),
+            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(seat)]),
         ])
     }
 }

@@ -61,10 +61,36 @@ import TestSupport
                 taken += ids[1].contains(news.activationID) ? news.change.added.count : 0
             }
 
-            // And back: the service that was kept is followed anew.
+            // And back: the list is read anew.
             await self.membership.assign([0, 1])
             await until { await fleet.health.counts == [.active: ids.joined().count] }
             while let news = await changes.next(), news.activationID != ids[0][0] || news.change.added.isEmpty {}
+        }
+    }
+
+    /// Others have decided meanwhile.
+    @Test func whatWasListedBeforeItWasLostIsForgotten() async throws {
+        try await self.withFleet { stage, fleet, ids in
+            var operations: [String] = []
+            for number in 0..<ids.joined().count {
+                operations.append(try await stage.emulator.cloud.createOperation("login", userID: "user \(number)").id)
+            }
+            await self.membership.assign([0, 1])
+            await stage.advance(fleet) { await fleet.health.counts == [.active: ids.joined().count] }
+            await self.membership.assign([1])
+            for id in operations { try await stage.emulator.cloud.cancelOperation(id) }
+            operations = []
+            for number in 0..<ids.joined().count {
+                operations.append(try await stage.emulator.cloud.createOperation("login", userID: "user \(number)").id)
+            }
+            var changes = fleet.changes().makeAsyncIterator()
+            await self.membership.assign([0, 1])
+            var first: [String] = []
+            while first.isEmpty, let news = await changes.next() {
+                if news.activationID == ids[0][0] { first = news.change.added.map(\.id) }
+            }
+            #expect(first.count == 1)
+            #expect(operations.contains(first.first ?? ""))
         }
     }
 

@@ -16,7 +16,7 @@ public struct FleetAssignment: Sendable, Equatable {
 /// operations.
 ///
 /// ``SingleProcessMembership`` is the default; ``LocalProcessesMembership`` divides a store among the processes of one
-/// machine.
+/// machine. `PostgresFleetMembership` of `MobileTokenPostgres` divides a database among machines.
 public protocol FleetMembership: Sendable {
     /// How many buckets there are, the same in every process.
     var bucketCount: Int { get }
