@@ -6,7 +6,7 @@ import Synchronization
 /// Thousands of activations in one process, polled as one fleet.
 let fleetBenchmarks: [Benchmark] =
     [(100, 7), (1000, 7), (10_000, 7), (100_000, 60)].map { fleetBenchmark($0, every: .seconds($1)) }
-    + [startBenchmark(10_000), idleBenchmark(10_000)]
+    + [startBenchmark(10_000), idleBenchmark(10_000), agentBenchmark(10_000)]
 
 private func fleetBenchmark(_ count: Int, every interval: Duration) -> Benchmark {
     Benchmark("fleet.\(count)", "\(count) activations polled every \(interval.components.seconds) s") { settings in
@@ -66,12 +66,23 @@ private func idleBenchmark(_ count: Int) -> Benchmark {
     }
 }
 
+/// What an activation costs that an agent watches and that has nothing to decide.
+private func agentBenchmark(_ count: Int) -> Benchmark {
+    Benchmark("agent.idle.\(count)", "\(count) activations that an agent watches, without operations") { _ in
+        let lags = LagRecorder(capacity: 3 * count)
+        return try await withFleet(of: count, every: .seconds(7), lags, withAgent: true) { fleet in
+            [try await fleet.measureMemory(name: "agent.idle.\(count)")]
+        }
+    }
+}
+
 /// Runs a fleet of activations that were made earlier, before a server which knows nobody.
 private func withFleet<Result>(
     of count: Int,
     every interval: Duration,
     _ lags: LagRecorder,
     in store: any ActivationStore = InMemoryActivationStore(),
+    withAgent hasAgent: Bool = false,
     _ body: (RunningFleet) async throws -> Result
 ) async throws -> Result {
     let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
@@ -79,7 +90,7 @@ private func withFleet<Result>(
     let activations = try await StoredActivations(count: count, in: store)
     let client = try activations.client(of: server, observer: lags)
     do {
-        let fleet = try await RunningFleet(activations, client, lags, every: interval)
+        let fleet = try await RunningFleet(activations, client, lags, every: interval, withAgent: hasAgent)
         let result = try await body(fleet)
         await fleet.stop()
         await client.shutdown()
@@ -106,7 +117,8 @@ private final class RunningFleet: Sendable {
         _ activations: StoredActivations,
         _ client: MobileTokenClient,
         _ lags: LagRecorder,
-        every interval: Duration
+        every interval: Duration,
+        withAgent hasAgent: Bool
     ) async throws {
         // Connections, worker threads and caches are there before anything is counted.
         let first = client.operations(of: try await client.activation(id: activations.ids[0]))
@@ -119,7 +131,10 @@ private final class RunningFleet: Sendable {
         self.threadsBefore = Self.threadCount
         self.bytesBefore = CAllocations_bytes_in_use()
         let start = ContinuousClock.now
-        self.running = Task { try await fleet.run() }
+        self.running = Task {
+            guard hasAgent else { return try await fleet.run() }
+            try await ApprovalAgent(fleet: fleet, factors: { _ in Authentication.possession }) { _ in .leave }.run()
+        }
         while lags.opened < self.count { try await Task.sleep(for: .milliseconds(2)) }
         self.startDuration = ContinuousClock.now - start
     }
@@ -135,9 +150,9 @@ private final class RunningFleet: Sendable {
         let bytes = (CAllocations_bytes_in_use() - self.bytesBefore) / self.count
         let threads = max(0, Self.threadCount - self.threadsBefore)
         _ = self.lags.take()
-        let start = Self.processorNanoseconds
+        let start = Measurement.processorNanoseconds
         try await Task.sleep(for: self.interval * intervals)
-        let processorTime = Self.processorNanoseconds - start
+        let processorTime = Measurement.processorNanoseconds - start
         let lags = self.lags.take().map { $0 / .milliseconds(1) }
         try check(await self.fleet.health.counts == [.active: self.count])
         // Intervals vary by a twentieth, so the number of polls in a given time does as well.
@@ -162,15 +177,24 @@ private final class RunningFleet: Sendable {
         ]
     }
 
+    func measureMemory(name: String) async throws -> Row {
+        try await Task.sleep(for: self.interval * 1.1)
+        try check(self.lags.polled == self.count)
+        let bytes = (CAllocations_bytes_in_use() - self.bytesBefore) / self.count
+        return Row(
+            name: name,
+            detail: "heap of an activation, its service and the agent's share",
+            unit: .bytes,
+            figure: Figure(Double(bytes)),
+            goals: [.atMost(8192)],
+            size: self.count
+        )
+    }
+
     private static var threadCount: Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
 
-    private static var processorNanoseconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
-    }
 }
 
 /// How late polls began, as services tell their observer.

@@ -12,9 +12,9 @@ extension Scenario {
         var processorTimes = samples
         for _ in 0..<settings.samples {
             for (index, subject) in subjects.enumerated() {
-                let processorTime = Self.processorTime()
+                let processorTime = Measurement.processorNanoseconds
                 samples[index].append(try await subject.nanoseconds(of: counts[index]) / Double(counts[index]))
-                processorTimes[index].append((Self.processorTime() - processorTime) / Double(counts[index]))
+                processorTimes[index].append((Measurement.processorNanoseconds - processorTime) / Double(counts[index]))
             }
         }
         var allocations: [Double] = []
@@ -39,9 +39,11 @@ extension Scenario {
             goals: goals
         )
     }
+}
 
-    /// What this process, with all its threads, has used of the processors so far, in nanoseconds.
-    private static func processorTime() -> Double {
+enum Measurement {
+    /// What this process, with all its threads, has used of the processors so far.
+    static var processorNanoseconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)

@@ -49,6 +49,8 @@ struct Figure: Sendable, Codable {
 enum Goal: Sendable {
     /// The median is no more than this, in the unit of the row.
     case atMost(Double)
+    /// The median is no less than this, in the unit of the row.
+    case noLess(than: Double)
     /// The median is no less than this many times a baseline's.
     case atLeast(Double, timesBaseline: String)
 
@@ -56,6 +58,8 @@ enum Goal: Sendable {
         switch self {
         case .atMost(let limit):
             row.figure.median <= limit
+        case .noLess(let limit):
+            row.figure.median >= limit
         case .atLeast(let factor, let name):
             row.baselines.first { $0.name == name }.map { row.figure.median >= factor * $0.figure.median }
         }
@@ -64,6 +68,7 @@ enum Goal: Sendable {
     func text(in unit: Unit) -> String {
         switch self {
         case .atMost(let limit): "≤ \(limit.grouped) \(unit.rawValue)"
+        case .noLess(let limit): "≥ \(limit.grouped) \(unit.rawValue)"
         case .atLeast(let factor, let name): "≥ \(factor.formatted(decimals: 2)) × \(name)"
         }
     }
