@@ -15,6 +15,7 @@
 @_exported public import struct PowerAuth.ActivationResult
 @_exported public import struct PowerAuth.ActivationStatus
 @_exported public import protocol PowerAuth.ActivationStore
+@_exported public import enum PowerAuth.ApplicationKeyBase
 @_exported public import protocol PowerAuth.AuthenticatedChannel
 @_exported public import struct PowerAuth.Authentication
 @_exported public import struct PowerAuth.ChannelResponse
@@ -24,6 +25,7 @@
 @_exported public import struct PowerAuth.DecisionOutcome
 @_exported public import struct PowerAuth.DecisionReceipt
 @_exported public import struct PowerAuth.DecisionReceipts
+@_exported public import struct PowerAuth.DeviceSignature
 @_exported public import struct PowerAuth.EmptyBody
 @_exported public import struct PowerAuth.EncryptedRequest
 @_exported public import struct PowerAuth.EndpointAuthentication

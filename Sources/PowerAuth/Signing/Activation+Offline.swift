@@ -25,19 +25,28 @@ extension Activation {
         guard DecimalCode.componentLengths.contains(componentLength) else {
             throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }
-        let keys = try await self.signingKeys(for: authentication)
-        return try await self.withSigningTurn { turn, _ in
-            try self.checkNotRemoved()
-            // There may be no network, so nothing is settled first; the next online signature will.
-            guard let counter = try await self.takeCounter(in: turn, settled: .notRequired)?.value else {
-                throw MobileTokenError.unknownActivation
-            }
+        return try await self.withSigningKeys(for: authentication) { keys in
+            let counter = try await self.offlineCounter(for: keys)
             return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
                 keys: keys,
                 counter: counter,
                 componentLength: componentLength
             )
+        }
+    }
+
+    private nonisolated func offlineCounter(for keys: SigningKeys) async throws -> SigningCounter {
+        try await self.withSigningTurn { turn, _ in
+            try self.checkNotRemoved()
+            do {
+                // There may be no network, so nothing is settled first; the next online signature will.
+                let taken = try await self.takeCounter(for: keys, in: turn, settled: .notRequired)
+                guard let counter = taken?.value else { throw MobileTokenError.unknownActivation }
+                return counter
+            } catch is AwaitingConfirmation {
+                throw MobileTokenError.activationNotConfirmed
+            }
         }
     }
 }

@@ -94,6 +94,23 @@ extension CounterLedger {
     }
 }
 
+// MARK: - Another counter
+
+extension CounterLedger {
+    /// Returns the ledger with a new counter that the server has handed out. The count of moves goes on.
+    func restarted(with counter: SigningCounter) -> Self {
+        let moves = self.history.moves
+        return Self(counter: counter, history: CounterHistory(moves: moves, confirmedMoves: moves))
+    }
+
+    /// Returns the ledger of a counter that was left for another one, which has moved since.
+    func caughtUp(to moves: UInt64) -> Self {
+        var ledger = self
+        ledger.catchUp(to: moves)
+        return ledger
+    }
+}
+
 // MARK: - Comparing with the server
 
 extension CounterLedger {
