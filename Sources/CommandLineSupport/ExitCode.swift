@@ -25,7 +25,8 @@ extension ExitCode {
             self = .usage
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
-            .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .activationNotSaved:
+            .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
+            .activationNotConfirmed:
             self = .local
         default: self = .refused
         }
