@@ -2,5 +2,6 @@
 ///
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
-    protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + storeBenchmarks
+    protocolBenchmarks + version4Benchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks
+    + storeBenchmarks
     + transportBenchmarks
