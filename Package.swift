@@ -8,16 +8,20 @@ let package = Package(
         .library(name: "MobileToken", targets: ["MobileToken"]),
         // For transports of one's own: the request and the response have names that other packages use too.
         .library(name: "HTTPClientTransport", targets: ["HTTPClientTransport"]),
+        // Many machines with one PostgreSQL database. Nothing else needs libpq.
+        .library(name: "MobileTokenPostgres", targets: ["MobileTokenPostgres"]),
         .library(name: "MobileTokenEmulator", targets: ["MobileTokenEmulator"]),
         .library(name: "MobileTokenTesting", targets: ["MobileTokenTesting"]),
         .executable(name: "mobile-token", targets: ["mobile-token"]),
         .executable(name: "mobile-token-emulator", targets: ["mobile-token-emulator"]),
+        .executable(name: "mobile-token-postgres", targets: ["mobile-token-postgres"]),
     ],
     targets: [
         // System libraries: a module map each, nothing more.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
@@ -28,6 +32,8 @@ let package = Package(
         .target(name: "Coordination", dependencies: ["Basics"]),
         // SQLite made safe: a connection, its statements, its schema.
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
+        // PostgreSQL made safe: a connection, its statements, a pool.
+        .target(name: "PostgresDatabase", dependencies: ["CPostgreSQL", "Coordination", "Basics"]),
 
         // The SDK, from the ground up.
         .target(name: "PowerAuthCrypto", dependencies: ["COpenSSL"]),
@@ -46,6 +52,11 @@ let package = Package(
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
                 "ExactJSON",
             ]
+        ),
+
+        .target(
+            name: "MobileTokenPostgres",
+            dependencies: ["MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics"]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
@@ -86,19 +97,27 @@ let package = Package(
             name: "mobile-token-emulator",
             dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
         ),
+        .executableTarget(
+            name: "mobile-token-postgres",
+            dependencies: ["CommandLineSupport", "MobileTokenPostgres", "MobileToken", "ExactJSON"]
+        ),
+        // What the tests of several targets share.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
+        .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "MobileTokenEmulator", "COpenSSL", "CCurl", "CAllocations", "Basics",
+                "MobileTokenEmulator", "MobileTokenPostgres", "PostgresDatabase", "PostgresTestServer", "COpenSSL",
+                "CCurl",
+                "CAllocations", "Basics",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
         ),
 
-        // What the tests of several targets share.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
         // A real browser, for the tests that use the emulator's page.
         .target(name: "HeadlessBrowser", dependencies: ["TestSupport"], path: "Tests/HeadlessBrowser"),
         // A process that works on a store until it is killed.
@@ -108,6 +127,13 @@ let package = Package(
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "HTTPClientTransport",
             ],
             path: "Tests/StoreExerciser"
+        ),
+
+        // A process that approves with a share of a PostgreSQL store until it is killed.
+        .executableTarget(
+            name: "NodeExerciser",
+            dependencies: ["MobileToken", "MobileTokenPostgres"],
+            path: "Tests/NodeExerciser"
         ),
 
         // Tests. `VectorTests` holds every case of the reference implementation.
@@ -123,6 +149,10 @@ let package = Package(
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "TestSupport"]),
+        .testTarget(
+            name: "PostgresDatabaseTests",
+            dependencies: ["PostgresDatabase", "PostgresTestServer", "TestSupport"]
+        ),
         .testTarget(name: "HTTPClientTransportTests", dependencies: ["HTTPClientTransport", "TestSupport"]),
         .testTarget(
             name: "PowerAuthTests",
@@ -131,6 +161,14 @@ let package = Package(
                 "CSQLite", "SQLiteDatabase",
                 "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON",
+            ]
+        ),
+        .testTarget(
+            name: "MobileTokenPostgresTests",
+            dependencies: [
+                "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
+                "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
+                "mobile-token-postgres", "Coordination", "TestSupport",
             ]
         ),
         .testTarget(

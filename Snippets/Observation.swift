@@ -2,7 +2,7 @@
 import MobileToken
 
 // snippet.hide
-struct Logger { func debug(_ text: String) { print(text) } }
+struct Logger { func info(_ text: String) { print(text) } }
 struct Timer { func record(_ duration: Duration, labels: [String]) { print(duration, labels) } }
 let sdkConfiguration = CommandLine.arguments[1]
 // snippet.show
@@ -10,12 +10,12 @@ struct Telemetry: MobileTokenObserver {
     let logger = Logger()
     let requests = Timer()
 
-    func requestFinished(path: String, status: Int?, duration: Duration) {
-        self.requests.record(duration, labels: [path, status.map(String.init) ?? "none"])
+    func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+        self.requests.record(result.duration, labels: [request.path, result.outcome.description])
     }
 
-    func requestRetried(path: String, reason: RetryReason) {
-        self.logger.debug("retried \(path): \(reason)")
+    func decisionEnded(_ decision: DecisionObservation) {
+        self.logger.info("\(decision.verdict) of \(decision.operationID): \(decision.result)")
     }
 }
 

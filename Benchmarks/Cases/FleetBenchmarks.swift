@@ -196,10 +196,10 @@ private final class LagRecorder: MobileTokenObserver {
 
     func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
 
-    func pollStarted(activationID: String, lag: Duration) {
+    func pollStarted(_ poll: PollObservation) {
         self.state.withLock { state in
-            state.lags.append(lag)
-            state.activations.insert(activationID)
+            state.lags.append(poll.lag)
+            state.activations.insert(poll.activationID)
         }
     }
 

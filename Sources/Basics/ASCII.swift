@@ -41,7 +41,7 @@ extension Int {
     /// Creates the integer that ASCII digits and nothing else stand for; `Int(_:)` would take a sign.
     ///
     /// - Returns: `nil` for no digits, for anything else among them, and for more than fit.
-    package init?(asciiDigits digits: some Collection<UInt8>) {
+    @inlinable package init?(asciiDigits digits: some Collection<UInt8>) {
         guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return nil }
         self.init(String(decoding: digits, as: UTF8.self))
     }

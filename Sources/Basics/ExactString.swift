@@ -4,22 +4,24 @@
 /// whole characters. Strings from outside are compared byte by byte instead: identifiers, names, codes, and the keys of
 /// dictionaries of them.
 package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    // Each poll compares and looks up thousands of these: all of it is inlined into the modules that do.
+
     /// The string.
     package let string: String
 
     /// Wraps a string.
-    package init(_ string: String) { self.string = string }
-    package init(stringLiteral string: String) { self.string = string }
+    @inlinable package init(_ string: String) { self.string = string }
+    @inlinable package init(stringLiteral string: String) { self.string = string }
 
-    package var description: String { self.string }
+    @inlinable package var description: String { self.string }
 
-    package static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
+    @inlinable package static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
 
-    package static func < (one: Self, other: Self) -> Bool {
+    @inlinable package static func < (one: Self, other: Self) -> Bool {
         one.string.utf8.lexicographicallyPrecedes(other.string.utf8)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    @inlinable package func hash(into hasher: inout Hasher) {
         var string = self.string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
@@ -34,8 +36,15 @@ package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringL
 
 extension StringProtocol {
     /// Returns whether both strings are the same UTF-8 bytes.
-    package func isExactly(_ other: some StringProtocol) -> Bool {
+    @inlinable package func isExactly(_ other: some StringProtocol) -> Bool {
         self.utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension String {
+    /// Returns whether both strings are the same UTF-8 bytes.
+    @inlinable package func isExactly(_ other: String) -> Bool {
+        self.utf8.count == other.utf8.count && self.utf8.elementsEqual(other.utf8)
     }
 }
 

@@ -1,4 +1,4 @@
 extension FixedWidthInteger {
     /// The bytes, most significant first.
-    package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { [UInt8]($0) } }
+    @inlinable package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { [UInt8]($0) } }
 }

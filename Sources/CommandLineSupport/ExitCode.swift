@@ -25,6 +25,7 @@ extension ExitCode {
             self = .usage
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
+            .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost,
             .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
             .activationNotConfirmed:
             self = .local

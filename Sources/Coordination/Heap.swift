@@ -1,28 +1,33 @@
-/// A binary heap: the smallest element is always at hand.
-package struct Heap<Element: Comparable & Sendable>: Sendable {
+/// A binary heap: the smallest element is always at hand. Public for the reason that ``DeadlineQueue`` is.
+public struct Heap<Element: Comparable & Sendable>: Sendable {
     @usableFromInline var elements: [Element] = []
 
-    @inlinable package init() {}
+    /// Creates an empty one.
+    @inlinable public init() {}
 
     /// Takes elements in any order, in linear time.
-    @inlinable package init(_ elements: [Element]) {
+    @inlinable public init(_ elements: [Element]) {
         self.elements = elements
         for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) { self.siftDown(index) }
     }
 
-    @inlinable package var count: Int { self.elements.count }
-    @inlinable package var min: Element? { self.elements.first }
+    /// The number of elements.
+    @inlinable public var count: Int { self.elements.count }
+    /// The smallest element.
+    @inlinable public var min: Element? { self.elements.first }
 
     /// Returns the elements that satisfy `isIncluded`, in no particular order.
-    @inlinable package func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
+    @inlinable public func filter(_ isIncluded: (Element) -> Bool) -> [Element] { self.elements.filter(isIncluded) }
 
-    @inlinable package mutating func insert(_ element: Element) {
+    /// Inserts an element, in logarithmic time.
+    @inlinable public mutating func insert(_ element: Element) {
         self.elements.append(element)
         self.siftUp(self.elements.count - 1)
     }
 
+    /// Removes and returns the smallest element, in logarithmic time.
     @discardableResult
-    @inlinable package mutating func removeMin() -> Element? {
+    @inlinable public mutating func removeMin() -> Element? {
         guard let last = self.elements.popLast() else { return nil }
         guard let first = self.elements.first else { return last }
         self.elements[0] = last

@@ -13,9 +13,12 @@ extension Backend {
         var context = RequestContext(ReceivedRequest(method: "", path: ""), at: now.milliseconds)
         do {
             switch change {
-            case .block(let id):
+            case .block(let id, let expiration):
+                guard expiration.map({ $0 > context.now }) ?? true else {
+                    throw Refusal.conflict("The block ends before it begins")
+                }
                 try self.change(id, &context) { (activation) throws(ActivationStateError) in
-                    try activation.block(reason: "NOT_SPECIFIED")
+                    try activation.block(reason: "NOT_SPECIFIED", until: expiration)
                 }
             case .unblock(let id):
                 try self.change(id, &context) { (activation) throws(ActivationStateError) in try activation.unblock() }
@@ -52,6 +55,7 @@ extension Backend {
         guard var activation = self.state.activations[id] else { throw Refusal.unknownActivation }
         try change(&activation)
         self.state.activations[id] = activation
+        if let deadline = activation.deadline { self.watch(deadline) }
         context.report(activation)
     }
 }
@@ -98,6 +102,8 @@ extension Backend {
             throw refusal
         } catch let error as TemplateError {
             throw .invalidRequest(error.message)
+        } catch Version4.SharedSecretError.unavailable(let error) {
+            throw .invalidRequest("The document has activations of another suite: \(error)")
         } catch {
             throw Refusal.invalidDocument
         }

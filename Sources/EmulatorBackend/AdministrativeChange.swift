@@ -1,6 +1,7 @@
 /// An intervention that no client can make: what an administrator of a real server could do.
 package enum AdministrativeChange: Sendable {
-    case block(activationID: String)
+    /// Blocks until a time in milliseconds since 1970, or until it is unblocked.
+    case block(activationID: String, until: Milliseconds? = nil)
     case unblock(activationID: String)
     case remove(activationID: String)
     /// Moves the server's counter by steps of the hash chain, forwards only: the chain has no way back.

@@ -11,19 +11,8 @@ package struct ApplicationDescription: Sendable {
     package var secret: String
     /// Base64 of the uncompressed X9.62 point, 65 bytes, as it stands in the SDK configuration too.
     package var masterServerPublicKey: String
-}
-
-extension ApplicationDescription {
-    /// The string that configures a client.
-    package var sdkConfiguration: String {
-        let configuration = try? SDKConfiguration(
-            applicationKey: self.key,
-            applicationSecret: self.secret,
-            masterPublicKey: self.masterServerPublicKey
-        )
-        // The backend makes or reads the three as keys; they are of no other form.
-        return configuration?.string ?? ""
-    }
+    /// The string that configures a client, with the keys of every version.
+    package var sdkConfiguration: String = ""
 }
 
 extension Backend {
@@ -41,7 +30,8 @@ extension Backend {
             id: application.id,
             key: application.key,
             secret: application.secret.base64,
-            masterServerPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed)
+            masterServerPublicKey: Base64.encode(application.masterKey.publicKey.uncompressed),
+            sdkConfiguration: application.configuration.string
         )
     }
 }

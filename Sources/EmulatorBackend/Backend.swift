@@ -14,6 +14,8 @@ package struct Backend: Sendable {
     package let operationTemplates: OperationTemplates
     package let limits: EmulatorLimits
     let capacity: EmulatorCapacity
+    /// Which versions of the protocol are accepted, until they are set otherwise.
+    package var protocolRules: EmulatorProtocolRules
     /// Dispatch, access and capacity follow from this table.
     let routes: RouteTable<Route>
     let applicationName: String
@@ -34,12 +36,13 @@ package struct Backend: Sendable {
             configuration.routes.isEmpty ? Self.routes : RouteTable(Self.routes.routes + configuration.routes)
         self.limits = configuration.limits
         self.capacity = configuration.capacity
+        self.protocolRules = configuration.protocolRules
         self.applicationName = configuration.applicationName
         self.cloudCredentials = configuration.cloudCredentials
         self.operationTemplates = try OperationTemplates(parsing: configuration.templates)
     }
 
-    /// Responds to a request below `/pa/v3`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
+    /// Responds to a request below `/pa`, `/api` or `/v2`; to any other with 404 in the shape of the API's errors.
     package mutating func reply(to request: ReceivedRequest, at now: Date) -> Reply {
         var context = RequestContext(request, at: now.milliseconds)
         context.events = self.settle(at: now)
@@ -92,6 +95,18 @@ package struct Backend: Sendable {
     // MARK: - Applications
 
     var defaultApplicationID: String { self.state.defaultApplicationID }
+
+    /// Returns the version that a request names, such as `4.0`, or the one that is presumed where it names none.
+    func majorVersion(named name: String?) throws(Refusal) -> MajorVersion {
+        guard let name else { return self.protocolRules.presumedVersion }
+        guard let version = MajorVersion(name: name) else {
+            throw .invalidRequest("'protocolVersion' is none of 3.1, 3.2, 3.3 and 4.0")
+        }
+        guard self.protocolRules.accepts(version) else {
+            throw .invalidRequest("The server does not accept version \(name)")
+        }
+        return version
+    }
 
     func application(ofKey key: String) -> ServerApplication? {
         // There are a handful.

@@ -8,6 +8,7 @@ package struct BackendConfiguration: Sendable {
     package var cloudCredentials: BasicCredentials?
     package var limits: EmulatorLimits
     package var capacity: EmulatorCapacity
+    package var protocolRules: EmulatorProtocolRules
     /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
     package var templates: [String]
     /// Endpoints beside those that every backend has.
@@ -19,6 +20,7 @@ package struct BackendConfiguration: Sendable {
         cloudCredentials: BasicCredentials?,
         limits: EmulatorLimits = EmulatorLimits(),
         capacity: EmulatorCapacity = EmulatorCapacity(),
+        protocolRules: EmulatorProtocolRules = EmulatorProtocolRules(),
         templates: [String] = []
     ) {
         self.applicationID = applicationID
@@ -26,6 +28,7 @@ package struct BackendConfiguration: Sendable {
         self.cloudCredentials = cloudCredentials
         self.limits = limits
         self.capacity = capacity
+        self.protocolRules = protocolRules
         self.templates = templates
     }
 }

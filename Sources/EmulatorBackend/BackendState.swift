@@ -18,7 +18,7 @@ package struct BackendState: Sendable, Codable {
     package var devices = Table<PushDevice>()
     var replays = ReplayCache()
     var randomness: Randomness
-    /// Not later than the first unfinished activation's end; nil when there is none.
+    /// Not later than the first deadline of an activation; nil when there is none.
     var nextActivationExpiration: Milliseconds? = 0
     /// What all of it was made of; see ``EmulatorCapacity/storedBytes``.
     var storedBytes = 0
@@ -59,6 +59,6 @@ extension ServerApplication {
     init(id: String, randomness: inout Randomness) throws(CryptoError) {
         let key = Base64.encode(randomness.bytes(16))
         guard let secret = ApplicationSecret(bytes: randomness.secret(16)) else { throw CryptoError(.invalidLength) }
-        self.init(id: id, key: key, secret: secret, masterKey: try randomness.privateKey())
+        try self.init(id: id, key: key, secret: secret, masterKey: randomness.privateKey())
     }
 }

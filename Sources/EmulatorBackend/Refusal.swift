@@ -56,6 +56,27 @@ extension Refusal {
         Self(400, "ERR_RECOVERY", "POWER_AUTH_RECOVERY_INVALID", because: reason)
     }
 
+    /// A member is missing or blank, in version 4.
+    static func validation(_ reason: String) -> Self {
+        Self(400, "ERR_VALIDATION", reason)
+    }
+
+    static func vault(_ reason: String) -> Self {
+        Self(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID", because: reason)
+    }
+
+    static func upgrade(_ reason: String) -> Self {
+        Self(400, "ERR_UPGRADE", "POWER_AUTH_UPGRADE_FAILED", because: reason)
+    }
+
+    static func passwordChange(_ reason: String) -> Self {
+        Self(400, "ERR_PASSWORD_CHANGE", "POWER_AUTH_PASSWORD_CHANGE_FAILURE", because: reason)
+    }
+
+    static func biometry(_ reason: String) -> Self {
+        Self(400, "ERR_BIOMETRY", "POWER_AUTH_BIOMETRY_FAILURE", because: reason)
+    }
+
     static func invalidActivation(_ reason: String) -> Self {
         Self(400, "INVALID_ACTIVATION", "The activation may not do this", because: reason)
     }
@@ -121,12 +142,13 @@ enum AuthenticationDialect {
     }
 }
 
-/// The reason for which a signature or a token was not accepted.
+/// The reason for which a signature, a code or a token was not accepted.
 struct AuthenticationFailure: Error {
     enum Kind: String {
         case header = "POWER_AUTH_REQUEST_INVALID"
         case missingHeader = "POWER_AUTH_HTTP_HEADER_MISSING"
         case code = "POWER_AUTH_CODE_INVALID"
+        case notJudged = "POWER_AUTH_CODE_ERROR"
         case factors = "POWER_AUTH_CODE_TYPE_INVALID"
         case token = "POWER_AUTH_TOKEN_INVALID"
     }

@@ -5,8 +5,7 @@ extension Backend {
     static let routes = RouteTable(Self.powerAuthRoutes + Self.mobileTokenRoutes + Self.cloudRoutes)
 
     /// The standard endpoints of PowerAuth.
-    private static let powerAuthRoutes =
-        ServerEndpoints.routes + ActivationCreation.routes + ActivationEndpoints.routes + TokenEndpoints.routes
+    private static let powerAuthRoutes: [Route] = MajorVersion.allCases.flatMap { $0.rules.routes }
 
     /// The Mobile Token API, and what belongs to it.
     private static let mobileTokenRoutes = OperationEndpoints.routes + PushEndpoints.routes + InboxEndpoints.routes

@@ -25,6 +25,12 @@ public struct HTTPRequest: Sendable, Hashable {
     /// repeatable, whatever its method: a copy of it is a replay.
     public var isRepeatable: Bool
 
+    /// The moment from which on the request must not leave any more; `nil` is none.
+    ///
+    /// Looked at right before the first byte is written, on a connection that stands. The clock goes on while the machine is
+    /// suspended, and while the process is stopped.
+    public var notAfter: ContinuousClock.Instant?
+
     /// Creates a request.
     public init(
         _ method: Method = .post,
@@ -32,7 +38,8 @@ public struct HTTPRequest: Sendable, Hashable {
         headers: HTTPHeaders = [:],
         body: [UInt8]? = nil,
         timeout: Duration? = nil,
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false,
+        notAfter: ContinuousClock.Instant? = nil
     ) {
         self.method = method
         self.url = url
@@ -40,5 +47,6 @@ public struct HTTPRequest: Sendable, Hashable {
         self.body = body
         self.timeout = timeout
         self.isRepeatable = isRepeatable
+        self.notAfter = notAfter
     }
 }

@@ -23,6 +23,8 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
         public static let invalidResponse = Self("invalidResponse")
         /// The body is larger than the transport accepts.
         public static let responseTooLarge = Self("responseTooLarge")
+        /// ``HTTPRequest/notAfter`` had come before there was a connection. Nothing was sent.
+        public static let tooLate = Self("tooLate")
         /// The transport was shut down.
         public static let shutdown = Self("shutdown")
     }

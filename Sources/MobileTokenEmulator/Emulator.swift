@@ -7,7 +7,7 @@ import Synchronization
 
 /// A strict PowerAuth backend for development and tests, in this process.
 ///
-/// It serves the standard `/pa/v3` endpoints, the Mobile Token API and the cloud API on a real socket, and refuses what
+/// It serves the standard `/pa/v3` and `/pa/v4` endpoints, the Mobile Token API and the cloud API on a real socket, and refuses what
 /// the real servers refuse. It stops when ``stop()`` is called, or when it is no longer held.
 ///
 /// ```swift
@@ -184,9 +184,11 @@ public final class Emulator: Sendable {
 
     /// Blocks an active activation.
     ///
+    /// - Parameter duration: After how long the block ends by itself, in version 4 of the protocol; `nil`, the default,
+    ///   for never.
     /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
-    public func blockActivation(_ id: String) async throws(EmulatorError) {
-        try await self.core.administer(.block(activationID: id))
+    public func blockActivation(_ id: String, for duration: Duration? = nil) async throws(EmulatorError) {
+        try await self.core.block(id, for: duration.map { $0 / .seconds(1) })
     }
 
     /// Unblocks a blocked activation.
@@ -210,6 +212,16 @@ public final class Emulator: Sendable {
     /// - Throws: ``EmulatorError`` of code `notFound` or `conflict`.
     public func advanceCounter(ofActivation id: String, by steps: UInt64) async throws(EmulatorError) {
         try await self.core.administer(.advanceCounter(activationID: id, by: steps))
+    }
+
+    /// Which versions of the protocol are accepted, and whom the newer one is offered.
+    public func protocolRules() async -> ProtocolRules { await self.core.protocolRules }
+
+    /// Changes which versions of the protocol are accepted, until a reset or an import.
+    ///
+    /// - Throws: ``EmulatorError`` of code `invalidConfiguration` for rules that no device could keep.
+    public func setProtocolRules(_ rules: ProtocolRules) async throws(EmulatorError) {
+        try await self.core.setProtocolRules(rules)
     }
 
     // MARK: Watching

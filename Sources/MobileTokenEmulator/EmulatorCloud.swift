@@ -51,13 +51,18 @@ extension Emulator {
         }
 
         /// Registers a device for a user.
+        ///
+        /// - Parameter protocolVersion: The version whose master key signs the QR code, such as `4.0`; `nil` for the oldest that
+        ///   the server accepts. The code itself is good for every version.
         @discardableResult
-        public func register(userID: String, flags: [String] = []) async throws(EmulatorError) -> Registration {
-            let response = try await self.call(
-                "POST",
-                "/v2/registrations",
-                ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
-            )
+        public func register(
+            userID: String,
+            flags: [String] = [],
+            protocolVersion: String? = nil
+        ) async throws(EmulatorError) -> Registration {
+            var body: JSONObject = ["userId": .string(userID), "flags": .array(flags.map { .string($0) })]
+            body["protocolVersion"] = protocolVersion.map { .string($0) }
+            let response = try await self.call("POST", "/v2/registrations", .object(body))
             let qrCode = try response.string("activationQrCodeData")
             return Registration(
                 id: try response.string("registrationId"),
@@ -117,7 +122,8 @@ extension Emulator {
         ///
         /// - Parameters:
         ///   - operationID: The operation's identifier.
-        ///   - registrationID: Whose device it is for; `nil` makes one that any device can read.
+        ///   - registrationID: Whose device it is for; `nil` makes one that any device of version 3 can read, or of version 4
+        ///     where the server accepts no other.
         public func offlineQRCode(
             operationID: String,
             registrationID: String?

@@ -5,6 +5,20 @@ extension Emulator.Configuration {
     func check() throws(EmulatorError) {
         try self.limits.check()
         try self.capacity.check()
+        try self.protocolRules.check()
+    }
+}
+
+extension EmulatorProtocolRules {
+    /// - Throws: `invalidConfiguration` for rules that no device could keep.
+    func check() throws(EmulatorError) {
+        guard Self.minimumVersions.contains(self.minimumVersion) else {
+            throw EmulatorError(.invalidConfiguration, "The minimum version must be 3 or 4, not \(self.minimumVersion)")
+        }
+        guard !self.offeredSuites.isEmpty else {
+            let names = self.allowedSuites.map(\.rawValue).sorted().joined(separator: ", ")
+            throw EmulatorError(.invalidConfiguration, "The libcrypto of this process has none of the suites \(names)")
+        }
     }
 }
 

@@ -8,6 +8,9 @@ extension Emulator {
     /// What callers can make the server hold.
     public typealias Capacity = EmulatorCapacity
 
+    /// Which versions of the protocol the server accepts.
+    public typealias ProtocolRules = EmulatorProtocolRules
+
     /// How a development server is set up. Every property has a default that suits a test.
     public struct Configuration: Sendable {
         /// The address to bind to: an IPv4 or IPv6 address. Loopback by default. Bound anywhere else, the control
@@ -22,7 +25,7 @@ extension Emulator {
         /// The password of the cloud API's Basic authentication. `nil`, the default, makes one at each start; the
         /// backend is then given the made one.
         public var cloudPassword: String?
-        /// The name that `/pa/v3/status` tells.
+        /// The name that `/pa/v3/status` and `/pa/v4/status` tell.
         public var applicationName: String = "Mobile Token Emulator"
         /// The identifier of the application that clients are configured for, `appId` in the cloud API.
         public var applicationID: String = "mobile-token"
@@ -30,6 +33,8 @@ extension Emulator {
         public var limits: Limits = .init()
         /// What callers can make the server hold.
         public var capacity: Capacity = .init()
+        /// Which versions of the protocol the server accepts at the start and after each reset.
+        public var protocolRules: ProtocolRules = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
         /// Fixes identifiers, keys and nonces, so that two servers give the same responses to the same requests. `nil`, the
@@ -63,6 +68,7 @@ extension Emulator.Configuration {
             cloudCredentials: self.cloudCredentials,
             limits: self.limits,
             capacity: self.capacity,
+            protocolRules: self.protocolRules,
             templates: self.templates
         )
     }

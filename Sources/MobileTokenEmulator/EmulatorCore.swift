@@ -3,6 +3,7 @@ import Coordination
 import EmulatorBackend
 import EmulatorMessages
 import Foundation
+import PowerAuthProtocol
 import Synchronization
 
 /// The development server's state and everything that may change it, one change at a time.
@@ -172,6 +173,16 @@ actor EmulatorCore {
         self.send(.faults)
     }
 
+    // MARK: Protocol
+
+    var protocolRules: EmulatorProtocolRules { self.backend.protocolRules }
+
+    func setProtocolRules(_ rules: EmulatorProtocolRules) throws(EmulatorError) {
+        try rules.check()
+        self.backend.protocolRules = rules
+        self.send(.protocolRules)
+    }
+
     // MARK: State
 
     /// The application that clients are configured for; an import may change it.
@@ -204,6 +215,14 @@ actor EmulatorCore {
         self.version += 1
         self.send(.reset)
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+    }
+
+    /// Blocks an activation.
+    ///
+    /// - Parameter seconds: After how many the block ends by itself; `nil` for never.
+    func block(_ activationID: String, for seconds: Double?) async throws(EmulatorError) {
+        let expiration = seconds.map { self.now.milliseconds + $0.inMilliseconds }
+        try await self.administer(.block(activationID: activationID, until: expiration))
     }
 
     func administer(_ change: AdministrativeChange) async throws(EmulatorError) {
@@ -292,7 +311,11 @@ extension Backend {
             try self.init(document: document, configuration)
         case .records(let records):
             let state: BackendState
-            do { state = try BackendState(records: records) } catch {
+            do {
+                state = try BackendState(records: records)
+            } catch Version4.SharedSecretError.unavailable(let error) {
+                throw EmulatorError(.storage, "The data file has activations of another suite: \(error)")
+            } catch {
                 throw EmulatorError(.storage, "The data file holds what this server did not write")
             }
             do { try self.init(state: state, configuration.backend) } catch {

@@ -1,4 +1,5 @@
 public import Foundation
+public import PowerAuthProtocol
 
 extension Emulator {
     /// An activation as the server sees it.
@@ -13,8 +14,15 @@ extension Emulator {
         public var name: String?
         /// `CREATED`, `PENDING_COMMIT`, `ACTIVE`, `BLOCKED` or `REMOVED`.
         public var status: String
-        /// The protocol version the device activated with.
+        /// The version of the protocol that the activation is of, such as `3.3` or `4.0`.
         public var version: String?
+        /// The suite of an activation of version 4, such as `EC_P384`; also while an upgrade waits for its confirmation.
+        public var suite: AlgorithmSuite?
+        /// What the status of an activation of version 4 says beside its state: `AWAITS_CONFIRMATION`,
+        /// `UPGRADE_AWAITS_CONFIRMATION`, `SUITE_UNSUPPORTED`, `BIOMETRY_IS_ON`.
+        public var flags: [String]
+        /// When a block ends by itself.
+        public var blockExpires: Date?
         /// The eight digits that the device shows too when both sides hold the same keys: to be compared before the
         /// registration is committed. `nil` before keys were exchanged.
         public var fingerprint: String?
@@ -48,7 +56,10 @@ extension Emulator {
             created: Date,
             pushPlatform: String? = nil,
             pushToken: String? = nil,
-            fingerprint: String? = nil
+            fingerprint: String? = nil,
+            suite: AlgorithmSuite? = nil,
+            flags: [String] = [],
+            blockExpires: Date? = nil
         ) {
             self.id = id
             self.userID = userID
@@ -64,6 +75,9 @@ extension Emulator {
             self.pushPlatform = pushPlatform
             self.pushToken = pushToken
             self.fingerprint = fingerprint
+            self.suite = suite
+            self.flags = flags
+            self.blockExpires = blockExpires
         }
     }
 

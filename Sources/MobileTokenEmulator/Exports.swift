@@ -1,8 +1,12 @@
 // The parts of the configuration that the backend reads too.
 @_exported public import struct EmulatorBackend.EmulatorCapacity
 @_exported public import struct EmulatorBackend.EmulatorLimits
+@_exported public import struct EmulatorBackend.EmulatorProtocolRules
 
 // Parameters of operations are JSON values, so users of this module need no second import.
 @_exported public import struct ExactJSON.JSONNumber
 @_exported public import struct ExactJSON.JSONObject
 @_exported public import enum ExactJSON.JSONValue
+
+// The suites of version 4, which the rules and the summaries name.
+@_exported public import enum PowerAuthProtocol.AlgorithmSuite

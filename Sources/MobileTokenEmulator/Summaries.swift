@@ -50,15 +50,18 @@ extension Backend {
             applicationID: activation.applicationID,
             name: activation.name,
             status: activation.status.rawValue,
-            version: activation.device?.version.rawValue,
-            counter: activation.device?.steps ?? 0,
+            version: activation.protocolVersion,
+            counter: activation.steps,
             failedAttempts: activation.failedAttempts,
             maximumFailedAttempts: activation.maximumFailedAttempts,
             activationQRCode: activation.status == .created ? activation.offer?.qrCode : nil,
             created: Date(milliseconds: activation.created),
             pushPlatform: pushDevice?.platform,
             pushToken: pushDevice?.token,
-            fingerprint: activation.fingerprint
+            fingerprint: activation.fingerprint,
+            suite: activation.suite,
+            flags: self.statusFlags(of: activation),
+            blockExpires: activation.blockExpires.map(Date.init(milliseconds:))
         )
     }
 

@@ -214,6 +214,18 @@ extension ActivationStoreConformance {
         )
     }
 
+    /// An intent of a call by hand.
+    static func intent(byHand activationID: String) -> DecisionIntent {
+        DecisionIntent(
+            activationID: activationID,
+            operationID: "1",
+            verdict: .approve,
+            factors: .possession,
+            signed: "A1*A100CZK",
+            localDate: Self.date(second: 0)
+        )
+    }
+
     package static func outcome(_ result: DecisionOutcome.Result, second: Int = 0) -> DecisionOutcome {
         DecisionOutcome(result, localDate: Self.date(second: second), serverDate: Self.date(second: second + 1))
     }

@@ -76,10 +76,14 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoConcurrentReceipt
     /// Personal data can be erased by activation and by age; nothing else changes.
     case erasesPersonalData
+    /// While deciding is paused, an automatic decision moves no counter and leaves no intent; all else goes on.
+    case decidesNothingWhilePaused
     /// What one handle wrote in receipts, another one reads. Checked for stores that can be opened twice.
     case sharesReceiptsBetweenHandles
     /// Two handles number their entries together. Checked as the one before.
     case losesNoReceiptBetweenHandles
+    /// A pause that one handle makes or ends holds for the other at once. Checked as the one before.
+    case pausesAcrossHandles
 
     /// Creates an empty store.
     public typealias MakeStore = @Sendable () async throws -> any ActivationStore
@@ -161,6 +165,10 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .keepsReceiptsOfTheRemoved: try await self.checkReceiptsOfTheRemoved(in: journal)
         case .losesNoConcurrentReceipt: try await self.checkConcurrentReceipts(through: [journal])
         case .erasesPersonalData: try await self.checkErasure(in: journal)
+        case .decidesNothingWhilePaused: try await self.checkPause(of: journal)
+        case .pausesAcrossHandles:
+            guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
+            try await self.checkPause(of: journal, asSeenBy: other)
         case .sharesReceiptsBetweenHandles:
             guard let other = try await openAgain?(journal) as? any DecisionJournal else { return }
             try await self.checkSharingOfReceipts(between: journal, and: other)

@@ -15,6 +15,9 @@ enum EmulatorCommands {
         .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
         .init("user", "NAME", "the user of the cloud API (default: developer)"),
         .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
+        .init("minimum-version", "NUMBER", "the oldest version of the protocol to accept: 3 or 4 (default: 3)"),
+        .init("suites", "NAMES", "the suites of version 4 to accept, with commas between (default: all)"),
+        .init("offer-upgrade", nil, "offer activations of version 3 the upgrade to version 4"),
         .init("data", "FILE", "keep the state in this file, of mode 0600"),
         .init("seed", "FILE", "start from an exported state"),
         .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
@@ -78,6 +81,7 @@ enum EmulatorCommands {
         if invocation.has("tls") { configuration.tls = .selfSigned }
         configuration.cloudUser = invocation["user"] ?? configuration.cloudUser
         configuration.cloudPassword = invocation["password"]
+        configuration.protocolRules = try protocolRules(invocation, configuration)
         configuration.dataFile = invocation["data"]
         configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
         if let file = invocation["seed"] {
@@ -88,6 +92,24 @@ enum EmulatorCommands {
         }
         raiseDescriptorLimit()
         return try await Emulator.start(configuration: configuration)
+    }
+
+    private static func protocolRules(
+        _ invocation: Invocation,
+        _ configuration: Emulator.Configuration
+    ) throws -> EmulatorProtocolRules {
+        var rules = EmulatorProtocolRules()
+        rules.minimumVersion = try invocation.integer("minimum-version", in: 3...4) ?? rules.minimumVersion
+        if invocation.has("offer-upgrade") { rules.upgradeOffers = [configuration.applicationID] }
+        let names = invocation["suites"]?.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0)) }
+        for name in names ?? [] {
+            guard let suite = AlgorithmSuite(rawValue: name) else {
+                let known = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
+                throw UsageError(message: "'\(name)' is none of the suites \(known)", command: invocation.command)
+            }
+            rules.allowedSuites.insert(suite)
+        }
+        return rules
     }
 
     private static func stop(_ emulator: Emulator, _ invocation: Invocation) async throws {

@@ -9,8 +9,8 @@ enum Program {
         await CommandLineProgram(
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
             version: Self.version,
-            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + ReceiptCommands.all
-                + self.developmentServer,
+            commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + AgentCommands.all
+                + ReceiptCommands.all + self.sharedStores + self.developmentServer,
             commonOptions: Session.options,
             cleanUp: PasswordSource.showAgain
         ).main()
@@ -27,6 +27,21 @@ enum Program {
             }
         }
         return ([MobileTokenClient.sdkVersion, CryptoLibrary.version] + lines).joined(separator: "\n")
+    }
+
+    /// The commands that `mobile-token-postgres` runs, so that this program does not need libpq.
+    private static let sharedStores = [
+        ("store", "check", "Check the activations of a PostgreSQL store."),
+        ("store", "copy", "Move activations from an SQLite store to a PostgreSQL store."),
+        ("store", "migrate", "Make or change the tables of a PostgreSQL store."),
+        ("fleet", "status", "Show the nodes that share a PostgreSQL store."),
+    ].map { group, name, summary in
+        Command(
+            group,
+            name,
+            summary: summary,
+            handOverTo: SiblingProgram("mobile-token-postgres", shownAs: "mobile-token", words: group, name)
+        )
     }
 
     /// The commands that `mobile-token-emulator` runs, so that this program links no server.

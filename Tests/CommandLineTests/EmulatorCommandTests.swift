@@ -33,6 +33,28 @@ import Testing
         #expect(await program.outcome().exitCode == 0)
     }
 
+    @Test func versionsAndSuitesAreChosenAtTheStart() async throws {
+        let home = try TemporaryFolder()
+        let program = try Program.start(
+            ["emulator", "--json", "--minimum-version", "4", "--suites", "EC_P384", "--offer-upgrade"],
+            home: home.url
+        )
+        let document = try JSONValue(parsing: try #require(await program.nextLine()))
+        let url = try #require(document["baseURL"]?.string)
+        let transport = try CurlTransport()
+        let request = HTTPRequest(.get, url: url.replacing("/enrollment-server", with: "/_emulator/protocol"))
+        let rules = try JSONValue(parsing: await transport.send(request).body)
+        #expect(rules["minimumVersion"]?.int64 == 4 && rules["offeredSuites"] == ["EC_P384"])
+        #expect(rules["upgradeOffers"] == ["mobile-token"])
+        await transport.shutdown()
+        program.send(signal: SIGTERM)
+        #expect(await program.outcome().exitCode == 0)
+        for words in [["--minimum-version", "5"], ["--suites", "LEGACY_P256"], ["--suites", "EC_P384,,x"]] {
+            let refused = try Program.start(["emulator"] + words, home: home.url)
+            #expect(await refused.outcome().exitCode == 2)
+        }
+    }
+
     @Test func withTLSItSaysWhatToTrustAndTheProgramCanUseIt() async throws {
         let home = try TemporaryFolder()
         let server = try Program.start(["emulator", "--tls", "--json", "--register", "alice"], home: home.url)

@@ -72,4 +72,21 @@ import Testing
         #expect(server.requests.count == 20)
         #expect(server.acceptedCount == 20)
     }
+
+    @Test(arguments: [false, true]) func aRequestWhoseTimeHasPassedIsNotSent(isConnected: Bool) async throws {
+        let server = try ScriptedServer { $0.answerAll() }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        if isConnected { _ = try await transport.send(HTTPRequest(url: server.url, body: Array("before".utf8))) }
+        await #expect {
+            try await transport.send(HTTPRequest(url: server.url, body: Array("late".utf8), notAfter: .now))
+        } throws: {
+            ($0 as? HTTPTransportError)?.code == .tooLate
+        }
+        let request = HTTPRequest(url: server.url, body: Array("in time".utf8), notAfter: .now + .seconds(600))
+        #expect(try await transport.send(request).status == 200)
+        await transport.shutdown()
+        let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies == (isConnected ? ["before", "in time"] : ["in time"]))
+    }
 }

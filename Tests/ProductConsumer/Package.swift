@@ -14,6 +14,10 @@ let package = Package(
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         ),
         .target(name: "UsesMobileTokenEmulator", dependencies: ["OtherTypes", product("MobileTokenEmulator")]),
+        .target(
+            name: "UsesMobileTokenPostgres",
+            dependencies: ["OtherTypes", product("MobileToken"), product("MobileTokenPostgres")]
+        ),
         .target(name: "UsesMobileTokenTesting", dependencies: ["OtherTypes", product("MobileTokenTesting")]),
     ],
     swiftLanguageModes: [.v6]

@@ -60,13 +60,3 @@ enum ApplicationEndpoints {
         ]
     }
 }
-
-extension ServerApplication {
-    fileprivate var configuration: SDKConfiguration {
-        SDKConfiguration(
-            applicationKey: self.key,
-            applicationSecret: self.secret,
-            masterPublicKey: self.masterKey.publicKey
-        )
-    }
-}

@@ -18,7 +18,7 @@ enum OfflineEndpoints {
         if let objection = OfflineText.objection(toData: operation.data) {
             throw .invalidRequest("The operation cannot be approved offline: \(objection)")
         }
-        let signer = try Self.offlineSigner(bank, for: operation, &context)
+        let sign = try Self.offlineSignature(bank, for: operation, &context)
         let language = context.request.header("Accept-Language")
         guard let (formData, ui) = bank.operationTemplates.content(of: operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
@@ -33,33 +33,33 @@ enum OfflineEndpoints {
         ]
         if let code = bank.proximityCode(of: operation) { lines.append(code.string(at: context.now)) }
         lines.append(nonce)
-        let signed = lines.joined(separator: "\n") + "\n" + signer.digit
+        let content = lines.joined(separator: "\n") + "\n"
         do {
-            let signature = try signer.key.derSignature(for: Array(signed.utf8))
-            let content = signed + Base64.encode(signature)
-            return .json(["operationQrCodeData": .string(content), "nonce": .string(nonce)])
+            let signature = try sign(content)
+            return .json(["operationQrCodeData": .string(content + signature), "nonce": .string(nonce)])
         } catch {
             throw .invalidRequest("The code cannot be signed")
         }
     }
 
-    /// The activation's server key signs for one device, the application's master key for any.
-    private static func offlineSigner(
+    /// The activation's keys sign for one device, the application's master key for any.
+    private static func offlineSignature(
         _ bank: Backend,
         for operation: ServerOperation,
         _ context: inout RequestContext
-    ) throws(Refusal) -> (digit: String, key: P256PrivateKey) {
+    ) throws(Refusal) -> (String) throws -> String {
         guard let id = context.request.queryValue("registrationId") else {
             guard let application = bank.state.applications[operation.applicationID] else {
                 throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
             }
-            return ("0", application.masterKey)
+            let version = try bank.majorVersion(named: context.request.queryValue("protocolVersion"))
+            return { "0" + Base64.encode(try application.masterSignature(of: Array("\($0)0".utf8), version)) }
         }
         let activation = try Self.offlineActivation(bank, id, operation, &context)
         guard activation.status == .active, let device = activation.device else {
             throw Refusal(400, "INVALID_ACTIVATION", "The registration is not active")
         }
-        return ("1", device.serverKey)
+        return { try device.keys.offlineSignature(of: $0) }
     }
 
     private static func offlineActivation(
@@ -99,16 +99,15 @@ enum OfflineEndpoints {
         }
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let allowed = try Self.offlineTypes(of: operation)
-        let steps = activation.device?.steps
+        let steps = activation.device?.keys.steps
         (context.counterBefore, context.counterAfter) = (steps, steps)
-        guard let device = activation.device, activation.status == .active else {
+        guard activation.status == .active, let version = activation.device?.version else {
             return Self.verdict(activation, type: allowed[0], isValid: false)
         }
         for type in allowed {
-            guard let match = Self.offlineMatch(bank, code, nonce, operation, device, type, at: context.now) else {
-                continue
-            }
-            let accepted = bank.accept(match, activation.id, type, &context) ?? activation
+            let codes = Self.codes(bank, code, type, nonce, operation, at: context.now)
+            guard let accepted = Self.accepted(codes, activation, version, bank.limits) else { continue }
+            bank.keep(accepted, &context, version)
             bank.state.operations.claim(operation.id, for: activation.userID)
             let approval = ServerOperation.Approval(
                 userID: activation.userID,
@@ -136,31 +135,39 @@ enum OfflineEndpoints {
         return types
     }
 
-    /// A rotating code in the QR code is part of the data: the current one and the one before are tried.
-    private static func offlineMatch(
+    /// Returns a code with the data that it may be made of. A rotating code in the QR code is part of them: the current one
+    /// and the one before are tried.
+    private static func codes(
         _ bank: Backend,
         _ code: String,
+        _ type: SignatureType,
         _ nonce: [UInt8],
         _ operation: ServerOperation,
-        _ device: DeviceBinding,
-        _ type: SignatureType,
         at now: Milliseconds
-    ) -> SignatureVerifier.Match? {
+    ) -> [CodeToVerify] {
         let body = "\(operation.id)&\(operation.data)"
-        var bodies = [body]
-        if let code = bank.proximityCode(of: operation) {
-            bodies = code.accepted(at: now).map { "\(body)&\($0)" }
-        }
-        for body in bodies {
+        let bodies = bank.proximityCode(of: operation)?.accepted(at: now).map { "\(body)&\($0)" } ?? [body]
+        return bodies.map { body in
             let data = SignatureData(
                 method: "POST",
                 uriID: "/operation/authorize/offline",
                 nonce: nonce,
                 body: Array(body.utf8)
             )
-            let verifier = SignatureVerifier(data, keys: device.keys.keys(for: type), secret: .offline)
-            let match = verifier.match(offline: code, counter: device.counter, lookAhead: bank.limits.lookAhead)
-            if let match { return match }
+            return CodeToVerify(form: .offline(code), type: type, data: data)
+        }
+    }
+
+    /// Returns the activation after the first code that is right, if one is.
+    private static func accepted(
+        _ codes: [CodeToVerify],
+        _ activation: ServerActivation,
+        _ version: MajorVersion,
+        _ limits: EmulatorLimits
+    ) -> ServerActivation? {
+        for code in codes {
+            var verified = activation
+            if case .accepted = verified.verify(code, of: version, lookAhead: limits.lookAhead) { return verified }
         }
         return nil
     }

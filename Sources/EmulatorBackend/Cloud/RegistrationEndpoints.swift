@@ -38,6 +38,7 @@ enum RegistrationEndpoints {
         guard commitPhase != .onKeyExchange || otp?.stage != .commit else {
             throw .invalidRequest("A code is to be checked at a commit that there will not be")
         }
+        let version = try bank.majorVersion(named: request.optionalString("protocolVersion"))
         let registration: ServerActivation
         do {
             registration = try Self.add(
@@ -47,6 +48,7 @@ enum RegistrationEndpoints {
                 application: application,
                 otp: otp,
                 commitPhase: commitPhase,
+                version,
                 context.now
             )
         } catch {
@@ -65,12 +67,14 @@ enum RegistrationEndpoints {
         application: ServerApplication,
         otp: ActivationOTP?,
         commitPhase: ServerActivation.CommitPhase?,
+        _ version: MajorVersion,
         _ now: Milliseconds
     ) throws(CryptoError) -> ServerActivation {
-        let code = try Self.freshActivationCode(&bank, signedBy: application.masterKey)
+        let code = try Self.freshActivationCode(&bank)
+        let signature = try application.masterSignature(of: Array(code.utf8), version)
         let offer = ServerActivation.Offer(
-            code: code.code,
-            signature: Base64.encode(code.signature ?? []),
+            code: code,
+            signature: Base64.encode(signature),
             expires: now + bank.limits.activationCodeLifetime.inMilliseconds
         )
         let activation = ServerActivation(
@@ -86,18 +90,15 @@ enum RegistrationEndpoints {
         )
         bank.state.activations[activation.id] = activation
         bank.state.offers[offer.code] = activation.id
-        bank.state.nextActivationExpiration = min(bank.state.nextActivationExpiration ?? offer.expires, offer.expires)
+        bank.watch(offer.expires)
         return activation
     }
 
-    private static func freshActivationCode(
-        _ bank: inout Backend,
-        signedBy key: P256PrivateKey
-    ) throws(CryptoError) -> ActivationCode {
+    private static func freshActivationCode(_ bank: inout Backend) throws(CryptoError) -> String {
         while true {
             let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
-            let code = try ActivationCode(randomBytes: randomBytes, signedBy: key)
-            if bank.state.offers[code.code] == nil { return code }
+            let code = try ActivationCode(randomBytes: randomBytes).code
+            if bank.state.offers[code] == nil { return code }
         }
     }
 
@@ -231,6 +232,7 @@ enum RegistrationEndpoints {
 
     private static func keep(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext) {
         bank.state.activations[activation.id] = activation
+        if let deadline = activation.deadline { bank.watch(deadline) }
         context.report(activation)
     }
 
@@ -266,9 +268,11 @@ enum RegistrationEndpoints {
         object["platform"] = activation.platform.map { .string($0) }
         object["deviceInfo"] = activation.deviceInfo.map { .string($0) }
         object["externalUserId"] = activation.externalUserID.map { .string($0) }
-        object["protocolVersion"] = activation.device.map { .string($0.version.rawValue) }
+        object["protocolVersion"] = activation.protocolVersion.map { .string($0) }
+        object["algorithm"] = activation.suite.map { .string($0.rawValue) }
         object["activationFingerprint"] = activation.fingerprint.map { .string($0) }
         object["blockedReason"] = activation.blockedReason.map { .string($0) }
+        object["timestampBlockExpire"] = activation.blockExpires.map { .number(JSONNumber($0)) }
         if let device = bank.state.devices[activation.id] {
             var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]
             push["environment"] = device.environment.map { .string($0) }

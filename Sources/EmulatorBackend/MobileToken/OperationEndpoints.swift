@@ -33,14 +33,10 @@ enum OperationEndpoints {
     }
 
     static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try bank.authenticateSignature(
-            &context,
-            uriID: "/operation/history",
-            allowing: .twoFactors,
-            dialect: .mobileToken
-        )
+        let demand = CodeDemand(uriID: "/operation/history", types: .twoFactors)
+        let request = try bank.authenticate(&context, demand, dialect: .mobileToken)
         _ = try context.json()
-        return Self.operationList(bank, of: signature.activation, context) { _ in true }
+        return Self.operationList(bank, of: request.activation, context) { _ in true }
     }
 
     private static func operationList(
@@ -80,14 +76,10 @@ enum OperationEndpoints {
     }
 
     static func authorize(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature: AuthenticatedSignature
+        let authenticated: AuthenticatedRequest
         do {
-            signature = try bank.authenticateSignature(
-                &context,
-                uriID: "/operation/authorize",
-                allowing: .onlineFactors,
-                dialect: .mobileToken
-            )
+            let demand = CodeDemand(uriID: "/operation/authorize", types: .onlineFactors)
+            authenticated = try bank.authenticate(&context, demand, dialect: .mobileToken)
         } catch {
             throw Self.countingFailure(of: error, &bank, &context)
         }
@@ -99,7 +91,7 @@ enum OperationEndpoints {
             throw .invalidRequest("'type' of the proximity check is neither QR_CODE nor DEEPLINK")
         }
         let mobileTokenData = try request.optionalObject("mobileTokenData")
-        let activation = signature.activation
+        let activation = authenticated.activation
         try activation.requireVerifiedUser()
         let operation = try Self.decidableOperation(bank, id, activation)
         let approval = ServerOperation.Approval(
@@ -107,7 +99,7 @@ enum OperationEndpoints {
             applicationID: activation.applicationID,
             activationID: activation.id,
             data: data,
-            factors: signature.type,
+            factors: authenticated.type,
             proximityCodeIsRight: bank.proximityCode(of: operation)?.accepts(proximityCode, at: context.now),
             mobileTokenData: mobileTokenData.map(JSONValue.object)
         )
@@ -119,16 +111,11 @@ enum OperationEndpoints {
     }
 
     static func reject(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        let signature = try bank.authenticateSignature(
-            &context,
-            uriID: "/operation/cancel",
-            allowing: [.possession],
-            dialect: .mobileToken
-        )
+        let demand = CodeDemand(uriID: "/operation/cancel", types: [.possession])
+        let activation = try bank.authenticate(&context, demand, dialect: .mobileToken).activation
         let request = try context.requestObject()
         let (id, reason) = (try request.string("id"), try request.string("reason"))
         let mobileTokenData = try request.optionalObject("mobileTokenData")
-        let activation = signature.activation
         let operation = try Self.decidableOperation(bank, id, activation)
         guard operation.userID?.isExactly(activation.userID) == true, operation.isVisible(to: activation) else {
             throw .operationFailed("the operation belongs to another user or to nobody yet")

@@ -28,13 +28,9 @@ enum PushEndpoints {
     /// The older form, with a signature in place of a token.
     static func registerSigned(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
-        let signature = try bank.authenticateSignature(
-            &context,
-            uriID: "/push/device/register",
-            allowing: .onlineFactors,
-            dialect: .powerAuth
-        )
-        return try Self.register(&bank, signature.activation, &context)
+        let demand = CodeDemand(uriID: "/push/device/register", types: .onlineFactors)
+        let activation = try bank.authenticate(&context, demand).activation
+        return try Self.register(&bank, activation, &context)
     }
 
     private static func register(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext)

@@ -1,6 +1,6 @@
 import Basics
 import PowerAuthCrypto
-import PowerAuthProtocol
+package import PowerAuthProtocol
 
 /// An activation on the server, from the code that is handed out to its end.
 ///
@@ -60,9 +60,13 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     package private(set) var status: Status
     package private(set) var failedAttempts = 0
     private(set) var blockedReason: String?
+    /// When the block ends by itself; `nil` when only an administrator ends it.
+    package private(set) var blockExpires: Milliseconds?
+    /// Whether it was blocked before the server side committed it; `nil` when it was not.
+    private var wasBlockedUncommitted: Bool?
     private(set) var otp: ActivationOTP?
     /// `nil` until keys were exchanged.
-    package private(set) var device: DeviceBinding?
+    private(set) var device: DeviceBinding?
     private(set) var externalUserID: String?
     package private(set) var name: String?
     private(set) var platform: String?
@@ -145,34 +149,55 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.externalUserID = externalUserID ?? self.externalUserID
     }
 
-    /// Whether it waits for something that must happen before a time.
-    var isUnfinished: Bool { self.status == .created || self.status == .pendingCommit }
-
-    /// The eight digits that the device shows as well. `nil` until keys were exchanged.
-    package var fingerprint: String? {
-        self.device.map { device in
-            ActivationFingerprint(
-                devicePublicKey: device.deviceKey,
-                activationID: self.id,
-                serverPublicKey: device.serverKey.publicKey
-            ).digits
+    /// When something happens to it by itself: it waited too long for its device or for the commit, or its block ends.
+    var deadline: Milliseconds? {
+        switch self.status {
+        case .created, .pendingCommit: self.offer?.expires
+        case .blocked: self.blockExpires ?? (self.wasBlockedUncommitted == true ? self.offer?.expires : nil)
+        case .active, .removed: nil
         }
     }
 
-    // MARK: - Authentication
-
-    /// Moves the counter after a valid signature.
-    mutating func succeed(_ match: SignatureVerifier.Match, _ type: SignatureType) {
-        self.device?.accept(match)
-        // Possession alone proves nothing about the user.
-        if type != .possession { self.failedAttempts = 0 }
+    /// The eight digits that the device shows as well. `nil` until keys were exchanged.
+    package var fingerprint: String? {
+        self.device?.keys.fingerprint(activationID: self.id)
     }
 
-    /// Counts an invalid signature, unless it was possession's alone; the last one that is allowed blocks.
+    /// The version of the protocol, such as `3.3`. `nil` until keys were exchanged.
+    package var protocolVersion: String? { self.device?.keys.versionName }
+
+    /// The suite of an activation of version 4, also of one that is about to be.
+    package var suite: AlgorithmSuite? { self.device?.version4?.suite }
+
+    /// How often the counter has moved.
+    package var steps: UInt64 { self.device?.keys.steps ?? 0 }
+
+    mutating func rename(_ name: String) { self.name = name }
+
+    // MARK: - Keys of version 4
+
+    mutating func updateVersion4Keys(_ change: (inout Version4.Keys) -> Void) { self.device?.updateVersion4(change) }
+
+    mutating func beginUpgrade(to keys: Version4.Keys) { self.device?.beginUpgrade(to: keys) }
+
+    mutating func finishUpgrade() { self.device?.finishUpgrade() }
+
+    // MARK: - Authentication
+
+    /// Verifies a code, and moves the counter behind it when it is right.
+    mutating func verify(_ code: CodeToVerify, of version: MajorVersion, lookAhead: Int) -> CodeVerdict {
+        let verdict = self.device?.verify(code, of: version, lookAhead: lookAhead) ?? .notJudged("there are no keys")
+        // Possession alone proves nothing about the user.
+        if case .accepted = verdict, code.type != .possession { self.failedAttempts = 0 }
+        return verdict
+    }
+
+    /// Counts an invalid code, unless it was possession's alone; the last one that is allowed blocks.
     mutating func fail(_ type: SignatureType) {
         guard type != .possession else { return }
         self.failedAttempts = self.failedAttempts.addingSaturated(1)
         guard self.failedAttempts >= self.maximumFailedAttempts else { return }
+        self.wasBlockedUncommitted = self.status == .pendingCommit ? true : nil
         self.status = .blocked
         self.blockedReason = "MAX_FAILED_ATTEMPTS"
     }
@@ -183,16 +208,26 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
 
     // MARK: - Administration
 
-    package mutating func block(reason: String) throws(ActivationStateError) {
+    /// Blocks it.
+    ///
+    /// - Parameter expiration: When the block ends by itself, in version 4; `nil` for never.
+    package mutating func block(reason: String, until expiration: Milliseconds? = nil) throws(ActivationStateError) {
         guard self.status == .active || self.status == .blocked else { throw self.wrongState }
+        guard expiration == nil || self.device?.version == .version4 else {
+            throw ActivationStateError(reason: "only an activation of version 4 can be blocked for a time")
+        }
         if self.status == .active { self.blockedReason = reason }
         self.status = .blocked
+        self.blockExpires = expiration
     }
 
     package mutating func unblock() throws(ActivationStateError) {
         guard self.status == .blocked || self.status == .active else { throw self.wrongState }
-        self.status = .active
+        // A commit that was still to come is so again.
+        self.status = self.wasBlockedUncommitted == true ? .pendingCommit : .active
+        self.wasBlockedUncommitted = nil
         self.blockedReason = nil
+        self.blockExpires = nil
         self.failedAttempts = 0
     }
 

@@ -15,6 +15,7 @@ final class EasyHandle {
     /// The number of times that libcurl began to send the request.
     private var attempts = 0
     private var wasRepeatRefused = false
+    private var wasTooLate = false
 
     /// Whether the handle may serve another transfer: libcurl counts repeats over the whole life of a handle, and gives
     /// up at the fifth.
@@ -53,6 +54,7 @@ extension EasyHandle {
         self.transfer = transfer
         self.attempts = 0
         self.wasRepeatRefused = false
+        self.wasTooLate = false
         self.collector = Self.makeCollector(self.configuration)
         var result = CCurl_easy_set_string(self.curl, CURLOPT_URL, request.url)
         // A timeout of zero would mean none.
@@ -98,6 +100,9 @@ extension EasyHandle {
             let detail = "a reused connection broke; the server may have received the request, so it was not sent again"
             return .failure(HTTPTransportError(.connectionLost, detail: detail))
         }
+        if self.wasTooLate {
+            return .failure(HTTPTransportError(.tooLate, detail: "its time had passed before it could be sent"))
+        }
         guard code == CURLE_OK else {
             return .failure(HTTPTransportError(code, httpStatus: self.collector.receivedStatus))
         }
@@ -133,11 +138,18 @@ extension EasyHandle {
     /// libcurl only while nothing of the request has left this machine, or when a copy does no harm.
     private func mayBeginAttempt() -> Bool {
         self.attempts += 1
-        guard self.attempts > 1, self.transfer?.request.isRepeatable == false else { return true }
         var sent = 0
-        let isUnsent = CCurl_easy_get_long(self.curl, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0
+        let isUnsent =
+            self.attempts == 1
+            || CCurl_easy_get_long(self.curl, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0
+        guard isUnsent || self.transfer?.request.isRepeatable == true else {
+            self.wasRepeatRefused = true
+            return false
+        }
+        guard let notAfter = self.transfer?.request.notAfter, .now >= notAfter else { return true }
+        self.wasTooLate = isUnsent
         self.wasRepeatRefused = !isUnsent
-        return isUnsent
+        return false
     }
 }
 

@@ -1,11 +1,16 @@
+public import PowerAuth
+
 extension ApprovalAgent {
     /// How an agent is doing: a value to answer a health check with.
     public struct Health: Sendable {
         /// How the activations and their polling are doing: counts by state, the oldest successful poll, decisions in flight and
         /// unknown, the skew of the clocks, and the last error.
         public internal(set) var fleet = FleetHealth()
-        /// Whether ``ApprovalAgent/pauseDeciding()`` holds decisions back.
+        /// Whether decisions are held back, by ``ApprovalAgent/pauseDeciding()`` or for all processes (``decisionPause``).
         public internal(set) var isDecidingPaused = false
+        /// The pause that the store holds for all processes, as far as this one has noticed; see
+        /// ``MobileTokenClient/pauseDeciding(reason:)``.
+        public internal(set) var decisionPause: DecisionPause?
         /// How many operations wait for the policy, for a retry or for the end of a decision.
         public internal(set) var openOperationCount = 0
         /// How many listed operations are left to people.

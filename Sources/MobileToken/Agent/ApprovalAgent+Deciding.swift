@@ -96,12 +96,7 @@ extension ApprovalAgent {
     ) async -> AgentSupervision.Resolution {
         do {
             return try await self.source.withDecision(on: review.activationID) { service in
-                let trace = DecisionTrace(
-                    service: service,
-                    operationID: review.operation.id,
-                    decision: decision,
-                    move: move
-                )
+                let trace = self.trace(decision, review, move, service)
                 var resolution = try await trace.resolution()
                 if case .unknown = resolution, self.configuration.asksHistory {
                     resolution = try await trace.resolution(
@@ -113,9 +108,22 @@ extension ApprovalAgent {
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")
-            if case .ofActivation = DecisionTrouble(error) { return .unknown }
-            return .failed(error)
+            guard case .ofActivation = DecisionTrouble(error) else { return .failed(error) }
+            // Nothing can be found out any more.
+            if let service = await self.source.service(of: review.activationID) {
+                await self.trace(decision, review, move, service).record(.unknown, isOver: isOver)
+            }
+            return .unknown
         }
+    }
+
+    private nonisolated func trace(
+        _ decision: AgentDecision,
+        _ review: OperationReview,
+        _ move: UInt64,
+        _ service: OperationsService
+    ) -> DecisionTrace {
+        DecisionTrace(service: service, operationID: review.operation.id, decision: decision, move: move)
     }
 }
 

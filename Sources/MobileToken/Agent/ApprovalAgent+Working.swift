@@ -6,28 +6,32 @@ import PowerAuth
 
 extension ApprovalAgent {
     func take(_ news: AgentNews) async {
+        await self.checkForPause()
         switch news {
         case .listed(let id, let operations): await self.take(operations, of: id)
-        case .state(let id, let state):
-            self.report(Event(activationID: id, kind: .stateChanged(state)))
-            self.follow(self.supervision.setHeld(!state.allowsDecisions, id, at: self.now))
-            if state.phase.isEnded { self.forget(id) }
+        case .state(let id, let state): await self.take(state, of: id)
         case .left(let id):
             self.adopted.remove(ExactString(id))
             self.forget(id)
+            self.observers[ExactString(id)] = nil
         }
     }
 
     private func take(_ operations: [UserOperation], of activationID: String) async {
+        self.unread.lists[ExactString(activationID)] = operations
+        await self.takeUnread(of: activationID)
+    }
+
+    private func take(_ state: FleetActivationState, of activationID: String) async {
+        self.report(Event(activationID: activationID, kind: .stateChanged(state)))
+        self.follow(self.supervision.setHeld(!state.allowsDecisions, activationID, at: self.now))
+        if state.phase.isEnded { self.forget(activationID) }
+        // What was decided last is found out about even when nothing is listed any more, or ever will be.
         let id = ExactString(activationID)
-        guard await self.adoptOpenDecisions(of: activationID) else {
-            // Nothing is decided before it is known what was decided last.
-            self.unread.lists[id] = operations
-            self.unread.time = min(self.unread.time, self.now + Self.readingDelay)
-            return self.setAlarm()
-        }
-        self.unread.lists[id] = nil
-        self.follow(self.supervision.list(operations, of: activationID, at: self.now))
+        guard state.phase != .starting, !self.adopted.contains(id), await self.source.service(of: activationID) != nil
+        else { return }
+        if self.unread.lists[id] == nil { self.unread.lists[id] = [] }
+        await self.takeUnread(of: activationID)
     }
 
     /// How long after a failure the receipts are read again.
@@ -37,7 +41,18 @@ extension ApprovalAgent {
     func takeUnread() async {
         guard self.unread.time <= self.now else { return }
         self.unread.time = .longest
-        for (id, operations) in self.unread.lists { await self.take(operations, of: id.string) }
+        for id in self.unread.lists.keys { await self.takeUnread(of: id.string) }
+    }
+
+    /// Takes the latest list of an activation, once it is known what was decided last: nothing is decided before.
+    private func takeUnread(of activationID: String) async {
+        guard await self.adoptOpenDecisions(of: activationID) else {
+            self.unread.time = min(self.unread.time, self.now + Self.readingDelay)
+            return self.setAlarm()
+        }
+        // Meanwhile it may have been taken, or forgotten.
+        guard let operations = self.unread.lists.removeValue(forKey: ExactString(activationID)) else { return }
+        self.follow(self.supervision.list(operations, of: activationID, at: self.now))
     }
 
     private func forget(_ activationID: String) {
@@ -52,9 +67,9 @@ extension ApprovalAgent {
     private func adoptOpenDecisions(of activationID: String) async -> Bool {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
-            let open = try await self.source.withDecision(on: activationID) { service in
-                try await (service.channel as? Activation)?.openDecisions() ?? []
-            }
+            guard let service = await self.source.service(of: activationID) else { return false }
+            let open = try await (service.channel as? Activation)?.openDecisions() ?? []
+            self.observers[ExactString(activationID)] = service.channel.observer
             self.adopted.insert(ExactString(activationID))
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
             return true
@@ -81,6 +96,9 @@ extension ApprovalAgent {
 
     private func report(_ event: Event) {
         self.broadcast.send { _ in event }
+        if let observer = self.observers[ExactString(event.activationID)], let report = AgentObservation(event) {
+            observer.agentReported(report)
+        }
         if case .stopped(let error) = event.kind { self.stopped(error, event.activationID) }
     }
 
@@ -94,7 +112,9 @@ extension ApprovalAgent {
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
         let unread = self.unread.lists.isEmpty ? nil : self.unread.time
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
+        let pause = self.awaitsResumption ? self.nextPauseCheck : nil
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread, pause]
+            .compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
         if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }
@@ -130,8 +150,12 @@ extension ApprovalAgent {
     }
 
     private func decisionEnded(_ end: DecisionEnd, _ job: AgentSupervision.Job) async {
-        if case .sent(.failed(let error)) = end, DecisionTrouble(error).concernsActivation {
-            await self.source.learn(error, of: job.activationID)
+        if case .sent(.failed(let error)) = end {
+            switch DecisionTrouble(error) {
+            case .paused: self.foundPause()
+            case .ofActivation, .passing: await self.source.learn(error, of: job.activationID)
+            case .finished, .unusable, .final: break
+            }
         }
         let random = self.configuration.random()
         switch end {

@@ -45,6 +45,8 @@ public actor ApprovalAgent {
     var factors: UnlockedFactors
     /// Activations whose decisions of earlier processes are known.
     var adopted: Set<ExactString> = []
+    /// The observers of these activations, where they have one.
+    var observers: [ExactString: any MobileTokenObserver] = [:]
     /// Lists whose activations' receipts could not be read, and when that is tried again.
     var unread: (lists: [ExactString: [UserOperation]], time: Duration) = ([:], .longest)
     var alarm: (time: Duration, id: Alarms.ID)?
@@ -54,7 +56,13 @@ public actor ApprovalAgent {
     var decisionsEnded: [CheckedContinuation<Void, Never>] = []
     private var grace: Task<Void, Never>?
     var isRunning = false
-    private var isPaused = false
+    /// What holds decisions back for this process, and for all.
+    var isPaused = false
+    var storePause: DecisionPause?
+    /// When the store is asked for its pause again.
+    var nextPauseCheck = Duration.zero
+    /// Whether there is a pause whose end has to be noticed.
+    var awaitsResumption = false
     /// Why the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
@@ -87,11 +95,13 @@ public actor ApprovalAgent {
     /// How the agent is doing.
     public var health: Health {
         get async {
+            await self.checkForPause()
             var health = Health()
             health.fleet = await self.source.health
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
             health.fleet.decisionsUnknown = self.supervision.unknownCount
-            health.isDecidingPaused = self.isPaused
+            health.isDecidingPaused = self.isPaused || self.storePause != nil
+            health.decisionPause = self.storePause
             health.openOperationCount = self.supervision.openCount
             health.leftOperationCount = self.supervision.leftCount
             health.stoppedActivationCount = self.supervision.stoppedCount
@@ -105,20 +115,6 @@ public actor ApprovalAgent {
     /// How many unlocked factors are kept, and whether nothing more is begun: for tests.
     package var keptFactorCount: Int { self.factors.count }
     package var isShutDown: Bool { self.supervision.isShutDown }
-
-    // MARK: Pausing
-
-    /// Makes no more decisions until ``resumeDeciding()``, while polling goes on. What is on its way ends.
-    public func pauseDeciding() {
-        self.isPaused = true
-        self.supervision.pause()
-    }
-
-    /// Decides again, what came meanwhile included.
-    public func resumeDeciding() {
-        self.isPaused = false
-        self.follow(self.supervision.resume(at: self.now))
-    }
 
     // MARK: Life
 
@@ -148,6 +144,7 @@ public actor ApprovalAgent {
     }
 
     private func runUntilCanceled() async -> Result<Void, any Error> {
+        await self.checkForPause()
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.source.run() }
@@ -172,6 +169,7 @@ public actor ApprovalAgent {
             self.alarm = nil
             self.factors.dropOld(at: self.now)
             await self.takeUnread()
+            await self.checkForPause()
             self.follow(self.supervision.wake(at: self.now))
         }
     }

@@ -89,13 +89,18 @@ struct DecisionTrace: Sendable {
     func record(_ resolution: AgentSupervision.Resolution, isOver: Bool) async {
         guard let activation = self.service.channel as? Activation else { return }
         switch resolution {
-        case .ours: await activation.record(.inferred, ofMove: self.move)
+        case .ours: await self.note(.inferred, activation)
         case .elsewhere(let error):
             let result = DecisionOutcome.Result.refused(code: error.code.description, serverCode: error.serverCode)
-            await activation.record(result, ofMove: self.move)
-        case .pending: if isOver { await activation.record(.notFollowed, ofMove: self.move) }
-        case .unknown: await activation.record(.unknown, ofMove: self.move)
+            await self.note(result, activation)
+        case .pending: if isOver { await self.note(.notFollowed, activation) }
+        case .unknown: await self.note(.unknown, activation)
         case .failed: break
         }
+    }
+
+    private func note(_ result: DecisionOutcome.Result, _ activation: Activation) async {
+        let verdict: RecordedIntent.Verdict = self.decision == .approve ? .approve : .reject
+        await activation.resolve(verdict, on: self.operationID, as: result, ofMove: self.move)
     }
 }

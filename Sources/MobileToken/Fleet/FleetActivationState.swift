@@ -62,3 +62,14 @@ public struct FleetActivationState: Sendable, CustomStringConvertible {
     /// The phase and the reason, on one line.
     public var description: String { self.reason.map { "\(self.phase): \($0)" } ?? self.phase.description }
 }
+
+extension ActivationStateObservation {
+    init(_ state: FleetActivationState, of activationID: String) {
+        self.init(
+            activationID: activationID,
+            phase: state.phase.description,
+            isEnded: state.phase.isEnded,
+            reason: state.reason
+        )
+    }
+}

@@ -175,7 +175,7 @@ extension OperationsFleet {
         }
         self.streams.stateChanged(state, of: id.string)
         self.clients[member.client].configuration.observer?
-            .fleetPhaseChanged(activationID: id.string, phase: state.phase.description, reason: state.reason)
+            .activationStateChanged(ActivationStateObservation(state, of: id.string))
     }
 
     /// Takes in how a request that was not the fleet's own failed, such as a decision, which tells of the activation what a

@@ -158,6 +158,12 @@ public actor OperationsFleet {
         return self.adopt(try await self.open(id, startingWith: self.members[id]?.client ?? 0), as: id)
     }
 
+    /// The service of an activation that is polled here, or was until it ended, once it is open.
+    func openedService(of activationID: String) -> OperationsService? {
+        guard let member = self.members[ExactString(activationID)], member.isOurs else { return nil }
+        return member.service
+    }
+
     // MARK: Streams
 
     /// The changes of all lists: first each list as added, then what is different from what the reader last saw.

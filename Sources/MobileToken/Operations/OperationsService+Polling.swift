@@ -150,7 +150,7 @@ extension OperationsService {
         on channel: any AuthenticatedChannel,
         _ board: () async -> Passage?
     ) async throws {
-        channel.observer?.pollStarted(activationID: channel.activationID, lag: lag)
+        channel.observer?.pollStarted(PollObservation(activationID: channel.activationID, lag: lag))
         guard let passage = await board() else { throw CancellationError() }
         try await passage.wait()
     }

@@ -194,11 +194,13 @@ public actor OperationsService {
         self.changesBroadcast.send(change, startingWith: start)
         self.publish(.changed(change))
         self.channel.observer?.operationListChanged(
-            activationID: self.channel.activationID,
-            count: change.operations.count,
-            added: change.added.count,
-            updated: change.updated.count,
-            removed: change.removed.count
+            OperationListObservation(
+                activationID: self.channel.activationID,
+                count: change.operations.count,
+                added: change.added.count,
+                updated: change.updated.count,
+                removed: change.removed.count
+            )
         )
     }
 

@@ -31,7 +31,9 @@ extension ControlAPI {
     }
 
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
-    static let routes = RouteTable(Self.serverRoutes + Self.faultRoutes + Self.stateRoutes + Self.cloudRoutes)
+    static let routes = RouteTable(
+        Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.cloudRoutes
+    )
 
     private static let serverRoutes: [Route] = [
         Route("POST", "/reset", "Goes back to the state at the start.") { control, _, _ in
@@ -61,6 +63,16 @@ extension ControlAPI {
             .encoding(ServerConfiguration(control.core, control.address, control.certificate))
         },
         Route("GET", "/qr", "Draws a QR code.") { _, request, _ in try QRCode.response(to: request) },
+    ]
+
+    private static let protocolRoutes: [Route] = [
+        Route("GET", "/protocol", "Tells which versions of the protocol are accepted.") { control, _, _ in
+            await control.protocolRules()
+        },
+        Route("PUT", "/protocol", "Changes which versions of the protocol are accepted.") { control, request, _ in
+            try await control.setProtocolRules(request.decoded())
+            return await control.protocolRules()
+        },
     ]
 
     private static let faultRoutes: [Route] = [
@@ -100,8 +112,12 @@ extension ControlAPI {
         Route("DELETE", "/activations/{id}", "Removes an activation.") { control, _, arguments in
             try await control.administer(.remove(activationID: arguments[0]), arguments[0])
         },
-        Route("POST", "/activations/{id}/block", "Blocks an activation.") { control, _, arguments in
-            try await control.administer(.block(activationID: arguments[0]), arguments[0])
+        Route("POST", "/activations/{id}/block", "Blocks an activation, for good or for a time.") {
+            control,
+            request,
+            arguments in
+            let seconds = request.body.isEmpty ? nil : try request.decoded(TemporaryBlock.self).seconds
+            return try await control.block(arguments[0], for: seconds)
         },
         Route("POST", "/activations/{id}/unblock", "Unblocks an activation.") { control, _, arguments in
             try await control.administer(.unblock(activationID: arguments[0]), arguments[0])

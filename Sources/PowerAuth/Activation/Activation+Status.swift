@@ -49,11 +49,7 @@ extension Activation {
     private nonisolated func fetchStatus(in dialect: any ActivationDialect) async throws -> ComparedStatus {
         let report = try await dialect.status()
         let (comparison, counter) = try await self.compareCounter(with: report.counter, in: dialect)
-        self.server.observer?.counterCompared(
-            activationID: self.activationID,
-            distance: comparison.distance,
-            window: comparison.window
-        )
+        self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
             state: report.state,
             failedAttempts: report.failedAttempts,

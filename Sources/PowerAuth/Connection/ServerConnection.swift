@@ -55,13 +55,18 @@ final class ServerConnection: Sendable {
 
     /// Posts a JSON body and returns the body of a success with its status; see ``ResponseEnvelope``.
     ///
-    /// - Parameter isRepeatable: Whether the server may see the request twice without harm, for the transport to know
-    ///   what to do when a kept connection breaks.
+    /// - Parameters:
+    ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
+    ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
+    ///     when a kept connection breaks.
+    ///   - notAfter: The moment from which on it must not leave any more.
     func post(
         _ path: String,
+        for activationID: String?,
         headers: HTTPHeaders = [:],
         body: [UInt8],
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false,
+        notAfter: ContinuousClock.Instant? = nil
     ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
@@ -69,14 +74,16 @@ final class ServerConnection: Sendable {
             headers: headers,
             body: body,
             timeout: self.configuration.timeout,
-            isRepeatable: isRepeatable
+            isRepeatable: isRepeatable,
+            notAfter: notAfter
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.userAgent)
-        let response = try await self.send(request, path: path)
-        let body = try ResponseEnvelope.body(of: response, now: self.clocks.reading.wall)
-        return ChannelResponse(body, httpStatus: response.status)
+        guard let gate = self.gate.withLock({ $0 }) else {
+            return try await self.sendObserved(request, to: path, for: activationID).get()
+        }
+        return try await self.send(request, to: path, for: activationID, through: gate)
     }
 
     private func url(of path: String) -> String {
@@ -85,53 +92,92 @@ final class ServerConnection: Sendable {
 
     /// Asks for something that changes nothing: posts `{"requestObject": …}` and decodes `responseObject`.
     ///
-    /// - Parameter read: Checks what was decoded and makes a value of it. Its errors get the response's status.
+    /// - Parameters:
+    ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
+    ///   - read: Checks what was decoded and makes a value of it. Its errors get the response's status.
     func ask<Request: Encodable, Response: Decodable, Value>(
         _ path: String,
+        for activationID: String?,
         _ request: Request,
         returning: Response.Type = Response.self,
         read: (Response) throws -> Value
     ) async throws -> Value {
         let body = try Wire.encode(Wire.Request(requestObject: request))
-        let response = try await self.post(path, body: body, isRepeatable: true)
+        let response = try await self.post(path, for: activationID, body: body, isRepeatable: true)
         return try response.mappingErrors {
             try read(Wire.decode(Wire.Response<Response>.self, from: response, of: path).responseObject)
         }
     }
 
-    private func send(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
-        guard let gate = self.gate.withLock({ $0 }) else { return try await self.sendObserved(request, path: path) }
+    /// What came of sending a request: the response, and what its envelope says.
+    private struct Exchange {
+        let response: HTTPResponse
+        let body: Result<[UInt8], MobileTokenError>
+
+        func get() throws(MobileTokenError) -> ChannelResponse {
+            ChannelResponse(try self.body.get(), httpStatus: self.response.status)
+        }
+
+        /// Returns what an observer is told of it.
+        func result(after duration: Duration) -> RequestObservation.Result {
+            switch self.body {
+            case .success: .init(.succeeded, httpStatus: self.response.status, duration: duration)
+            case .failure(let error): .init(error, duration: duration)
+            }
+        }
+    }
+
+    private func send(
+        _ request: HTTPRequest,
+        to path: String,
+        for activationID: String?,
+        through gate: any RequestGate
+    ) async throws -> ChannelResponse {
         try await gate.enter()
+        let exchange: Exchange
         do {
-            let response = try await self.sendObserved(request, path: path)
-            gate.leave(RequestOutcome(response, now: self.clocks.reading.wall))
-            return response
+            exchange = try await self.sendObserved(request, to: path, for: activationID)
+            gate.leave(RequestOutcome(exchange.response, now: self.clocks.reading.wall))
         } catch {
             gate.leave(RequestOutcome(error))
             throw error
         }
+        return try exchange.get()
     }
 
-    private func sendObserved(_ request: HTTPRequest, path: String) async throws -> HTTPResponse {
+    private func sendObserved(
+        _ request: HTTPRequest,
+        to path: String,
+        for activationID: String?
+    ) async throws -> Exchange {
         guard let observer = self.observer else { return try await self.sendUnobserved(request) }
+        let observation = RequestObservation(of: activationID, to: path)
         let start = self.clocks.monotonic
-        observer.requestStarted(path: path)
+        observer.requestStarted(observation)
         do {
-            let response = try await self.sendUnobserved(request)
-            observer.requestFinished(path: path, status: response.status, duration: self.clocks.monotonic - start)
-            return response
+            let exchange = try await self.sendUnobserved(request)
+            let duration = self.clocks.monotonic - start
+            observer.requestFinished(observation, with: exchange.result(after: duration))
+            return exchange
         } catch {
-            observer.requestFinished(path: path, status: nil, duration: self.clocks.monotonic - start)
+            observer.requestFinished(observation, with: .init(error, duration: self.clocks.monotonic - start))
             throw error
         }
     }
 
-    private func sendUnobserved(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func sendUnobserved(_ request: HTTPRequest) async throws -> Exchange {
+        let response: HTTPResponse
         do {
-            return try await self.transport.send(request)
+            response = try await self.transport.send(request)
         } catch {
             throw MobileTokenError.transport(error)
         }
+        return Exchange(
+            response: response,
+            body: Result { () throws(MobileTokenError) in
+                try ResponseEnvelope.body(of: response, now: self.clocks.reading.wall)
+            }
+        )
     }
 }
 
@@ -147,7 +193,7 @@ extension ServerConnection {
             try await self.time.synchronize {
                 let endpoint = self.configuration.version.statusEndpoint
                 let path = endpoint.path
-                let response = try await self.post(path, body: endpoint.body, isRepeatable: true)
+                let response = try await self.post(path, for: nil, body: endpoint.body, isRepeatable: true)
                 return try Wire.decode(Wire.Response<ServerStatus>.self, from: response, of: path).responseObject
                     .serverTime
             }

@@ -16,6 +16,8 @@ protocol EncryptionScheme: Sendable {
     associatedtype Material: Sendable
     associatedtype Purpose: Sendable
 
+    /// The activation whose scope it is; `nil` for the application's.
+    var activationID: String? { get }
     /// The key that serves without being fetched; `nil` where there are temporary keys.
     var permanentKey: EncryptionKey<Material>? { get }
     /// Whether encrypted requests carry the server's time.
@@ -126,7 +128,9 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
             guard let id = key.id else { throw error }
             self.drop(id)
             let renewed = try await self.current()
-            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            self.server.observer?.requestRetried(
+                RetryObservation(activationID: self.scheme.activationID, path: path, reason: .temporaryKeyRenewed)
+            )
             return try await self.sendOnce(path, headers: headers, try encrypt(renewed))
         }
     }
@@ -134,7 +138,12 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     private func sendOnce(_ path: String, headers: HTTPHeaders, _ body: RequestBody) async throws -> ChannelResponse {
         var headers = headers
         headers.setEncryption(of: body)
-        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        let response = try await self.server.post(
+            path,
+            for: self.scheme.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 }

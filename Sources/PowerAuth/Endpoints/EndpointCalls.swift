@@ -20,7 +20,12 @@ extension Activation {
         switch endpoint.authentication.kind {
         case .none:
             guard let scope = endpoint.encryption else {
-                response = try await self.server.post(endpoint.path, headers: headers, body: plaintext)
+                response = try await self.server.post(
+                    endpoint.path,
+                    for: self.activationID,
+                    headers: headers,
+                    body: plaintext
+                )
                 break
             }
             response = try await self.dialect.encryption(in: scope).send(endpoint.path, headers: headers, plaintext)
@@ -65,7 +70,9 @@ extension MobileTokenClient {
         let plaintext = try endpoint.encode(body)
         let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
         guard endpoint.encryption != nil else {
-            return try endpoint.decode(try await self.server.post(endpoint.path, headers: headers, body: plaintext))
+            return try endpoint.decode(
+                try await self.server.post(endpoint.path, for: nil, headers: headers, body: plaintext)
+            )
         }
         return try endpoint.decode(
             try await self.encryptionKeys.standard.send(endpoint.path, headers: headers, plaintext)

@@ -32,6 +32,7 @@ extension MobileTokenError {
         case .invalidResponse: (.invalidResponse, "The response is not HTTP")
         case .responseTooLarge: (.invalidResponse, "The response is larger than accepted")
         case .shutdown: (.noConnection, "The transport was shut down")
+        case .tooLate: (.signingTurnLost, "The right to sign ended before the request could be sent")
         default: (.networkUnknown, "The transport failed")
         }
     }

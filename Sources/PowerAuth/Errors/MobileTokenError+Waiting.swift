@@ -6,7 +6,7 @@ extension MobileTokenError {
     package var isPassing: Bool {
         switch self.code {
         case .noConnection, .connectionLost, .timeout, .networkUnknown, .invalidResponse: true
-        case .storeBusy, .storeFull, .storeFailed: true
+        case .storeBusy, .storeFull, .storeFailed, .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost: true
         default: self.httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         }
     }

@@ -17,12 +17,23 @@ extension Activation {
             let isSuccess = decision.isSuccess(response.bytes)
             let result: DecisionOutcome.Result =
                 isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
-            await turn.record(self.outcome(result), ofMove: taken.moves)
+            await self.ended(decision.intent, result, ofMove: taken.moves, in: turn)
             return response
         } catch {
-            await turn.record(self.outcome(DecisionOutcome.Result(error)), ofMove: taken.moves)
+            await self.ended(decision.intent, DecisionOutcome.Result(error), ofMove: taken.moves, in: turn)
             throw error
         }
+    }
+
+    private nonisolated func ended(
+        _ intent: DecisionIntent,
+        _ result: DecisionOutcome.Result,
+        ofMove moves: UInt64,
+        in turn: SigningTurn
+    ) async {
+        let error = await turn.record(self.outcome(result), ofMove: moves)
+        self.observer?.decisionEnded(DecisionObservation(intent, result))
+        self.observeOutcome(result, .outcomeRecorded, error)
     }
 
     private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
@@ -60,14 +71,18 @@ extension Activation {
     /// Asks the server whether it accepted the signature of one move of the counter. Signs nothing.
     ///
     /// - Parameter moves: The counter's moves as that signature left them.
-    /// - Throws: What keeps the status from being asked for.
+    /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
+    ///   server's counter tells nothing.
     package nonisolated func fate(ofMove moves: UInt64) async throws -> SignatureFate {
         let before = try await self.storedRecord().history.moves
-        let comparison = try await self.fetchStatus().status.counter
+        let status = try await self.fetchStatus().status
+        guard status.state != .removed else {
+            throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
+        }
         let after = try await self.storedRecord().history.moves
         // Another signature, or a step that made up for a counter ahead of ours: the distance is not from where it was read.
         guard before == after else { return .unknown }
-        return SignatureFate(ofMove: moves, clientMoves: after, comparison)
+        return SignatureFate(ofMove: moves, clientMoves: after, status.counter)
     }
 }
 
@@ -92,15 +107,32 @@ extension SignatureFate {
 // MARK: - Receipts
 
 extension Activation {
-    /// Writes what became of a decision, where the store keeps receipts.
-    package nonisolated func record(_ result: DecisionOutcome.Result, ofMove moves: UInt64) async {
-        let journal = self.server.store as? any DecisionJournal
-        try? await journal?.record(self.outcome(result), ofMove: moves, of: self.activationID)
+    /// The store, when it keeps receipts.
+    package nonisolated var journal: (any DecisionJournal)? { self.server.store as? any DecisionJournal }
+
+    /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
+    package nonisolated func resolve(
+        _ verdict: RecordedIntent.Verdict,
+        on operationID: String,
+        as result: DecisionOutcome.Result,
+        ofMove moves: UInt64
+    ) async {
+        let turn = SigningTurn(of: self.activationID, in: self.server.store)
+        let error = await turn.record(self.outcome(result), ofMove: moves)
+        self.observer?.decisionEnded(
+            DecisionObservation(
+                activationID: self.activationID,
+                operationID: operationID,
+                verdict: verdict,
+                result: result
+            )
+        )
+        self.observeOutcome(result, .openRowResolved, error)
     }
 
     /// Returns the decisions whose fate is not known, where the store keeps receipts.
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
-        guard let journal = self.server.store as? any DecisionJournal else { return [] }
+        guard let journal = self.journal else { return [] }
         return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
     }
 }

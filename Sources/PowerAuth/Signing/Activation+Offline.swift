@@ -26,24 +26,26 @@ extension Activation {
             throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }
         return try await self.withSigningKeys(for: authentication) { keys in
-            let counter = try await self.offlineCounter(for: keys)
+            let taken = try await self.takeOfflineCounter(for: keys)
             return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
                 keys: keys,
-                counter: counter,
+                counter: taken.value,
                 componentLength: componentLength
             )
         }
     }
 
-    private nonisolated func offlineCounter(for keys: SigningKeys) async throws -> SigningCounter {
+    private nonisolated func takeOfflineCounter(for keys: SigningKeys) async throws -> CounterLedger.Taken {
         try await self.withSigningTurn { turn, _ in
             try self.checkNotRemoved()
             do {
                 // There may be no network, so nothing is settled first; the next online signature will.
-                let taken = try await self.takeCounter(for: keys, in: turn, settled: .notRequired)
-                guard let counter = taken?.value else { throw MobileTokenError.unknownActivation }
-                return counter
+                guard let taken = try await self.takeCounter(for: keys, in: turn, settled: .notRequired) else {
+                    throw MobileTokenError.unknownActivation
+                }
+                self.observe(taken, by: keys.type, to: nil)
+                return taken
             } catch is AwaitingConfirmation {
                 throw MobileTokenError.activationNotConfirmed
             }

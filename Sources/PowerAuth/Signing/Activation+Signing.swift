@@ -77,11 +77,11 @@ extension Activation {
                 guard let keyID = body.temporaryKeyID else { throw error }
                 mayRenewKey = false
                 self.forgetEncryptionKey(keyID)
-                self.server.observer?.requestRetried(path: request.path, reason: .temporaryKeyRenewed)
+                self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
                 try await self.recover(from: error, of: request.keys.type, in: turn)
-                self.server.observer?.requestRetried(path: request.path, reason: .counterMoved)
+                self.observeRetry(of: request.path, for: .counterMoved)
             }
         }
     }
@@ -96,6 +96,8 @@ extension Activation {
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
         let confirmed = self.counterKnowledge.confirmed
+        // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
+        let notAfter = turn.notAfter
         let taken = try await self.takeCounter(
             for: request.keys,
             isConfirming: request.isConfirming,
@@ -109,16 +111,18 @@ extension Activation {
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
+        if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
-            try await self.deliver(request, body, signedWith: taken)
+            try await self.deliver(request, body, signedWith: taken, notAfter: notAfter)
         }
     }
 
-    /// Signs and sends.
+    /// Signs and sends, unless it is too late for that.
     private func deliver(
         _ request: SignedRequest,
         _ body: RequestBody,
-        signedWith taken: CounterLedger.Taken
+        signedWith taken: CounterLedger.Taken,
+        notAfter: ContinuousClock.Instant?
     ) async throws -> ChannelResponse {
         var headers = request.headers
         let header = try MobileTokenError.mapCryptoErrors {
@@ -131,7 +135,14 @@ extension Activation {
         }
         headers[header.name] = header.value
         if request.sendsEncryptionHeader { headers.setEncryption(of: body) }
-        let response = try await self.server.post(request.path, headers: headers, body: body.bytes)
+        self.observe(taken, by: request.keys.type, to: request.path)
+        let response = try await self.server.post(
+            request.path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes,
+            notAfter: notAfter
+        )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }
         }

@@ -18,6 +18,9 @@ package struct CounterLedger: Sendable, Equatable {
     /// Whether the store knows that this state is so much older than one that has signed that it cannot be made up for.
     /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
     package private(set) var isRolledBack = false
+    /// Whether the store was put back since this state was last compared with the server's. Not kept: the store finds it out
+    /// each time. Nothing may be signed before ``compare(with:)`` has passed over what may have been used.
+    package private(set) var wasPutBack = false
 
     package init(counter: SigningCounter, history: CounterHistory = CounterHistory(), isUnsettled: Bool = false) {
         self.counter = counter
@@ -30,20 +33,22 @@ package struct CounterLedger: Sendable, Equatable {
 
 extension CounterLedger {
     /// Whether a counter value may be taken while the fate of an earlier signature is not known.
-    enum SettledRequirement: Sendable {
+    package enum SettledRequirement: Sendable {
         case notRequired
         /// Only when the counter still stands where the last exchange left it, with a known end.
         case ifSettled(at: SigningCounter?)
     }
 
     /// A counter value that belongs to one signature.
-    struct Taken: Sendable, Equatable {
+    package struct Taken: Sendable, Equatable {
         /// The value to sign with. Spent, whatever happens to the signature.
-        let value: SigningCounter
+        package let value: SigningCounter
         /// The value after it, where the server's counter stands once it has accepted the signature.
-        let next: SigningCounter
+        package let next: SigningCounter
         /// The counter's moves as this one left them, by which receipts know the signature.
-        let moves: UInt64
+        package let moves: UInt64
+        /// How many of these moves the server is not known to have followed: 1 when it had followed all before this one.
+        let unconfirmedMoves: UInt64
     }
 
     /// Moves the counter, and returns the value to sign with.
@@ -53,17 +58,27 @@ extension CounterLedger {
     /// - Parameter confirmed: The value at which the counter was last known to equal the server's.
     /// - Returns: `nil`, and no value is taken, when the ledger is unsettled against the requirement.
     /// - Throws: `stateRolledBack` when the values from here on may have been used.
-    mutating func take(
+    package mutating func take(
         _ requirement: SettledRequirement,
         confirmed: SigningCounter?
     ) throws(MobileTokenError) -> Taken? {
         guard !self.isRolledBack else { throw .stateRolledBack }
+        if self.wasPutBack {
+            // Without the server nobody knows which values are used up.
+            guard case .ifSettled = requirement else { throw .stateRolledBack }
+            return nil
+        }
         let value = self.counter
         if self.isUnsettled, case .ifSettled(let settled) = requirement, value != settled { return nil }
         if value == confirmed { self.confirm() }
         self.counter = value.next()
         self.isUnsettled = true
-        return Taken(value: value, next: self.counter, moves: self.history.moves)
+        return Taken(
+            value: value,
+            next: self.counter,
+            moves: self.history.moves,
+            unconfirmedMoves: self.history.unconfirmedMoves
+        )
     }
 
     /// Notes that the server's counter equals ours now: it accepted a signature made with the value before this one, or
@@ -111,6 +126,34 @@ extension CounterLedger {
     }
 }
 
+extension CounterLedger {
+    /// How many values are passed over once a state that was put back has been compared: half of the server's usual window.
+    /// The server cannot know those that were signed offline, or never arrived.
+    package static let putBackAllowance = 10
+
+    /// Notes that the store was put back to this state, by a restore or otherwise, at some time since the last comparison.
+    package mutating func notePutBack() {
+        self.wasPutBack = true
+        self.isUnsettled = true
+    }
+
+    /// Passes over values that may have been used before the store was put back, without leaving the server's window.
+    ///
+    /// - Returns: By how much the distance is greater than the one that was found. Where the counter was moved to the server's,
+    ///   what was found is how far that was.
+    private mutating func passOverUsedValues(
+        after rule: CounterSynchronization<SigningCounter>,
+        _ result: CounterComparison.Result
+    ) -> Int {
+        guard self.wasPutBack, result != .deadlock, result != .rolledBack else { return 0 }
+        let count = max(0, min(Self.putBackAllowance, rule.window - 1 - max(0, rule.distance)))
+        for _ in 0..<count { self.counter = self.counter.next() }
+        self.wasPutBack = false
+        if case .movedForward = result { return 0 }
+        return count
+    }
+}
+
 // MARK: - Comparing with the server
 
 extension CounterLedger {
@@ -138,7 +181,11 @@ extension CounterLedger {
             self.counter = counter
             self.confirm()
         }
-        return CounterComparison(result: result, distance: rule.distance, window: rule.window)
+        return CounterComparison(
+            result: result,
+            distance: rule.distance + (server.isComparable ? self.passOverUsedValues(after: rule, result) : 0),
+            window: rule.window
+        )
     }
 }
 

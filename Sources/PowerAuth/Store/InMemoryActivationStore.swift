@@ -10,6 +10,7 @@ public final class InMemoryActivationStore: ActivationStore {
         var records: [String: ActivationRecord] = [:]
         var order: [String] = []
         var receipts = ReceiptRows(maximumCount: 10_000)
+        var decisionPause: DecisionPause?
     }
 
     private let state = Mutex(State())
@@ -53,6 +54,9 @@ public final class InMemoryActivationStore: ActivationStore {
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
         try self.state.withLock { state in
+            if let pause = state.decisionPause, intent?.isAutomatic == true {
+                throw MobileTokenError.decidingPaused(pause)
+            }
             guard var record = state.records[activationID] else { throw MobileTokenError.notStored() }
             let before = record.counterMoves
             let result = try change(&record)
@@ -124,5 +128,13 @@ extension InMemoryActivationStore: DecisionJournal {
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
         return self.state.withLock { $0.receipts.erase(selection, unknown: unknown) }
+    }
+
+    /// Returns the pause of automatic decisions; `nil` while agents may decide.
+    public func decisionPause() async throws -> DecisionPause? { self.state.withLock { $0.decisionPause } }
+
+    /// Stops automatic decisions, or lets them go on; see ``DecisionJournal/setDecisionPause(_:)``.
+    public func setDecisionPause(_ pause: DecisionPause?) async throws {
+        self.state.withLock { $0.decisionPause = pause }
     }
 }

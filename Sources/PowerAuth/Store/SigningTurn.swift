@@ -3,15 +3,28 @@ public struct SigningTurn: Sendable {
     /// The activation whose turn it is.
     public let activationID: String
     let store: any ActivationStore
+    private let end: @Sendable () -> ContinuousClock.Instant?
 
     /// Creates a turn, for a store of your own to hand out.
     ///
-    /// - Parameter store: The store that ``record`` and ``update(_:)`` go to: usually the one that hands the turn out, or a
-    ///   view of it that writes only as long as the turn lasts.
-    public init(of activationID: String, in store: any ActivationStore) {
+    /// - Parameters:
+    ///   - store: The store that ``record`` and ``update(_:)`` go to: usually the one that hands the turn out, or a view of it
+    ///     that writes only as long as the turn lasts.
+    ///   - notAfter: Returns when the right ends unless it is renewed, as it is known at this moment. Another process may have
+    ///     the turn afterwards, so what was signed must not be sent any more. `nil` for a right that only its holder ends,
+    ///     as a lock of the operating system is.
+    public init(
+        of activationID: String,
+        in store: any ActivationStore,
+        notAfter: @escaping @Sendable () -> ContinuousClock.Instant? = { nil }
+    ) {
         self.activationID = activationID
         self.store = store
+        self.end = notAfter
     }
+
+    /// When the right ends unless it is renewed, as it is known at this moment.
+    package var notAfter: ContinuousClock.Instant? { self.end() }
 
     /// The activation as it stands now.
     ///

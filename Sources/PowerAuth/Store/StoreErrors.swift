@@ -22,8 +22,19 @@ extension MobileTokenError.Code {
     public static let storeFromFuture = Self("storeFromFuture")
     /// Other processes kept the store locked for too long. Nothing was changed; the call may be repeated.
     public static let storeBusy = Self("storeBusy")
+    /// The database of the store cannot be reached, or is starting. Nothing was changed; the call may be repeated.
+    public static let storeUnreachable = Self("storeUnreachable")
+    /// The connection to the database was lost in the middle of a change. It may have been made, or be made in a moment: a
+    /// counter value that it took is spent, and nothing was signed with it.
+    public static let storeOutcomeUnknown = Self("storeOutcomeUnknown")
+    /// Another node has the right to sign now, because this one did not renew its own in time. Nothing was sent; the call may be
+    /// repeated.
+    public static let signingTurnLost = Self("signingTurnLost")
     /// The store was closed before the call.
     public static let storeClosed = Self("storeClosed")
+
+    /// Automatic decisions are paused for all processes that share the store. Nothing was signed.
+    public static let decidingPaused = Self("decidingPaused")
 
     /// The store keeps no receipts of decisions: it is no ``DecisionJournal``.
     public static let receiptsNotKept = Self("receiptsNotKept")

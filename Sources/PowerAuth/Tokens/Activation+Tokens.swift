@@ -70,7 +70,7 @@ extension Activation {
                 self.server.time.distrust()
                 try await self.server.synchronizeTime()
                 let renewed = try await self.replaceToken(name, refused: token)
-                self.server.observer?.requestRetried(path: path, reason: .tokenRenewed)
+                self.observeRetry(of: path, for: .tokenRenewed)
                 let response = try await self.post(path, headers: headers, token: renewed, body: body)
                 gate?.tokenRenewed(isAccepted: true)
                 return response
@@ -95,7 +95,7 @@ extension Activation {
         } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
             guard let keyID = sealed.temporaryKeyID else { throw error }
             self.forgetEncryptionKey(keyID)
-            self.server.observer?.requestRetried(path: path, reason: .temporaryKeyRenewed)
+            self.observeRetry(of: path, for: .temporaryKeyRenewed)
             return try await self.postOnce(path, headers: headers, token: token, body: try await body())
         }
     }
@@ -116,7 +116,12 @@ extension Activation {
         }
         headers[header.name] = header.value
         headers.setEncryption(of: body)
-        let response = try await self.server.post(path, headers: headers, body: body.bytes)
+        let response = try await self.server.post(
+            path,
+            for: self.activationID,
+            headers: headers,
+            body: body.bytes
+        )
         return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
     }
 }

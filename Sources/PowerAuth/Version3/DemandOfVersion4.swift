@@ -5,12 +5,13 @@ extension ServerConnection {
     /// version 4 says no more than that it hands out no key.
     func askInVersion3<Request: Encodable, Response: Decodable, Value>(
         _ path: String,
+        for activationID: String?,
         _ request: Request,
         returning: Response.Type,
         read: (Response) throws -> Value
     ) async throws -> Value {
         do {
-            return try await self.ask(path, request, returning: returning, read: read)
+            return try await self.ask(path, for: activationID, request, returning: returning, read: read)
         } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {
             guard let suites = try? await self.suitesOnOffer(), !suites.isEmpty else { throw refusal }
             throw MobileTokenError(
@@ -30,7 +31,7 @@ extension ServerConnection {
     private func suitesOnOffer() async throws -> [String] {
         let request = OfferRequest(applicationKey: self.application.applicationKey)
         let path = Version4.Endpoint.serverStatus.path
-        return try await self.ask(path, request, returning: Offer.self) { $0.supportedAlgorithms ?? [] }
+        return try await self.ask(path, for: nil, request, returning: Offer.self) { $0.supportedAlgorithms ?? [] }
     }
 
     private struct OfferRequest: Encodable { let applicationKey: String }

@@ -19,6 +19,8 @@ struct ECIESScheme: EncryptionScheme {
         self.version.usesTemporaryKeys ? nil : EncryptionKey(id: nil, material: self.scope.signingKey)
     }
 
+    var activationID: String? { self.scope.activation.id }
+
     var usesTimestamps: Bool { self.version.usesTimestamps }
 
     func purpose(of use: EncryptionUse) -> ECIESPurpose {
@@ -43,7 +45,7 @@ struct ECIESScheme: EncryptionScheme {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await server.time.measuring(\.issuedAt) {
-            try await server.askInVersion3(path, Token(jwt: jwt), returning: Token.self) { token in
+            try await server.askInVersion3(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
                         jwt: token.jwt,

@@ -8,7 +8,12 @@ extension Version3Dialect {
         let path = "/pa/v3/activation/status"
         let challenge = self.server.randomness.bytes(16)
         let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
-        return try await self.server.ask(path, request, returning: StatusResponse.self) { response in
+        return try await self.server.ask(
+            path,
+            for: self.activationID,
+            request,
+            returning: StatusResponse.self
+        ) { response in
             let blob = try self.readBlob(response, of: path, challenge: challenge)
             return StatusReport(
                 state: blob.state,

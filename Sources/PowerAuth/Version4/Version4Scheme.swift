@@ -42,7 +42,7 @@ struct Version4Scheme: EncryptionScheme {
         let signingKeys = try self.signingKeys(server.application)
         // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await server.time.measuring(\.issuedAt) {
-            try await server.ask(path, Token(jwt: jwt), returning: Token.self) { token in
+            try await server.ask(path, for: self.activationID, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try Version4.TemporaryKeyResponse(
                         jws: token.jwt,
@@ -64,7 +64,7 @@ struct Version4Scheme: EncryptionScheme {
 
     private struct Token: Codable { let jwt: String }
 
-    private var activationID: String? {
+    var activationID: String? {
         switch self.scope {
         case .application: nil
         case .activation(let id, _, _): id

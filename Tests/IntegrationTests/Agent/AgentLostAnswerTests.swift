@@ -11,6 +11,7 @@ import TestSupport
     /// What an accident can touch.
     struct Scene: Sendable {
         let emulator: Emulator
+        let client: MobileTokenClient
         let activation: Activation
         let payment: Emulator.Cloud.Operation
 
@@ -51,7 +52,7 @@ import TestSupport
             try await body(scene, &iterator)
             time.cancel()
             running.cancel()
-            try await running.value
+            do { try await running.value } catch let error as MobileTokenError where error.code == .activationRemoved {}
         }
     }
 
@@ -70,6 +71,7 @@ import TestSupport
         }
         let made = Scene(
             emulator: emulator,
+            client: client,
             activation: try await emulator.makeActivation(user: "alice", password: password, client: client),
             payment: try await emulator.cloud.createOperation("payment", userID: "alice")
         )
@@ -179,6 +181,22 @@ import TestSupport
     }
 
     // MARK: Unknown
+
+    /// Nothing can be asked about it any more, so the receipt is closed.
+    @Test(arguments: [false, true]) func theFateOfWhatARemovedActivationDecidedIsUnknown(isDelivered: Bool) async throws
+    {
+        try await self.run { scene, request, deliver in
+            if isDelivered { _ = try await deliver(request) }
+            try await scene.emulator.removeActivation(scene.activation.activationID)
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect("unknown", in: &events)
+            var results: [DecisionOutcome.Result?] = []
+            for try await receipt in try scene.client.receipts() { results.append(receipt.outcome?.result) }
+            #expect(results == [.unknown])
+        }
+    }
 
     /// Another signature wipes out the trace. It is made after the turn of the lost one, and before the agent can ask.
     @Test(arguments: [false, true])

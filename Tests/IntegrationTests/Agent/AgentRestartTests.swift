@@ -74,4 +74,38 @@ import TestSupport
             #expect(results == (isDelivered ? [.inferred] : [.notFollowed, .accepted]))
         }
     }
+
+    /// The activation is removed before the next process could ask about what was sent with it.
+    @Test func whatThePredecessorSentWithAnActivationThatIsRemovedStaysUnknown() async throws {
+        try await withEmulator { emulator async throws in
+            let client = try emulator.makeClient {
+                $0.clock = self.clock
+                $0.transport = try self.traffic.transport { request, deliver in
+                    guard request.url.hasSuffix(Self.approvals) else { return try await deliver(request) }
+                    throw HTTPTransportError(.timeout)
+                }
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let operations = client.operations(of: activation)
+            let operation = try #require(try await operations.operations().first)
+            _ = try? await operations.authorize(operation, with: .twoFactors)
+            try await emulator.removeActivation(activation.activationID)
+
+            let agent = ApprovalAgent(fleet: client.fleet(), factors: { _ in Authentication.twoFactors }) { _ in
+                .approve
+            }
+            var events = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            let time = Task { await self.traffic.pass(self.clock) }
+            await self.expect("unknown", in: &events)
+            time.cancel()
+            running.cancel()
+            try await running.value
+            var results: [DecisionOutcome.Result?] = []
+            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            #expect(results == [.unknown])
+            #expect(await agent.health.fleet.decisionsUnknown == 1)
+        }
+    }
 }

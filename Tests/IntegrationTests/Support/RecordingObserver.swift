@@ -11,9 +11,9 @@ final class RecordingObserver: MobileTokenObserver {
     /// How far the client was ahead whenever it was compared.
     var distances: [Int] { self.compared.value }
 
-    func requestRetried(path: String, reason: RetryReason) { self.retried.update { $0.append(reason) } }
+    func requestRetried(_ retry: RetryObservation) { self.retried.update { $0.append(retry.reason) } }
 
-    func counterCompared(activationID: String, distance: Int, window: Int) {
-        self.compared.update { $0.append(distance) }
+    func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+        self.compared.update { $0.append(comparison.distance) }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EmulatorBackend
@@ -38,6 +39,52 @@ import Testing
             let activation = try #require(await emulator.activations().first)
             #expect(activation.counter == 3)
             #expect(activation.failedAttempts == 1)
+        }
+    }
+
+    /// The largest messages are those of the hybrid suites.
+    @Test(arguments: AlgorithmSuite.available)
+    func theWholeJobIsDoneInVersionFour(suite: AlgorithmSuite) async throws {
+        var configuration = Emulator.Configuration()
+        (configuration.cloudUser, configuration.cloudPassword, configuration.seed) = ("cloud", "secret", 7)
+        let folder = try TemporaryFolder()
+        configuration.dataFile = folder.file("state")
+        let device = Mutex<TestDevice4?>(nil)
+        func run(_ work: @escaping @Sendable (inout BackendFixture) throws -> Void) async throws {
+            try await withEmulator(configuration) { emulator async throws in
+                try await onThread {
+                    var fixture = try BackendFixture(seed: 7)
+                    fixture.now = Date()
+                    fixture.wire = { emulator.exchange($0) }
+                    try work(&fixture)
+                }
+                #expect(await emulator.activations().map(\.suite) == [suite])
+            }
+        }
+        try await run { fixture in
+            var made = try fixture.activeDevice4(suite: suite)
+            try made.createToken(in: &fixture)
+            _ = try fixture.operation("payment")
+            let listed = try made.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+            #expect(listed.object.array?.count == 1)
+            device.withLock { $0 = made }
+        }
+        // Another process reads what the first has written.
+        try await run { fixture in
+            var known = try #require(device.withLock { $0 })
+            known.forgetTemporaryKeys()
+            #expect(try known.validate(in: &fixture).outcome == "200 OK")
+            #expect(try known.status(in: &fixture).blob.state == .active)
+            #expect(try known.sendWithToken("/api/inbox/count", in: &fixture).outcome == "200 OK")
+        }
+    }
+
+    @Test func faultsStrikeVersionFourToo() async throws {
+        try await withEmulator { emulator async throws in
+            let rule = #"{"match":{"path":"/pa/v4/**"},"effect":{"status":503}}"#
+            #expect(try await emulator.send("POST", "/_emulator/faults", body: rule).status == 200)
+            #expect(try await emulator.send("POST", "/pa/v4/status", body: "{}").status == 503)
+            #expect(try await emulator.send("POST", "/pa/v3/status", body: "{}").status == 200)
         }
     }
 }

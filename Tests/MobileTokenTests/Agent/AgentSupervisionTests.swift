@@ -615,6 +615,33 @@ import Testing
 
     // MARK: Holding back
 
+    @Test func aDecisionThatWasHeldBackIsMadeWhenDecidingGoesOn() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.supervision.pause()  // what the refusal told
+        _ = desk.takeEvents()
+        desk.sent(.failed(MobileTokenError(.decidingPaused, "")), by: "approve 1 1")
+        #expect(desk.work == [] && desk.takeEvents() == [])
+        desk.pass(.seconds(600))
+        #expect(desk.work == [])
+        desk.resume()
+        #expect(desk.work == ["approve 1 1"])
+        desk.sent(.accepted, by: "approve 1 1")
+        #expect(desk.takeEvents() == ["1 decided: approve"])
+    }
+
+    @Test func aDecisionThatWasHeldBackIsReviewedAgainWhenTheOperationChanged() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.list(self.operation("1", data: "A3"))
+        desk.supervision.pause()
+        desk.sent(.failed(MobileTokenError(.decidingPaused, "")), by: "approve 1 1")
+        desk.resume()
+        #expect(desk.work == ["review 1"])
+    }
+
     @Test func nothingIsBegunWhileDecidingIsPaused() {
         var desk = Desk()
         desk.supervision.pause()

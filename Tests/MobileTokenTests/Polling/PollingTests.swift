@@ -499,13 +499,13 @@ private final class RecordingObserver: MobileTokenObserver {
 
     private func record(_ event: String) { self.recorded.withLock { $0.append(event) } }
 
-    func pollStarted(activationID: String, lag: Duration) { self.record("poll \(lag) late") }
+    func pollStarted(_ poll: PollObservation) { self.record("poll \(poll.lag) late") }
 
     func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {
         self.record("raised \(requested) to \(used)")
     }
 
-    func operationListChanged(activationID: String, count: Int, added: Int, updated: Int, removed: Int) {
-        self.record("\(count) operations, \(added) added")
+    func operationListChanged(_ list: OperationListObservation) {
+        self.record("\(list.count) operations, \(list.added) added")
     }
 }

@@ -1,4 +1,3 @@
-import EmulatorBackend
 import ExactJSON
 import Foundation
 import HTTPClientTransport
@@ -6,6 +5,7 @@ import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+@testable import EmulatorBackend
 
 /// Wrong passwords, and activations that the server will not have.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
@@ -82,7 +82,7 @@ import Testing
     @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
-        let keys = try #require(fixture.server.device(activation.activationID)).keys
+        let keys = try #require(fixture.server.device(activation.activationID)).derived
         fixture.server.setFate { request in
             guard request.url.hasSuffix("/activation/status") else { return .delivered }
             return .answered(try Self.status(inVersion: 4, toldTo: request, keys))

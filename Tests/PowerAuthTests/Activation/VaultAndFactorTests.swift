@@ -31,7 +31,7 @@ import Testing
         #expect(one == again)
         #expect(one != other)
         let server = try #require(fixture.server.device(activation.activationID))
-        #expect(one == (try Vault.dataKey(vaultKey: server.keys.vault, index: 1)))
+        #expect(one == (try Vault.dataKey(vaultKey: server.derived.vault, index: 1)))
 
         let signature = try await activation.signWithDeviceKey(
             [1, 2, 3],
@@ -172,7 +172,7 @@ import Testing
             let server = try #require(fixture.server.device(activation.activationID))
             let verifier = SignatureVerifier(
                 SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data),
-                keys: [server.keys.possession, server.keys.knowledge],
+                keys: [server.derived.possession, server.derived.knowledge],
                 secret: .offline
             )
             let match = verifier.match(offline: signature, counter: server.counter, componentLength: length)

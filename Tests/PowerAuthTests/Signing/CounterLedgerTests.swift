@@ -101,7 +101,7 @@ import Testing
         var ledger = self.ledger(byte: 255)
         let start = ledger.counter
         let taken = try #require(try ledger.take(.notRequired, confirmed: nil))
-        #expect(taken == CounterLedger.Taken(value: start, next: start.next(), moves: 501))
+        #expect(taken == CounterLedger.Taken(value: start, next: start.next(), moves: 501, unconfirmedMoves: 1))
         #expect(ledger.counter == start.next())
         #expect(ledger.isUnsettled)
         #expect(ledger.history == CounterHistory(moves: 501, confirmedMoves: 500))
@@ -220,5 +220,51 @@ import Testing
             #expect(isExplained(distance, ledger.counter.next()))
             #expect(isExplained(distance, ledger.counter) == (distance == 0 && (!clears || failedAttempts > 0)))
         }
+    }
+
+    // MARK: A store that was put back
+
+    @Test func aStateThatWasPutBackSignsNothingBeforeItIsCompared() throws {
+        var ledger = self.ledger(byte: 250)
+        ledger.notePutBack()
+        let before = ledger
+        let counter = ledger.counter
+        let taken = try ledger.take(.ifSettled(at: counter), confirmed: counter)
+        #expect(taken == nil)
+        let error = #expect(throws: MobileTokenError.self) { try ledger.take(.notRequired, confirmed: nil) }
+        #expect(error?.code == .stateRolledBack)
+        #expect(ledger == before)
+    }
+
+    @Test(arguments: 0..<20) func whatMayHaveBeenUsedIsPassedOver(steps: Int) throws {
+        var ledger = self.ledger(byte: 250)
+        ledger.notePutBack()
+        let server = ledger.counter.advanced(by: steps)
+        let comparison = try self.compare(&ledger, with: server, window: 20)
+        #expect(comparison.canSign)
+        #expect(ledger.counter == server.advanced(by: CounterLedger.putBackAllowance))
+        #expect(!ledger.wasPutBack)
+        let taken = try ledger.take(.notRequired, confirmed: nil)
+        #expect(taken?.value == server.advanced(by: 10))
+    }
+
+    /// Passing over must not lead out of the server's window.
+    @Test(arguments: 0...20) func aStateThatWasPutBackAheadOfTheServerStaysInItsWindow(ahead: Int) throws {
+        var ledger = self.ledger(byte: 250)
+        let server = ledger.counter
+        ledger.counter = server.advanced(by: ahead)
+        ledger.notePutBack()
+        let comparison = try self.compare(&ledger, with: server, window: 20)
+        let expected = max(ahead, min(ahead + 10, 19))
+        #expect(ledger.counter == server.advanced(by: expected))
+        #expect(comparison.distance == expected)
+    }
+
+    @Test func aStateThatWasPutBackTooFarStaysLost() throws {
+        var ledger = self.ledger(byte: 250)
+        ledger.notePutBack()
+        let comparison = try self.compare(&ledger, with: ledger.counter.advanced(by: 20), window: 20)
+        #expect(comparison.result == .rolledBack)
+        #expect(ledger.wasPutBack)
     }
 }

@@ -149,13 +149,18 @@ import TestSupport
     @Test func theObserverSeesTheDistanceAndTheRetry() async throws {
         final class Observer: MobileTokenObserver {
             let seen = Shared<[String]>([])
-            func requestStarted(path: String) { self.seen.update { $0.append("start \(path)") } }
-            func requestFinished(path: String, status: Int?, duration: Duration) {
-                self.seen.update { $0.append("end \(path) \(status ?? 0)") }
+            func requestStarted(_ request: RequestObservation) {
+                self.seen.update { $0.append("start \(request.path)") }
             }
-            func requestRetried(path: String, reason: RetryReason) { self.seen.update { $0.append("retry \(reason)") } }
-            func counterCompared(activationID: String, distance: Int, window: Int) {
-                self.seen.update { $0.append("distance \(distance) of \(window)") }
+            func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+                self.seen.update { $0.append("end \(request.path) \(result.httpStatus ?? 0)") }
+            }
+            func requestRetried(_ retry: RetryObservation) { self.seen.update { $0.append("retry \(retry.reason)") } }
+            func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+                self.seen.update { $0.append("distance \(comparison.distance) of \(comparison.window)") }
+            }
+            func signatureMade(_ signature: SignatureObservation) {
+                self.seen.update { $0.append("signature \(signature.factors) \(signature.counterDistance)") }
             }
         }
         let observer = Observer()
@@ -166,9 +171,9 @@ import TestSupport
         try await activation.approve("a")
         #expect(
             observer.seen.value == [
-                "start /api/signed", "end /api/signed 401",
+                "signature possession 1", "start /api/signed", "end /api/signed 401",
                 "start /pa/v3/activation/status", "end /pa/v3/activation/status 200", "distance -2 of 20",
-                "retry counterMoved", "start /api/signed", "end /api/signed 200",
+                "retry counterMoved", "signature possession 1", "start /api/signed", "end /api/signed 200",
             ]
         )
     }

@@ -40,6 +40,7 @@ private actor SealedDictionaryStore: DecisionJournal {
     private var activations: [SealedActivation] = []
     /// The entry of number 1 is the first.
     private var receipts: [Row] = []
+    private var pause: DecisionPause?
 
     private struct Row {
         var sealed: SealedReceipt
@@ -85,6 +86,7 @@ private actor SealedDictionaryStore: DecisionJournal {
         recording intent: DecisionIntent?,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) throws -> Result {
+        if intent?.isAutomatic == true, self.pause != nil { throw MobileTokenError(.decidingPaused, "not now") }
         guard let index = self.activations.firstIndex(where: { $0.activationID == activationID }) else {
             throw MobileTokenError(.activationNotStored, "not there")
         }
@@ -126,6 +128,9 @@ private actor SealedDictionaryStore: DecisionJournal {
         self.receipts[index].outcome = UInt64(self.receipts.count)
         self.receipts[index].isOpen = outcome.isOpen
     }
+
+    func decisionPause() async throws -> DecisionPause? { self.pause }
+    func setDecisionPause(_ pause: DecisionPause?) async throws { self.pause = pause }
 
     func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try self.receipts.filter { $0.isOpen && $0.sealed.activationID == activationID }.compactMap { row in

@@ -52,6 +52,8 @@ final class JournalingStore: DecisionJournal {
     func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] { [] }
     func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] { [] }
     func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int { 0 }
+    func decisionPause() async throws -> DecisionPause? { nil }
+    func setDecisionPause(_ pause: DecisionPause?) async throws {}
 
     // MARK: As an ordinary store
 

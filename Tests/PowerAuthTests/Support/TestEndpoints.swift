@@ -3,6 +3,10 @@ import EmulatorMessages
 import ExactJSON
 import PowerAuthProtocol
 
+extension Set<SignatureType> {
+    fileprivate static let anyFactors = Self.onlineFactors.union([.possessionKnowledgeBiometry])
+}
+
 /// Endpoints of an application, one of each kind.
 enum TestEndpoints {
     static let routes: [Backend.Route] = [
@@ -18,21 +22,21 @@ enum TestEndpoints {
 
     private static func signed(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
-        _ = try bank.authenticateSignature(&context, uriID: "/signed", allowing: .validatedFactors)
+        _ = try bank.authenticate(&context, CodeDemand(uriID: "/signed", types: .anyFactors))
         return .object(["done": true])
     }
 
     private static func upgrade(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        _ = try bank.authenticateSignature(&context, uriID: "/pa/upgrade/start", allowing: .validatedFactors)
+        _ = try bank.authenticate(&context, CodeDemand(uriID: "/pa/upgrade/start", types: .anyFactors))
         return .object(["done": true])
     }
 
     private static func refused(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse
     {
-        _ = try bank.authenticateSignature(&context, uriID: "/refused", allowing: .validatedFactors)
+        _ = try bank.authenticate(&context, CodeDemand(uriID: "/refused", types: .anyFactors))
         throw Refusal(401, "POWERAUTH_AUTH_FAIL", "refused")
     }
 
@@ -48,7 +52,7 @@ enum TestEndpoints {
             &context,
             purpose: .genericActivation,
             uriID: "/sealed",
-            allowing: .validatedFactors
+            allowing: .anyFactors
         )
         return try Self.echo(envelope, &bank, context)
     }
@@ -80,7 +84,7 @@ enum TestEndpoints {
     }
 
     private static func echo(
-        _ envelope: OpenedEnvelope,
+        _ envelope: Version3.OpenedEnvelope,
         _ bank: inout Backend,
         _ context: RequestContext
     ) throws(Refusal) -> ServerResponse {

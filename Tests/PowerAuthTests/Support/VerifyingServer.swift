@@ -161,7 +161,7 @@ final class VerifyingServer: HTTPTransport {
     func activation(_ id: String) -> ServerActivation? { self.backend.withBackend { $0.state.activations[id] } }
 
     /// The server's half of an activation's keys, and its counter.
-    func device(_ id: String) -> DeviceBinding? { self.activation(id)?.device }
+    func device(_ id: String) -> Version3.Keys? { self.activation(id)?.device?.version3 }
 
     /// Changes one activation, as an administrator could.
     func change(_ id: String, _ change: @Sendable (inout ServerActivation) throws -> Void) {

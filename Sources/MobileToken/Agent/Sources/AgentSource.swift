@@ -15,6 +15,9 @@ protocol AgentSource: Sendable {
     /// task is canceled or there is nothing more.
     nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async
 
+    /// The service of an activation that this process polls, or has until it ended; `nil` of one that was never opened.
+    func service(of activationID: String) async -> OperationsService?
+
     /// Runs `body` with an activation's service, provided that this process decides for it.
     func withDecision<Result: Sendable>(
         on activationID: String,
@@ -23,6 +26,9 @@ protocol AgentSource: Sendable {
 
     /// Takes in how a decision failed, which tells of the activation what a poll would tell.
     func learn(_ error: MobileTokenError, of activationID: String) async
+
+    /// The stores of the activations, of those that keep receipts.
+    var journals: [any DecisionJournal] { get }
 
     /// How polling is doing.
     var health: FleetHealth { get async }

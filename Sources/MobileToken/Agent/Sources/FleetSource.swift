@@ -8,6 +8,7 @@ struct FleetSource: AgentSource {
     var alarms: Alarms { self.fleet.alarms }
     var endsWithActivation: Bool { false }
     var health: FleetHealth { get async { await self.fleet.health } }
+    var journals: [any DecisionJournal] { self.fleet.clients.compactMap { try? $0.journal } }
 
     /// Runs the fleet, unless somebody does already.
     func run() async throws {
@@ -29,6 +30,10 @@ struct FleetSource: AgentSource {
             case .failed: break
             }
         }
+    }
+
+    func service(of activationID: String) async -> OperationsService? {
+        await self.fleet.openedService(of: activationID)
     }
 
     func withDecision<Result: Sendable>(

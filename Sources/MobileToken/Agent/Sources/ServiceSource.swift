@@ -54,8 +54,14 @@ final class ServiceSource: AgentSource {
             state.condition = FleetActivationState(phase ?? before, reason: reason)
             return before == state.condition.phase ? nil : state.condition
         }
-        if let change { await report(.state(activationID: self.activationID, change)) }
+        guard let change else { return }
+        self.service.channel.observer?.activationStateChanged(
+            ActivationStateObservation(change, of: self.activationID)
+        )
+        await report(.state(activationID: self.activationID, change))
     }
+
+    func service(of activationID: String) async -> OperationsService? { self.service }
 
     func withDecision<Result: Sendable>(
         on activationID: String,
@@ -67,6 +73,8 @@ final class ServiceSource: AgentSource {
     func learn(_ error: MobileTokenError, of activationID: String) async {
         self.state.withLock { $0.lastFailure = (error, self.service.now) }
     }
+
+    var journals: [any DecisionJournal] { [(self.service.channel as? Activation)?.journal].compactMap { $0 } }
 
     var health: FleetHealth {
         get async {

@@ -85,7 +85,7 @@ extension AgentSupervision {
     private mutating func finish(
         _ job: Job,
         at now: Duration,
-        _ change: (inout SupervisedOperation) -> ApprovalAgent.Event.Kind
+        _ change: (inout SupervisedOperation) -> ApprovalAgent.Event.Kind?
     ) -> [Action] {
         var event: ApprovalAgent.Event.Kind?
         guard let entry = self.end(job, { event = change(&$0) }), let event else { return self.begin(at: now) }

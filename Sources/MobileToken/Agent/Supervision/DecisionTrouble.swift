@@ -10,6 +10,8 @@ enum DecisionTrouble {
     case final
     /// Nothing can be decided with the activation any more.
     case ofActivation
+    /// Deciding is paused; nothing was signed.
+    case paused
     /// It may go better later.
     case passing
 
@@ -21,6 +23,7 @@ enum DecisionTrouble {
                 .authorizeExpired, .rejectExpired:
                 .finished
             case .notAuthorizable, .factorsNotAllowed: .unusable
+            case .decidingPaused: .paused
             // A few wrong signatures block the activation, so the first one is the last.
             case .authenticationFailed, .invalidAuthentication: .ofActivation
             case .unknownActivation, .activationRemoved, .deadlock, .stateRolledBack, .storeCorrupted,
@@ -28,16 +31,6 @@ enum DecisionTrouble {
                 .ofActivation
             default: error.isServersLastWord ? .final : .passing
             }
-    }
-}
-
-extension DecisionTrouble {
-    /// Whether the error may tell how the activation is doing.
-    var concernsActivation: Bool {
-        switch self {
-        case .ofActivation, .passing: true
-        case .finished, .unusable, .final: false
-        }
     }
 }
 

@@ -254,7 +254,9 @@ struct SupervisedOperation: Sendable {
     }
 
     /// Nothing was decided.
-    mutating func failed(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
+    ///
+    /// - Returns: `nil` when nothing was tried either.
+    mutating func failed(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind? {
         switch DecisionTrouble(error) {
         case .finished:
             self.phase = .settled
@@ -274,7 +276,20 @@ struct SupervisedOperation: Sendable {
             let event = self.retry(error, at: now, random: random)
             if self.hasChanged { self.reviewAnew() }
             return event
+        case .paused: return self.heldBack()
         }
+    }
+
+    /// Deciding was paused before the decision was signed: it waits for the end of that.
+    private mutating func heldBack() -> ApprovalAgent.Event.Kind? {
+        guard self.isListed else {
+            self.phase = .settled
+            return .gone
+        }
+        self.attempts -= 1
+        self.phase = .ready
+        if self.hasChanged { self.reviewAnew() }
+        return nil
     }
 
     private mutating func retry(_ error: MobileTokenError, at now: Duration, random: Double) -> ApprovalAgent.Event.Kind

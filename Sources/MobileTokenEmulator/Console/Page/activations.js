@@ -39,7 +39,8 @@ function showActivation(id) {
     }
     sections.push(facts([
       ["User", item.userID], ["Device", item.name], ["Fingerprint", item.fingerprint, "copy"], ["Counter", item.counter], ["Failed attempts", attempts(item)],
-      ["Protocol", item.version], ["Application", item.applicationID], ["Push messages", item.pushPlatform], ["Push token", item.pushToken, "copy"],
+      ["Protocol", item.version], ["Suite", item.suite], ["Status flags", item.flags.join(", ")],
+      ["Block ends", item.blockExpires && dateOf(item.blockExpires)], ["Application", item.applicationID], ["Push messages", item.pushPlatform], ["Push token", item.pushToken, "copy"],
       ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"],
     ]));
     if (item.status === "PENDING_COMMIT") sections.push(make("p", { class: "hint" }, "Commit it when the client shows the same fingerprint."));

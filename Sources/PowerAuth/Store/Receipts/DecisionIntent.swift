@@ -49,7 +49,7 @@ public struct DecisionIntent: Sendable, Hashable {
     /// The factors that sign.
     package let factors: SignatureType
     /// The number of the membership under which this process may decide; `nil` where nobody else could.
-    public let fence: UInt64?
+    public private(set) var fence: UInt64?
     /// The operation's JSON as the server sent it, which is what was shown; `nil` when it was not at hand.
     public let shown: [UInt8]?
     /// The operation's data, which are what is signed.
@@ -85,6 +85,13 @@ public struct DecisionIntent: Sendable, Hashable {
         self.signed = signed
         self.localDate = localDate
         self.serverDate = serverDate
+    }
+
+    /// The same, signed under a membership, unless it names one already.
+    package func fenced(by number: UInt64) -> Self {
+        var intent = self
+        intent.fence = self.fence ?? number
+        return intent
     }
 
     /// The same, signed at another time.

@@ -15,6 +15,10 @@ public protocol DecisionJournal: ActivationStore {
     /// An intent is known by its activation and by the number of the counter's move that its signature used up
     /// (``ActivationRecord/counterMoves`` as `change` left it). When `change` does not move the counter, no intent is
     /// written. When `change` throws, or there is no room for the intent, nothing is written at all.
+    ///
+    /// - Throws: ``MobileTokenError/Code/decidingPaused``, before `change` is called, when the intent
+    ///   ``DecisionIntent/isAutomatic`` and there is a pause. The pause is read in the transaction that would move the counter:
+    ///   no call that begins after ``setDecisionPause(_:)`` returned decides anything, in whatever process.
     @discardableResult
     func update<Result: Sendable>(
         _ activationID: String,
@@ -52,6 +56,14 @@ public protocol DecisionJournal: ActivationStore {
     /// - Returns: How many receipts had personal data.
     @discardableResult
     func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int
+
+    /// Returns the pause of automatic decisions; `nil` while agents may decide.
+    func decisionPause() async throws -> DecisionPause?
+
+    /// Stops automatic decisions with all activations of the store, or lets them go on with `nil`. Durable when it returns.
+    ///
+    /// A pause takes the place of an earlier one. Decisions by hand, and all else, go on beside it.
+    func setDecisionPause(_ pause: DecisionPause?) async throws
 }
 
 /// An intent whose fate is not known.
@@ -94,9 +106,19 @@ extension SigningTurn {
 
     /// Writes what became of the intent whose signature made this move of the counter.
     ///
-    /// Does not fail: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
+    /// Does not throw: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
     /// was killed here.
-    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64) async {
-        try? await (self.store as? any DecisionJournal)?.record(outcome, ofMove: moves, of: self.activationID)
+    ///
+    /// - Returns: Why it could not be written.
+    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64) async -> MobileTokenError? {
+        guard let journal = self.store as? any DecisionJournal else { return nil }
+        do {
+            try await MobileTokenError.mapStoreErrors {
+                try await journal.record(outcome, ofMove: moves, of: self.activationID)
+            }
+            return nil
+        } catch {
+            return error as? MobileTokenError ?? MobileTokenError(.storeFailed, "The outcome was not written")
+        }
     }
 }

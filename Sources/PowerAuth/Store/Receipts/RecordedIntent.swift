@@ -123,6 +123,9 @@ public struct RecordedIntent: Sendable, Hashable {
         return erased
     }
 
+    /// Whether a policy decided, and not a call by hand.
+    public var isAutomatic: Bool { self.policy != nil }
+
     /// The intent again; `nil` once the personal data were erased.
     public var intent: DecisionIntent? {
         guard let personalData, let factors = SignatureType(rawValue: self.factors) else { return nil }

@@ -1,4 +1,5 @@
 import Basics
+import ExactJSON
 import Foundation
 import SQLiteDatabase
 
@@ -150,6 +151,30 @@ extension ActivationDatabase {
             }
             last = end.number
         }
+    }
+}
+
+/// A pause is a setting, so that a store which older processes have open need not be migrated for it.
+extension ActivationDatabase {
+    private static let pause = "decision-pause"
+
+    func decisionPause() throws -> DecisionPause? {
+        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.pause)]) { row in
+            // Whatever the row says, it stops: reading it must not be what goes wrong.
+            let members = (try? JSONValue(parsing: row.blob(0)))?.object
+            return DecisionPause(
+                date: Date(milliseconds: members?["date"]?.int64 ?? 0),
+                reason: members?["reason"]?.string ?? ""
+            )
+        }
+    }
+
+    func setDecisionPause(_ pause: DecisionPause?) throws {
+        guard let pause else { return try self.removeSetting(Self.pause) }
+        let members: JSONObject = [
+            "date": .number(JSONNumber(pause.date.milliseconds)), "reason": .string(pause.reason),
+        ]
+        try self.set(Self.pause, to: JSONValue.object(members).serialized())
     }
 }
 

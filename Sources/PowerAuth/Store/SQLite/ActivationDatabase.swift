@@ -73,11 +73,15 @@ final class ActivationDatabase {
         try self.set(Self.keyCheck, to: check)
     }
 
-    private func set(_ name: String, to value: [UInt8]) throws {
+    func set(_ name: String, to value: [UInt8]) throws {
         try self.connection.run(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)",
             [.text(name), .blob(value)]
         )
+    }
+
+    func removeSetting(_ name: String) throws {
+        try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(name)])
     }
 
     func activationIDs() throws -> [String] {
@@ -169,9 +173,7 @@ final class ActivationDatabase {
         } catch is RehearsalEnd {}
         let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
         try self.write { try self.set(Self.rehearsalName, to: setting) }
-        try self.write {
-            try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(Self.rehearsalName)])
-        }
+        try self.write { try self.removeSetting(Self.rehearsalName) }
     }
 
     private static let rehearsalName = "rehearsal"

@@ -1,7 +1,3 @@
-import Glibc
-import PowerAuthCrypto
-import Synchronization
-
 /// Gives the right to sign with an activation to one process at a time, and remembers how far each counter has come.
 ///
 /// The right is a lock of the operating system on one byte (``LockFile``), not a row with an owner and a deadline. It does not
@@ -11,15 +7,11 @@ import Synchronization
 /// waiters before it. The least is next. The kernel takes back the ticket of a process that dies, so no process waits for a
 /// dead one.
 ///
-/// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a high-water mark: the
-/// greatest count of moves that was ever committed. It is written after each commit without being synchronized, so a power
-/// failure may lose it, but neither a killed process nor a database whose log was cut short or that was put back from a
-/// backup does; a database behind its mark is an old state. A mark is bound to its activation: a database of other
-/// activations, put in place of this one, has no marks.
+/// Each activation has a slot of sixteen bytes. Two of its offsets stand for locks. Its content is a high-water mark; see
+/// ``HighWaterMarks``.
 final class LeaseFile: Sendable {
-    private static let slotByteCount: Int64 = 16
-    /// The slots that there can be: more than any database holds, and few enough for every offset to be a number.
-    static let slots: ClosedRange<Int64> = 1...(1 << 32)
+    private static let slotByteCount = HighWaterMarks.slotByteCount
+    static let slots = HighWaterMarks.slots
 
     /// Where the tickets of the first slot begin.
     private static let firstTicket: Int64 = 1 << 56
@@ -28,9 +20,11 @@ final class LeaseFile: Sendable {
     private static let ticketCount: Int64 = 1 << 24
 
     private let file: LockFile
+    private let marks: HighWaterMarks
 
     init(path: String) throws {
         self.file = try LockFile(path: path)
+        self.marks = HighWaterMarks(in: self.file)
     }
 
     /// The parts of a slot that can be locked.
@@ -96,29 +90,11 @@ final class LeaseFile: Sendable {
 
     /// Returns the greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
     func highWaterMark(of slot: Int64, activationID: String) -> UInt64 {
-        var words: (moves: UInt64, check: UInt64) = (0, 0)
-        let count = withUnsafeMutableBytes(of: &words) {
-            pread(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
-        }
-        // The second word tells a mark from zeros, from one that is being written, and from another activation's.
-        guard count == Int(Self.slotByteCount), words.check == Self.check(of: words.moves, activationID) else {
-            return 0
-        }
-        return words.moves
+        self.marks.moves(of: slot, activationID: activationID)
     }
 
     /// Sets the high-water mark of an activation.
-    ///
-    /// Best effort: without it a rollback is noticed later, by the server's status.
     func setHighWaterMark(_ moves: UInt64, of slot: Int64, activationID: String) {
-        let words = (moves, Self.check(of: moves, activationID))
-        _ = withUnsafeBytes(of: words) {
-            pwrite(self.file.descriptor, $0.baseAddress, $0.count, off_t(slot * Self.slotByteCount))
-        }
-    }
-
-    private static func check(of moves: UInt64, _ activationID: String) -> UInt64 {
-        let input = withUnsafeBytes(of: moves.bigEndian) { Array($0) } + Array(activationID.utf8)
-        return SHA256.hash(input).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        self.marks.set(moves, of: slot, activationID: activationID)
     }
 }

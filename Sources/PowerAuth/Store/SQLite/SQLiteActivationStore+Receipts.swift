@@ -78,6 +78,19 @@ extension SQLiteActivationStore: DecisionJournal {
         }
     }
 
+    /// Returns the pause of automatic decisions; `nil` while agents may decide.
+    public func decisionPause() async throws -> DecisionPause? {
+        let open = try await self.opened()
+        return try self.mapErrors { try open.database.decisionPause() }
+    }
+
+    /// Stops automatic decisions in every process that shares the file, or lets them go on; see
+    /// ``DecisionJournal/setDecisionPause(_:)``.
+    public func setDecisionPause(_ pause: DecisionPause?) async throws {
+        let open = try await self.opened()
+        try self.mapErrors { try open.database.write { try open.database.setDecisionPause(pause) } }
+    }
+
     private func readingReceipts<Result>(_ body: (Open) throws -> Result) async throws -> Result {
         let open = try await self.opened()
         return try self.mapErrors {

@@ -89,6 +89,9 @@ extension SQLiteActivationStore {
     }
 
     private func apply(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
+        if change.intent?.isAutomatic == true, let pause = try open.database.decisionPause() {
+            throw MobileTokenError.decidingPaused(pause)
+        }
         let activationID = change.activationID
         guard let (slot, sealed) = try self.stored(activationID, in: open) else { throw MobileTokenError.notStored() }
         let mark = open.lease.highWaterMark(of: slot, activationID: activationID)

@@ -8,7 +8,13 @@ let otherTypes: [Any.Type] = [
 let clientTypes: [Any.Type] = [
     MobileTokenClient.self, MobileTokenClient.Configuration.self, SDKConfiguration.self, SDKConfigurationError.self,
     ProtocolVersion.self, AlgorithmSuite.self, AcceptLanguage.self, MobileTokenError.self, MobileTokenError.Code.self,
-    (any MobileTokenObserver).self, RetryReason.self,
+]
+
+let observationTypes: [Any.Type] = [
+    (any MobileTokenObserver).self, RequestObservation.self, RequestObservation.Result.self,
+    RequestObservation.Outcome.self, RetryObservation.self, RetryReason.self, SignatureObservation.self,
+    DecisionObservation.self, ReceiptObservation.self, ReceiptObservation.Kind.self, PollObservation.self,
+    OperationListObservation.self, ActivationStateObservation.self, AgentObservation.self,
 ]
 
 let activationTypes: [Any.Type] = [
@@ -29,7 +35,8 @@ let storeTypes: [Any.Type] = [
 ]
 
 let receiptTypes: [Any.Type] = [
-    (any DecisionJournal).self, DecisionIntent.self, DecisionIntent.Verdict.self, DecisionIntent.Policy.self,
+    (any DecisionJournal).self, DecisionPause.self, DecisionIntent.self, DecisionIntent.Verdict.self,
+    DecisionIntent.Policy.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
     DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
     ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,

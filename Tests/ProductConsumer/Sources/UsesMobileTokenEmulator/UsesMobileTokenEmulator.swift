@@ -15,5 +15,6 @@ let types: [Any.Type] = [
     Emulator.Events.self, Emulator.Events.Iterator.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
     FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
-    EmulatorError.Code.self, JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
+    EmulatorError.Code.self, EmulatorProtocolRules.self, Emulator.ProtocolRules.self, AlgorithmSuite.self,
+    JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]

@@ -1,0 +1,164 @@
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// What a device shows so that it may activate.
+struct ActivationIdentity {
+    enum Kind: String {
+        case code = "CODE"
+        case custom = "CUSTOM"
+        /// An identity that another service vouches for; to this server the same as any other credentials.
+        case direct = "DIRECT"
+        /// The code that an earlier activation came with. In version 3 alone.
+        case recovery = "RECOVERY"
+    }
+
+    let kind: Kind
+    let attributes: [String: String]
+
+    /// Reads the members of the outer layer.
+    init(_ layer: JSONObject) throws(Refusal) {
+        // The documentation says `activationType`, clients send `type`.
+        let name = try layer.string("type", or: "activationType")
+        guard let kind = Kind(rawValue: name) else { throw .activation("the activation type is unknown") }
+        var attributes: [String: String] = [:]
+        for (name, value) in try layer.valuesByName(of: "identityAttributes") {
+            guard let string = value.string else {
+                throw .invalidRequest("'identityAttributes' is not a map of strings")
+            }
+            attributes[name] = string
+        }
+        self.kind = kind
+        self.attributes = attributes
+    }
+}
+
+/// What a device is granted.
+enum ActivationGrant {
+    /// A registration that waited for it.
+    case registration(ServerActivation)
+    /// A new activation for a user whose credentials were accepted.
+    case credentials(userID: String)
+    /// A new activation in place of another one of the user.
+    case replacement(of: String, userID: String)
+}
+
+extension Backend {
+    /// Decides whether a device may activate.
+    ///
+    /// - Parameter otp: The one-time password that the device shows beside.
+    mutating func grant(
+        _ identity: ActivationIdentity,
+        otp: String?,
+        _ application: ServerApplication,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ActivationGrant {
+        switch identity.kind {
+        case .code:
+            return .registration(try self.registration(waitingFor: identity, otp: otp, application, &context))
+        case .custom, .direct:
+            // Every caller gets an activation: there are no passwords here. The user is named by the attribute that
+            // says so, or by the first in alphabetical order.
+            let named = ["userId", "username", "login"].lazy.compactMap { identity.attributes[$0] }.first
+            let first = identity.attributes.min { $0.key < $1.key }?.value
+            guard let userID = named ?? first, !userID.isEmpty else {
+                throw .activation("there are no identity attributes")
+            }
+            try self.requireRoomForActivation()
+            return .credentials(userID: userID)
+        case .recovery:
+            throw .activation("there is no recovery in this version of the protocol")
+        }
+    }
+
+    private mutating func registration(
+        waitingFor identity: ActivationIdentity,
+        otp: String?,
+        _ application: ServerApplication,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerActivation {
+        guard let code = identity.attributes["code"], let id = self.state.offers[code],
+            let activation = self.state.activations[id]
+        else { throw .activation("the activation code is unknown, used or expired") }
+        context.activationID = id
+        guard activation.applicationID == application.id else {
+            throw .activation("the activation code belongs to another application")
+        }
+        guard activation.status == .created else { throw .activation("the activation code was used") }
+        guard activation.acceptsOTP(otp, at: .keyExchange) else {
+            self.state.activations.update(id) { $0.countWrongOTP() }
+            if self.state.activations[id]?.status == .removed { self.remove(id, &context) }
+            throw .activation("the activation OTP is missing or wrong")
+        }
+        return activation
+    }
+
+    /// Binds the keys of a device to what it was granted.
+    mutating func begin(
+        _ grant: ActivationGrant,
+        _ device: DeviceBinding,
+        _ description: ServerActivation.Description,
+        _ application: ServerApplication,
+        _ context: inout RequestContext
+    ) -> ServerActivation {
+        var activation: ServerActivation
+        switch grant {
+        case .registration(let registration):
+            activation = registration
+            if let code = registration.offer?.code { self.state.offers[code] = nil }
+            activation.bind(device, description, commits: registration.commitsAtKeyExchange)
+        case .credentials(let userID):
+            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
+            activation.bind(device, description, commits: true)
+        case .replacement(let id, let userID):
+            self.remove(id, &context)
+            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
+            activation.bind(device, description, commits: true)
+        }
+        self.state.activations[activation.id] = activation
+        context.activationID = activation.id
+        context.report(activation)
+        return activation
+    }
+
+    private mutating func newActivation(
+        userID: String,
+        applicationID: String,
+        _ now: Milliseconds
+    ) -> ServerActivation {
+        ServerActivation(
+            id: self.state.randomness.identifier(),
+            userID: userID,
+            applicationID: applicationID,
+            offer: nil,
+            maximumFailedAttempts: self.limits.failedAttempts,
+            created: now
+        )
+    }
+}
+
+extension ServerActivation.Description {
+    /// Reads what a device says of itself.
+    init(_ layer: JSONObject) throws(Refusal) {
+        self.init(
+            name: try layer.optionalString("activationName"),
+            platform: try layer.optionalString("platform"),
+            deviceInfo: try layer.optionalString("deviceInfo"),
+            extras: try layer.optionalString("extras"),
+            otp: try layer.optionalString("activationOtp")
+        )
+    }
+}
+
+extension ServerActivation {
+    /// What the server knows of the user, as OpenID names it.
+    func claims(at now: Milliseconds) -> JSONValue {
+        [
+            "sub": .string(self.userID),
+            "preferred_username": .string(self.userID),
+            "iat": .number(JSONNumber(now / 1000)),
+        ]
+    }
+}

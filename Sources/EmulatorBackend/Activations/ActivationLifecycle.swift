@@ -1,0 +1,56 @@
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Backend {
+    /// Removes what waited too long for a device or for the server side's commit, and ends blocks that were for a time.
+    mutating func expireActivations(_ context: inout RequestContext) {
+        guard let next = self.state.nextActivationExpiration, next <= context.now else { return }
+        self.state.nextActivationExpiration = nil
+        for activation in self.state.activations.newestFirst {
+            guard let deadline = activation.deadline else { continue }
+            if deadline > context.now {
+                self.watch(deadline)
+            } else if activation.blockExpires != nil {
+                self.unblock(activation, &context)
+            } else {
+                self.remove(activation.id, &context)
+            }
+        }
+    }
+
+    private mutating func unblock(_ activation: ServerActivation, _ context: inout RequestContext) {
+        var activation = activation
+        guard (try? activation.unblock()) != nil else { return }
+        self.state.activations[activation.id] = activation
+        if let deadline = activation.deadline { self.watch(deadline) }
+        context.report(activation)
+    }
+
+    /// Sees to it that something is looked for at the deadline of an activation.
+    mutating func watch(_ deadline: Milliseconds) {
+        self.state.nextActivationExpiration = min(self.state.nextActivationExpiration ?? deadline, deadline)
+    }
+
+    /// Ends an activation, with all that depends on it.
+    mutating func remove(_ activationID: String, _ context: inout RequestContext) {
+        self.state.activations.update(activationID) { $0.remove() }
+        self.state.tokens.removeAll { $0.activationID == activationID }
+        self.state.recoveryCodes.removeAll { $0.activationID == activationID }
+        self.state.devices[activationID] = nil
+        guard let activation = self.state.activations[activationID] else { return }
+        if let code = activation.offer?.code { self.state.offers[code] = nil }
+        context.report(activation)
+    }
+
+    /// Changes an operation, and reports what it is then.
+    mutating func update(
+        _ id: String,
+        _ context: inout RequestContext,
+        _ change: (inout ServerOperation, Milliseconds) -> Void
+    ) {
+        let now = context.now
+        self.state.operations.update(id) { change(&$0, now) }
+        if let operation = self.state.operations[id] { context.report(operation) }
+    }
+}

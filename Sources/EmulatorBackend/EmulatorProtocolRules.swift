@@ -1,0 +1,45 @@
+public import PowerAuthProtocol
+
+/// Which versions of the protocol the server accepts, and whom it offers the newer one. They can be changed while it runs.
+///
+/// By default, devices of every version are served side by side, with every suite that libcrypto has, and no activation is
+/// offered an upgrade.
+public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
+    /// The oldest version whose requests are accepted: 3 or 4.
+    ///
+    /// With 4, an activation of version 3 can read its status and upgrade, and nothing else.
+    public var minimumVersion = 3
+    /// The suites of version 4 on offer; empty for all.
+    ///
+    /// An activation whose suite is withdrawn goes on, and its status says so. It agrees on no new keys.
+    public var allowedSuites: Set<AlgorithmSuite> = []
+    /// The identifiers of the applications whose activations of version 3 are offered the upgrade.
+    public var upgradeOffers: Set<String> = []
+
+    /// The defaults.
+    public init() {}
+}
+
+extension EmulatorProtocolRules {
+    /// The versions that ``minimumVersion`` can be.
+    package static let minimumVersions = MajorVersion.allCases.map(\.rawValue)
+
+    /// The suites that a new activation may have, in the order in which they are told.
+    package var offeredSuites: [AlgorithmSuite] { AlgorithmSuite.available.filter(self.allowsSuite) }
+
+    /// Whether requests of a version are accepted.
+    func accepts(_ version: MajorVersion) -> Bool { version.rawValue >= self.minimumVersion }
+
+    /// The version that a device is taken for which nothing is known of yet.
+    var presumedVersion: MajorVersion { MajorVersion.allCases.first(where: self.accepts) ?? .version4 }
+
+    /// Whether a suite is on offer, whether or not this process has it.
+    func allowsSuite(_ suite: AlgorithmSuite) -> Bool {
+        self.allowedSuites.isEmpty || self.allowedSuites.contains(suite)
+    }
+
+    /// Whether keys can be agreed on with a suite.
+    func acceptsSuite(_ suite: AlgorithmSuite) -> Bool { suite.isAvailable && self.allowsSuite(suite) }
+
+    func offersUpgrade(to applicationID: String) -> Bool { self.upgradeOffers.contains(applicationID) }
+}

@@ -1,0 +1,111 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version3 {
+    /// How an activation begins: the exchange of keys, and what a device must show for it.
+    enum ActivationCreation {
+        static let routes: [Backend.Route] = [
+            .device("POST", "/pa/v3/activation/create", adds: .contents, "Creates an activation.", Self.create)
+        ]
+
+        /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
+        /// would be opened by a server behind it.
+        static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let outer = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
+            let layer = try outer.json()
+            let inner = try Self.openInner(bank, of: layer, outer, at: context.now)
+            let request = try ActivationRequest(outer: layer, inner: inner.json())
+            let grant = try Self.grant(&bank, of: request, outer.application, &context)
+            let keys = try Self.keys(&bank, for: request.devicePublicKey, version: outer.version)
+
+            // Nothing is refused any more.
+            bank.remember(outer, at: context.now)
+            bank.remember(inner, at: context.now)
+            let device = DeviceBinding.version3(keys)
+            let activation = bank.begin(grant, device, request.description, outer.application, &context)
+            let recovery = try Recovery.issueCode(&bank, for: activation)
+            var content: JSONObject = [
+                "activationId": .string(activation.id),
+                "serverPublicKey": .string(Base64.encode(keys.serverKey.publicKey.uncompressed)),
+                "ctrData": .string(Base64.encode(keys.counter.data)),
+            ]
+            content["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
+            var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, at: context.now)]
+            response["customAttributes"] = request.customAttributes.map { .object($0) }
+            response["userInfo"] = activation.claims(at: context.now)
+            return .json(try bank.seal(.object(response), in: outer, at: context.now))
+        }
+
+        private static func openInner(
+            _ bank: Backend,
+            of layer: JSONObject,
+            _ outer: OpenedEnvelope,
+            at now: Milliseconds
+        ) throws(Refusal) -> OpenedEnvelope {
+            guard let data = try layer.optionalObject("activationData") else {
+                throw .invalidRequest("'activationData' is missing")
+            }
+            let recipient = Recipient(
+                version: outer.version,
+                application: outer.application,
+                activation: nil,
+                purpose: .activation
+            )
+            return try bank.open(data, recipient, at: now)
+        }
+
+        private static func grant(
+            _ bank: inout Backend,
+            of request: ActivationRequest,
+            _ application: ServerApplication,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> ActivationGrant {
+            guard request.identity.kind == .recovery else {
+                return try bank.grant(request.identity, otp: request.description.otp, application, &context)
+            }
+            try bank.requireRoomForActivation()
+            return try Recovery.grant(&bank, request.identity, application)
+        }
+
+        /// The server's half of the keys.
+        private static func keys(
+            _ bank: inout Backend,
+            for devicePublicKey: P256PublicKey,
+            version: ProtocolVersion
+        ) throws(Refusal) -> Keys {
+            var randomness = bank.state.randomness
+            do {
+                let keys = try Keys(
+                    version: version,
+                    serverKey: randomness.privateKey(),
+                    deviceKey: devicePublicKey,
+                    counter: randomness.secret(16)
+                )
+                bank.state.randomness = randomness
+                return keys
+            } catch {
+                throw .activation("the keys do not fit")
+            }
+        }
+    }
+
+    /// What a device asks for when it activates.
+    private struct ActivationRequest {
+        let identity: ActivationIdentity
+        let customAttributes: JSONObject?
+        let devicePublicKey: P256PublicKey
+        let description: ServerActivation.Description
+
+        init(outer: JSONObject, inner: JSONObject) throws(Refusal) {
+            self.identity = try ActivationIdentity(outer)
+            self.customAttributes = try outer.optionalObject("customAttributes")
+            guard let point = Base64.decode(try inner.string("devicePublicKey")),
+                let key = try? P256PublicKey(x963: point)
+            else { throw .activation("the device's public key is not a point of the curve") }
+            self.devicePublicKey = key
+            self.description = try ServerActivation.Description(inner)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version3 {
+    /// An activation, for its device.
+    enum ActivationEndpoints {
+        static let routes: [Backend.Route] =
+            [
+                .device("POST", "/pa/v3/activation/status", "Tells an activation's status.", Self.status),
+                .device("POST", "/pa/v3/activation/remove", "Removes an activation.", Self.remove),
+                .device("POST", "/pa/v3/user/info", "Tells what is known of the user.", Self.userInfo),
+            ]
+            + ["DELETE", "GET", "POST", "PUT"].map { method in
+                .device(method, "/pa/v3/signature/validate", "Verifies a signature.", Self.validate)
+            }
+
+        static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let request = try context.requestObject()
+            let id = try request.string("activationId")
+            guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
+                throw .invalidRequest("'challenge' is not 16 bytes in Base64")
+            }
+            context.activationID = id
+            let nonce = bank.state.randomness.bytes(16)
+            let blob: [UInt8]
+            if let activation = bank.state.activations[id], let keys = activation.device?.version3 {
+                blob = try Self.statusBlob(bank, of: activation, keys, challenge: challenge, nonce: nonce)
+            } else {
+                // Without its keys, nobody learns whether an activation exists.
+                blob = bank.state.randomness.bytes(32)
+            }
+            return .object([
+                "activationId": .string(id),
+                "encryptedStatusBlob": .string(Base64.encode(blob)),
+                "nonce": .string(Base64.encode(nonce)),
+                "customObject": [:],
+            ])
+        }
+
+        private static func statusBlob(
+            _ bank: Backend,
+            of activation: ServerActivation,
+            _ keys: Keys,
+            challenge: [UInt8],
+            nonce: [UInt8]
+        ) throws(Refusal) -> [UInt8] {
+            do {
+                let offersUpgrade = bank.protocolRules.offersUpgrade(to: activation.applicationID)
+                let isUpgrading = activation.device?.version4 != nil
+                let upgradeVersion = offersUpgrade || isUpgrading ? MajorVersion.version4 : .version3
+                let blob = ActivationStatusBlob(
+                    state: activation.status.state,
+                    upgradeVersion: UInt8(clamping: upgradeVersion.rawValue),
+                    counterByte: keys.counter.byte,
+                    failedAttempts: UInt8(clamping: activation.failedAttempts),
+                    maxFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),
+                    lookAhead: UInt8(clamping: bank.limits.lookAhead),
+                    counterHash: try keys.counter.hash(transportKey: keys.derived.transport)
+                )
+                return try blob.encrypted(transportKey: keys.derived.transport, challenge: challenge, nonce: nonce)
+            } catch {
+                throw .activation("the status cannot be encrypted")
+            }
+        }
+
+        static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let demand = CodeDemand(uriID: "/pa/activation/remove", types: .twoFactors, version: .version3)
+            let id = try bank.authenticate(&context, demand).activation.id
+            bank.remove(id, &context)
+            return .object(["activationId": .string(id)])
+        }
+
+        static func validate(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let types = Set<SignatureType>.onlineFactors.union([.possessionKnowledgeBiometry])
+            _ = try bank.authenticate(
+                &context,
+                CodeDemand(uriID: "/pa/signature/validate", types: types, version: .version3)
+            )
+            return .ok
+        }
+
+        static func userInfo(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
+            _ = try envelope.json()
+            guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
+            bank.remember(envelope, at: context.now)
+            return .json(try bank.seal(activation.claims(at: context.now), in: envelope, at: context.now))
+        }
+    }
+}

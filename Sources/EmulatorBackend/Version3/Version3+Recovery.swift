@@ -1,0 +1,91 @@
+import Basics
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version3 {
+    /// Recovery codes: each activation comes with one, which grants another activation in its place.
+    enum Recovery {
+        static let routes: [Backend.Route] = [
+            .device("POST", "/pa/v3/recovery/confirm", "Confirms a recovery code.", Self.confirm)
+        ]
+
+        /// Decides whether a recovery code grants an activation, and counts a wrong PUK.
+        static func grant(
+            _ bank: inout Backend,
+            _ identity: ActivationIdentity,
+            _ application: ServerApplication
+        ) throws(Refusal) -> ActivationGrant {
+            guard let code = identity.attributes["recoveryCode"], let puk = identity.attributes["puk"],
+                let recovery = bank.state.recoveryCodes[code], recovery.applicationID == application.id
+            else { throw .activation("the recovery code is unknown") }
+            guard recovery.status == .active else {
+                throw .activation("the recovery code is \(recovery.status.rawValue)")
+            }
+            guard constantTimeEquals(Array(puk.utf8), Array(recovery.puk.utf8)) else {
+                bank.state.recoveryCodes.update(code) { recovery in
+                    recovery.failures = recovery.failures.addingSaturated(1)
+                    if recovery.failures >= RecoveryCode.maximumFailures { recovery.status = .blocked }
+                }
+                var refusal = Refusal.recovery("the PUK is wrong")
+                refusal.details = ["currentRecoveryPukIndex": 1]
+                throw refusal
+            }
+            return .replacement(of: recovery.activationID, userID: recovery.userID)
+        }
+
+        /// Makes the code that goes with a new activation.
+        static func issueCode(
+            _ bank: inout Backend,
+            for activation: ServerActivation
+        ) throws(Refusal) -> RecoveryCode {
+            let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
+            guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
+                throw .activation("no recovery code can be made")
+            }
+            let puk = (0..<10).map { _ in String(Int.random(in: 0...9, using: &bank.state.randomness)) }.joined()
+            let recovery = RecoveryCode(
+                code: code,
+                puk: puk,
+                userID: activation.userID,
+                applicationID: activation.applicationID,
+                activationID: activation.id,
+                status: activation.status == .active ? .active : .created
+            )
+            bank.state.recoveryCodes[code] = recovery
+            return recovery
+        }
+
+        static func confirm(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+            -> ServerResponse
+        {
+            let (request, envelope) = try bank.authenticateEncrypted(
+                &context,
+                purpose: .recoveryConfirm,
+                uriID: "/pa/recovery/confirm",
+                allowing: .twoFactors
+            )
+            let code = try envelope.json().string("recoveryCode")
+            guard let recovery = bank.state.recoveryCodes[code], recovery.userID == request.activation.userID,
+                recovery.applicationID == request.application.id
+            else { throw .recovery("the recovery code is unknown") }
+            guard recovery.status == .created || recovery.status == .active else {
+                throw .recovery("the recovery code is \(recovery.status.rawValue)")
+            }
+            bank.state.recoveryCodes.update(recovery.code) { $0.status = .active }
+            let response: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
+            return .json(try bank.seal(response, in: envelope, at: context.now))
+        }
+    }
+}
+
+extension Backend {
+    /// Recovery codes that came with an activation can be used once it is committed.
+    mutating func activateRecoveryCodes(of activationID: String) {
+        for recovery in Array(self.state.recoveryCodes.values)
+        where recovery.activationID == activationID && recovery.status == .created {
+            self.state.recoveryCodes.update(recovery.code) { $0.status = .active }
+        }
+    }
+}

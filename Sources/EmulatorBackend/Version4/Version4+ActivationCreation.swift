@@ -1,0 +1,127 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version4 {
+    /// How an activation begins: the exchange of keys, and what a device must show for it.
+    enum ActivationCreation {
+        static let routes: [Backend.Route] = [
+            .device("POST", Endpoint.activationCreate.path, adds: .contents, "Creates an activation.", Self.create)
+        ]
+
+        /// Exchanges keys with a device. Two envelopes lie inside one another, both of one temporary key.
+        static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let header = try Version4.encryptionHeader(of: context, scope: .application)
+            guard let application = bank.application(ofKey: header.applicationKey) else {
+                throw .encryption("the application key is unknown")
+            }
+            let outer = try OpenedEnvelope(
+                opening: context.json(),
+                for: Recipient(application: application, activation: nil, purpose: .genericApplication),
+                &bank,
+                at: context.now
+            )
+            let layer = try outer.content()
+            guard let data = try layer.optionalObject("activationData") else {
+                throw .validation("'activationData' is missing")
+            }
+            let inner = try OpenedEnvelope(
+                opening: data,
+                for: Recipient(application: application, activation: nil, purpose: .activation),
+                &bank,
+                at: context.now
+            )
+            guard inner.temporaryKeyID == outer.temporaryKeyID else {
+                throw .encryption("the two layers were encrypted with different keys")
+            }
+            let content = try inner.content()
+            let identity = try ActivationIdentity(layer)
+            let customAttributes = try layer.optionalObject("customAttributes")
+            let description = try ServerActivation.Description(content)
+            let request = try NewKeysRequest(content, refusing: Refusal.activation)
+            guard bank.protocolRules.acceptsSuite(request.suite) else {
+                throw .activation("the suite \(request.suite.rawValue) is not accepted")
+            }
+            let grant = try bank.grant(identity, otp: description.otp, application, &context)
+            let (keys, message) = try request.agree(&bank, awaitsConfirmation: true, refusing: Refusal.activation)
+
+            // Nothing is refused any more.
+            let activation = bank.begin(grant, .version4(keys), description, application, &context)
+            var response: JSONObject = [
+                "activationData": try inner.seal(
+                    .encoding(ActivationResponseContent(activationID: activation.id, keys: message)),
+                    at: context.now
+                )
+            ]
+            response["customAttributes"] = customAttributes.map { .object($0) }
+            response["userInfo"] = activation.claims(at: context.now)
+            return .json(try outer.seal(.object(response), at: context.now))
+        }
+    }
+
+    /// The part of a request that asks for keys of version 4: when an activation begins, and when it is upgraded.
+    struct NewKeysRequest {
+        private let sharedSecretRequest: SharedSecretRequest
+        private let deviceKeys: SigningPublicKeys
+
+        var suite: AlgorithmSuite { self.sharedSecretRequest.suite }
+
+        /// - Parameter refusal: Makes the endpoint's refusal from a reason.
+        init(_ content: JSONObject, refusing refusal: (String) -> Refusal) throws(Refusal) {
+            guard let request = content.message(SharedSecretRequest.self, named: "sharedSecretRequest") else {
+                throw refusal("'sharedSecretRequest' is missing, or not of the form of its suite")
+            }
+            guard request.suite.isAvailable else { throw refusal("\(SuiteUnavailableError(suite: request.suite))") }
+            guard let keys = content.message(SigningKeysMessage.self, named: "devicePublicKeys") else {
+                throw refusal("'devicePublicKeys' is missing or of another form")
+            }
+            do {
+                self.deviceKeys = try keys.keys(of: request.suite)
+            } catch {
+                throw refusal("the device's public keys are refused: \(error)")
+            }
+            self.sharedSecretRequest = request
+        }
+
+        /// Makes the server's half of the keys, and what the device needs of it.
+        func agree(
+            _ bank: inout Backend,
+            awaitsConfirmation: Bool,
+            refusing refusal: (String) -> Refusal
+        ) throws(Refusal) -> (keys: Keys, message: NewKeysMessage) {
+            var randomness = bank.state.randomness
+            do {
+                let agreement = try self.sharedSecretRequest.agree(using: &randomness)
+                let ecdsa = try randomness.p384PrivateKey()
+                let serverKeys = try SigningPrivateKeys(
+                    suite: self.suite,
+                    ecdsa: ecdsa,
+                    mldsaSeed: randomness.secret(32)
+                )
+                let counter = randomness.secret(HashCounter.byteCount)
+                let keys = try Keys(
+                    serverKeys: serverKeys,
+                    deviceKeys: self.deviceKeys,
+                    activationSecret: agreement.secret,
+                    counter: counter,
+                    awaitsConfirmation: awaitsConfirmation
+                )
+                bank.state.randomness = randomness
+                let message = NewKeysMessage(
+                    sharedSecretResponse: agreement.response,
+                    serverPublicKeys: serverKeys.publicKeys,
+                    counterData: counter
+                )
+                return (keys, message)
+            } catch {
+                throw refusal("the keys do not fit: \(error)")
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    /// Creates the JSON of a message of the protocol, all of which are strings, numbers and bytes.
+    static func encoding(_ message: some Encodable) -> Self { (try? Self(encoding: message)) ?? [:] }
+}

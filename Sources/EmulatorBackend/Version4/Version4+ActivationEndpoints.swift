@@ -1,0 +1,171 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version4 {
+    /// An activation, for its device.
+    enum ActivationEndpoints {
+        static let routes: [Backend.Route] =
+            [
+                .version4(
+                    .activationStatus,
+                    admission: .whateverTheState,
+                    "Tells an activation's status.",
+                    Self.status
+                ),
+                .version4(.activationConfirm, admission: .unconfirmed, "Confirms an activation.", Self.confirm),
+                .version4(.activationRemove, "Removes an activation.", Self.remove),
+                .version4(.activationRename, adds: .contents, "Renames an activation.", Self.rename),
+                .version4(.activationDetail, "Shows an activation to its device.", Self.detail),
+                .version4(.userInfo, "Tells what is known of the user.", Self.userInfo),
+            ]
+            + ["DELETE", "GET", "POST", "PUT"].map { method in
+                .version4(.validate, method: method, "Verifies a code.") { (_, _, _) throws(Refusal) in nil }
+            }
+
+        static func status(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            _ = try call.parameters()
+            let (activation, keys) = (call.activation, call.keys)
+            do {
+                let blob = ActivationStatusBlob(
+                    state: activation.status.state,
+                    currentVersion: UInt8(clamping: activation.device?.version.rawValue ?? 0),
+                    flags: activation.statusFlags(bank.protocolRules),
+                    counterByte: keys.counter.byte,
+                    failedAttempts: UInt8(clamping: activation.failedAttempts),
+                    maxFailedAttempts: UInt8(clamping: activation.maximumFailedAttempts),
+                    lookAhead: UInt8(clamping: bank.limits.lookAhead),
+                    counterHash: try keys.counter.hash(key: keys.derived.utility.counterHash)
+                )
+                return .encoding(
+                    ActivationStatusResponse(
+                        activationStatus: try blob.bytes(key: keys.derived.utility.status),
+                        customObject: nil,
+                        timestampBlockExpire: activation.blockExpires
+                    )
+                )
+            } catch {
+                throw .activation("the status cannot be made")
+            }
+        }
+
+        /// The first code of an activation. Until then its device has no use for it.
+        static func confirm(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            let enablesBiometry = try call.parameters().optionalBool("enableBiometry") ?? false
+            guard call.keys.awaitsConfirmation else { throw .activation("the activation is confirmed already") }
+            bank.updateKeys(of: call.activation.id, &context) { keys in
+                keys.awaitsConfirmation = false
+                if enablesBiometry { keys.enableDerivedBiometry() }
+            }
+            return nil
+        }
+
+        static func remove(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            bank.remove(call.activation.id, &context)
+            return ["activationId": .string(call.activation.id)]
+        }
+
+        static func rename(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            guard let name = try call.parameters().optionalString("activationName"), !name.isBlank else {
+                throw .validation("'activationName' is missing")
+            }
+            bank.state.activations.update(call.activation.id) { $0.rename(name) }
+            let renamed = bank.state.activations[call.activation.id] ?? call.activation
+            context.report(renamed)
+            return Self.presented(renamed)
+        }
+
+        static func detail(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            _ = try call.parameters()
+            return Self.presented(call.activation)
+        }
+
+        /// These two responses are wrapped inside of the envelope as well.
+        private static func presented(_ activation: ServerActivation) -> JSONValue {
+            var content: JSONObject = ["activationId": .string(activation.id)]
+            content["activationName"] = activation.name.map { .string($0) }
+            return ["status": "OK", "responseObject": .object(content)]
+        }
+
+        static func userInfo(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            _ = try call.parameters()
+            return call.activation.claims(at: context.now)
+        }
+    }
+}
+
+extension Admission {
+    /// In every state that an activation can have once it has keys.
+    fileprivate static let whateverTheState = Self(
+        states: [.pendingCommit, .active, .blocked, .removed],
+        belongsToUpgrade: true
+    )
+
+    /// Also while the server side has not committed it.
+    fileprivate static let unconfirmed = Self(states: [.active, .pendingCommit])
+}
+
+extension ServerActivation {
+    /// What the status says beside the state.
+    func statusFlags(_ rules: EmulatorProtocolRules) -> Version4.ActivationStatusBlob.Flags {
+        guard let device = self.device, let keys = device.version4 else { return [] }
+        var flags: Version4.ActivationStatusBlob.Flags = []
+        if keys.awaitsConfirmation { flags.insert(.awaitsConfirmation) }
+        if device.version == .version3 { flags.insert(.upgradeAwaitsConfirmation) }
+        if !rules.allowsSuite(keys.suite) { flags.insert(.suiteUnsupported) }
+        if keys.factorKeys.biometry.isOn { flags.insert(.biometryIsOn) }
+        return flags
+    }
+}
+
+extension Backend {
+    /// The names of what the status says beside the state.
+    package func statusFlags(of activation: ServerActivation) -> [String] {
+        let flags = activation.statusFlags(self.protocolRules)
+        let names: [(flag: Version4.ActivationStatusBlob.Flags, name: String)] = [
+            (.awaitsConfirmation, "AWAITS_CONFIRMATION"), (.upgradeAwaitsConfirmation, "UPGRADE_AWAITS_CONFIRMATION"),
+            (.suiteUnsupported, "SUITE_UNSUPPORTED"), (.biometryIsOn, "BIOMETRY_IS_ON"),
+        ]
+        return names.filter { flags.contains($0.flag) }.map(\.name)
+    }
+
+    /// Changes the keys of version 4 of an activation.
+    mutating func updateKeys(
+        of activationID: String,
+        _ context: inout RequestContext,
+        _ change: (inout Version4.Keys) -> Void
+    ) {
+        self.state.activations.update(activationID) { $0.updateVersion4Keys(change) }
+        if let activation = self.state.activations[activationID] { context.report(activation) }
+    }
+}
+
+extension String {
+    /// Whether there is nothing in it but white space.
+    fileprivate var isBlank: Bool { self.utf8.allSatisfy { $0 <= 0x20 } }
+}

@@ -1,0 +1,114 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version4 {
+    /// For whom a request is encrypted, and for what.
+    struct Recipient {
+        let application: ServerApplication
+        /// `nil` in application scope.
+        let activation: (id: String, keys: Keys)?
+        let purpose: EncryptionPurpose
+    }
+
+    /// An encrypted request that was opened, and what it takes to respond to it.
+    struct OpenedEnvelope {
+        let temporaryKeyID: String
+        private var exchange: ServerExchange
+        private let plaintext: [UInt8]
+
+        /// Opens an envelope. Its nonce is used up by that, whatever becomes of the request; that of one that does not open
+        /// stays unused, since anyone could have made it.
+        init(
+            opening body: JSONObject,
+            for recipient: Recipient,
+            _ bank: inout Backend,
+            at now: Milliseconds
+        ) throws(Refusal) {
+            guard let request = body.message(EncryptedRequest.self) else {
+                throw .encryption("the envelope has not the right members")
+            }
+            let (application, activationID) = (recipient.application, recipient.activation?.id)
+            let key = try bank.temporaryKey(request.temporaryKeyID, of: application, activationID, at: now)
+            guard case .version4(let secret) = key.material else {
+                throw .temporaryKey("the temporary key is of another version of the protocol")
+            }
+            guard request.isFresh(at: now) else { throw .encryption("the timestamp is too old or too far ahead") }
+            let use = "N\(key.id)\(Base64.encode(request.nonce))"
+            guard !bank.state.replays.contains(use, at: now) else { throw .encryption("the request was sent before") }
+            do throws(EncryptionError) {
+                var exchange = ServerExchange(parameters: try recipient.parameters(key.id, secret))
+                self.plaintext = try exchange.decryptRequest(request)
+                self.exchange = exchange
+            } catch {
+                throw .encryption(error.description)
+            }
+            self.temporaryKeyID = key.id
+            bank.state.replays.insert(use, until: key.expires, at: now)
+        }
+
+        /// The content of the request.
+        func content() throws(Refusal) -> JSONObject {
+            let limits = JSONLimits(maximumDepth: 64)
+            guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
+                throw .invalidRequest("The decrypted body is not a JSON object")
+            }
+            return object
+        }
+
+        /// Encrypts the response.
+        func seal(_ content: JSONValue, at now: Milliseconds) throws(Refusal) -> JSONValue {
+            var exchange = self.exchange
+            do {
+                return try JSONValue(encoding: exchange.encryptResponse(content.serialized(), timestamp: now))
+            } catch {
+                throw .encryption("the response cannot be encrypted")
+            }
+        }
+    }
+}
+
+extension Version4.Recipient {
+    fileprivate func parameters(
+        _ temporaryKeyID: String,
+        _ temporaryKey: SecretBytes
+    ) throws(EncryptionError) -> Version4.EncryptionParameters {
+        try Version4.EncryptionParameters(
+            applicationKey: self.application.key,
+            applicationSecret: self.application.secret,
+            scope: self.activation.map {
+                .activation(id: $0.id, sharedInfo2Key: $0.keys.derived.utility.sharedInfo2)
+            } ?? .application,
+            purpose: self.purpose,
+            temporaryKeyID: temporaryKeyID,
+            temporaryKey: temporaryKey
+        )
+    }
+}
+
+extension JSONObject {
+    /// Reads the object as a message of the protocol; `nil` when it is none, or gives a member twice.
+    func message<Message: Decodable>(_ type: Message.Type) -> Message? {
+        let value = JSONValue.object(self)
+        guard !value.hasRepeatedMembers else { return nil }
+        return try? value.decode(type)
+    }
+
+    /// Reads a member as a message of the protocol; `nil` when there is none, or when it is of another form.
+    func message<Message: Decodable>(_ type: Message.Type, named name: String) -> Message? {
+        (try? self.optionalObject(name))?.message(type)
+    }
+}
+
+extension JSONValue {
+    /// Whether any object in it gives a member twice: its meaning would depend on the reader.
+    fileprivate var hasRepeatedMembers: Bool {
+        switch self {
+        case .object(let object):
+            !object.duplicateKeys.isEmpty || object.members.contains { $0.value.hasRepeatedMembers }
+        case .array(let elements): elements.contains { $0.hasRepeatedMembers }
+        default: false
+        }
+    }
+}

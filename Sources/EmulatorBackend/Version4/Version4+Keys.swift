@@ -1,0 +1,185 @@
+import Basics
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version4 {
+    /// What the exchange of keys left on the server: its half of the keys, those of the factors, and the counter.
+    struct Keys: Sendable {
+        let serverKeys: SigningPrivateKeys
+        let deviceKeys: SigningPublicKeys
+        private let activationSecret: SecretBytes
+        /// Derived from the secret, once.
+        let derived: ActivationKeys
+        /// The keys that codes are verified with.
+        var factorKeys: ServerFactorKeys
+        /// The counter of the next code.
+        private(set) var counter: HashCounter
+        private(set) var steps: UInt64
+        /// Whether the device has yet to confirm the activation.
+        var awaitsConfirmation: Bool
+
+        /// The suite of the activation, which it keeps for life.
+        var suite: AlgorithmSuite { self.deviceKeys.suite }
+
+        init(
+            serverKeys: SigningPrivateKeys,
+            deviceKeys: SigningPublicKeys,
+            activationSecret: SecretBytes,
+            counter: SecretBytes,
+            steps: UInt64 = 0,
+            awaitsConfirmation: Bool
+        ) throws(CryptoError) {
+            self.serverKeys = serverKeys
+            self.deviceKeys = deviceKeys
+            self.activationSecret = activationSecret
+            self.derived = try ActivationKeys(activationSecret: activationSecret)
+            self.factorKeys = ServerFactorKeys(
+                possession: self.derived.possession,
+                knowledge: ReplaceableKey(current: self.derived.knowledge),
+                biometry: ReplaceableKey(current: nil)
+            )
+            self.counter = HashCounter(data: counter, byte: UInt8(truncatingIfNeeded: steps))
+            self.steps = steps
+            self.awaitsConfirmation = awaitsConfirmation
+        }
+
+        /// Turns biometry on with the key that was derived with the others.
+        mutating func enableDerivedBiometry() {
+            self.factorKeys.biometry = ReplaceableKey(current: self.derived.biometry)
+        }
+    }
+}
+
+extension Version4.Keys: DeviceKeys {
+    var versionName: String { Version4.name }
+
+    func fingerprint(activationID: String) -> String {
+        Version4.ActivationFingerprint(
+            devicePublicKeys: self.deviceKeys,
+            activationID: activationID,
+            serverPublicKeys: self.serverKeys.publicKeys
+        ).digits
+    }
+
+    /// Authenticated for this activation alone.
+    func offlineSignature(of lines: String) throws -> String {
+        let digit = String(decoding: [Version4.OfflineQRMAC.keyDigit], as: UTF8.self)
+        let tag = try Version4.OfflineQRMAC.tag(
+            of: Array((lines + digit).utf8),
+            key: self.derived.utility.personalizedData
+        )
+        return digit + Base64.encode(tag)
+    }
+
+    mutating func verify(_ code: CodeToVerify, lookAhead: Int) -> CodeVerdict {
+        guard let type = Version4.AuthenticationCodeType(rawValue: code.type.rawValue) else {
+            return .notJudged("version 4 has no codes of type \(code.type.rawValue)")
+        }
+        let verifier = Version4.AuthenticationCodeVerifier(
+            keys: self.factorKeys,
+            counter: self.counter,
+            lookAhead: lookAhead
+        )
+        do {
+            switch try verifier.verify(code, of: type) {
+            case .accepted(let match):
+                self.factorKeys = match.keys
+                self.counter = match.nextCounter
+                self.steps = self.steps.addingSaturated(UInt64(match.offset) + 1)
+                return .accepted
+            case .biometryIsOff:
+                return .notJudged("biometry is off")
+            case .refused:
+                let diagnosis = Version4.CodeDiagnosis(keys: self.factorKeys, counter: self.counter)
+                return .refused(diagnosis.reason(why: code, of: type, lookAhead: lookAhead))
+            }
+        } catch {
+            return .notJudged("\(error)")
+        }
+    }
+
+    mutating func advance(by steps: Int) {
+        self.counter = self.counter.advanced(by: steps)
+        self.steps = self.steps.addingSaturated(UInt64(steps))
+    }
+}
+
+extension Version4.AuthenticationCodeVerifier {
+    fileprivate func verify(
+        _ code: CodeToVerify,
+        of type: Version4.AuthenticationCodeType
+    ) throws(CryptoError) -> Outcome {
+        switch code.form {
+        case .online(let bytes, let secret):
+            try self.verify(online: bytes, of: type, for: code.data, secret: .online(secret))
+        case .offline(let digits):
+            try self.verify(offline: digits, of: type, for: code.data)
+        }
+    }
+}
+
+// MARK: - In the exported state
+
+extension Version4.Keys: Codable {
+    private enum CodingKeys: CodingKey {
+        case version, suite, serverPrivateKeys, devicePublicKeys, activationSecret, counterData, counter
+        case knowledge, biometry, awaitsConfirmation
+    }
+
+    private struct PrivateKeys: Codable {
+        let ecdsa: ExportableSecret
+        let mldsa: ExportableSecret?
+    }
+
+    private struct FactorKey: Codable {
+        let current: ExportableSecret?
+        let pending: ExportableSecret?
+
+        init(_ key: Version4.ReplaceableKey) {
+            self.current = key.current.map(ExportableSecret.init)
+            self.pending = key.pending.map(ExportableSecret.init)
+        }
+
+        var key: Version4.ReplaceableKey {
+            Version4.ReplaceableKey(current: self.current?.secret, pending: self.pending?.secret)
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let suite = try container.decode(AlgorithmSuite.self, forKey: .suite)
+        let privateKeys = try container.decode(PrivateKeys.self, forKey: .serverPrivateKeys)
+        try self.init(
+            serverKeys: Version4.SigningPrivateKeys(
+                suite: suite,
+                ecdsa: P384PrivateKey(scalar: privateKeys.ecdsa.secret),
+                mldsaSeed: privateKeys.mldsa?.secret ?? SecretBytes(copying: [])
+            ),
+            deviceKeys: container.decode(Version4.SigningKeysMessage.self, forKey: .devicePublicKeys).keys(of: suite),
+            activationSecret: container.decode(ExportableSecret.self, forKey: .activationSecret).secret,
+            counter: container.decode(ExportableSecret.self, forKey: .counterData).secret,
+            steps: container.decode(UInt64.self, forKey: .counter),
+            awaitsConfirmation: container.decode(Bool.self, forKey: .awaitsConfirmation)
+        )
+        self.factorKeys.knowledge = try container.decode(FactorKey.self, forKey: .knowledge).key
+        self.factorKeys.biometry = try container.decode(FactorKey.self, forKey: .biometry).key
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(self.versionName, forKey: .version)
+        try container.encode(self.suite, forKey: .suite)
+        let privateKeys = PrivateKeys(
+            ecdsa: ExportableSecret(self.serverKeys.ecdsa.scalar),
+            mldsa: self.serverKeys.mldsa.map { ExportableSecret($0.seed) }
+        )
+        try container.encode(privateKeys, forKey: .serverPrivateKeys)
+        try container.encode(Version4.SigningKeysMessage(self.deviceKeys), forKey: .devicePublicKeys)
+        try container.encode(ExportableSecret(self.activationSecret), forKey: .activationSecret)
+        try container.encode(ExportableSecret(self.counter.data), forKey: .counterData)
+        try container.encode(self.steps, forKey: .counter)
+        try container.encode(FactorKey(self.factorKeys.knowledge), forKey: .knowledge)
+        try container.encode(FactorKey(self.factorKeys.biometry), forKey: .biometry)
+        try container.encode(self.awaitsConfirmation, forKey: .awaitsConfirmation)
+    }
+}

@@ -1,0 +1,71 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+extension Version4 {
+    /// How an activation of version 3 becomes one of version 4, in two steps and for good.
+    enum UpgradeEndpoints {
+        static let routes: [Backend.Route] = [
+            .device("POST", Endpoint.upgradeStart.path, adds: .contents, "Makes the keys of an upgrade.", Self.start),
+            .version4(.upgradeConfirm, admission: .upgrade, "Makes an upgrade final.", Self.confirm),
+        ]
+
+        /// Makes keys of version 4 beside those of version 3. Doing so again replaces them.
+        static func start(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let header = try Version4.encryptionHeader(of: context, scope: .application)
+            guard let application = bank.application(ofKey: header.applicationKey) else {
+                throw .encryption("the application key is unknown")
+            }
+            let envelope = try OpenedEnvelope(
+                opening: context.json(),
+                for: Recipient(application: application, activation: nil, purpose: .upgradeStart),
+                &bank,
+                at: context.now
+            )
+            let demand = CodeDemand(
+                uriID: "/pa/upgrade/start",
+                types: [.possessionKnowledge],
+                version: .version3,
+                admission: .upgrade
+            )
+            let activation = try bank.authenticate(&context, demand).activation
+            guard activation.applicationID == application.id else {
+                throw .encryption("the headers name different applications")
+            }
+            guard bank.protocolRules.offersUpgrade(to: application.id) else {
+                throw .upgrade("the upgrade is not offered to this application")
+            }
+            let content = try envelope.content()
+            let enablesBiometry = try content.optionalBool("enableBiometry") ?? false
+            let request = try NewKeysRequest(content, refusing: Refusal.upgrade)
+            guard bank.protocolRules.acceptsSuite(request.suite) else {
+                throw .upgrade("the suite \(request.suite.rawValue) is not accepted")
+            }
+            var (keys, message) = try request.agree(&bank, awaitsConfirmation: false, refusing: Refusal.upgrade)
+            if enablesBiometry { keys.enableDerivedBiometry() }
+            bank.state.activations.update(activation.id) { $0.beginUpgrade(to: keys) }
+            context.report(activation)
+            return .json(try envelope.seal(.encoding(message), at: context.now))
+        }
+
+        /// The first code that is made with the keys of version 4. Tokens and recovery codes of version 3 end with it.
+        static func confirm(
+            _ bank: inout Backend,
+            _ call: Call,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> JSONValue? {
+            guard call.activation.device?.version == .version3 else { throw .upgrade("no upgrade waits") }
+            let id = call.activation.id
+            bank.state.activations.update(id) { $0.finishUpgrade() }
+            bank.state.tokens.removeAll { $0.activationID == id && $0.version == .version3 }
+            bank.state.recoveryCodes.removeAll { $0.activationID == id }
+            if let upgraded = bank.state.activations[id] { context.report(upgraded) }
+            return nil
+        }
+    }
+}
+
+extension Admission {
+    fileprivate static let upgrade = Self(belongsToUpgrade: true)
+}

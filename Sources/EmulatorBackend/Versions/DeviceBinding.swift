@@ -1,0 +1,193 @@
+import PowerAuthProtocol
+
+/// The server's half of the keys of an activation, in the version of the protocol that it is of.
+enum DeviceBinding: Sendable {
+    case version3(Version3.Keys)
+    /// Of version 3, beside keys of version 4 that wait for the device to confirm its upgrade.
+    case upgrading(Version3.Keys, to: Version4.Keys)
+    case version4(Version4.Keys)
+
+    /// The version that the activation is of.
+    var version: MajorVersion {
+        switch self {
+        case .version3, .upgrading: .version3
+        case .version4: .version4
+        }
+    }
+
+    /// The keys of that version.
+    var keys: any DeviceKeys {
+        switch self {
+        case .version3(let keys), .upgrading(let keys, _): keys
+        case .version4(let keys): keys
+        }
+    }
+
+    /// The keys of version 3, if the activation has any.
+    var version3: Version3.Keys? {
+        switch self {
+        case .version3(let keys), .upgrading(let keys, _): keys
+        case .version4: nil
+        }
+    }
+
+    /// The keys of version 4, if the activation has any, also while they wait for the confirmation of an upgrade.
+    var version4: Version4.Keys? {
+        switch self {
+        case .version3: nil
+        case .upgrading(_, let keys), .version4(let keys): keys
+        }
+    }
+
+    /// Returns the keys of a version, if the activation has any.
+    func keys(of version: MajorVersion) -> (any DeviceKeys)? {
+        switch version {
+        case .version3: self.version3
+        case .version4: self.version4
+        }
+    }
+
+    /// Whether requests with the keys of a version are admitted.
+    func admits(_ version: MajorVersion, _ admission: Admission) -> Bool {
+        version == self.version || admission.belongsToUpgrade && self.keys(of: version) != nil
+    }
+
+    /// Verifies a code with the keys of a version, and moves their counter when it is right.
+    mutating func verify(_ code: CodeToVerify, of version: MajorVersion, lookAhead: Int) -> CodeVerdict {
+        switch (self, version) {
+        case (.version3(var keys), .version3):
+            defer { self = .version3(keys) }
+            return keys.verify(code, lookAhead: lookAhead)
+        case (.upgrading(var keys, let newKeys), .version3):
+            defer { self = .upgrading(keys, to: newKeys) }
+            return keys.verify(code, lookAhead: lookAhead)
+        case (.upgrading(let keys, var newKeys), .version4):
+            defer { self = .upgrading(keys, to: newKeys) }
+            return newKeys.verify(code, lookAhead: lookAhead)
+        case (.version4(var keys), .version4):
+            defer { self = .version4(keys) }
+            return keys.verify(code, lookAhead: lookAhead)
+        case (.version3, .version4), (.version4, .version3):
+            return .notJudged("the activation has no keys of this version of the protocol")
+        }
+    }
+
+    /// Moves the counter ahead.
+    mutating func advance(by steps: Int) {
+        switch self {
+        case .version3(var keys):
+            keys.advance(by: steps)
+            self = .version3(keys)
+        case .upgrading(var keys, let newKeys):
+            keys.advance(by: steps)
+            self = .upgrading(keys, to: newKeys)
+        case .version4(var keys):
+            keys.advance(by: steps)
+            self = .version4(keys)
+        }
+    }
+
+    /// Changes the keys of version 4.
+    mutating func updateVersion4(_ change: (inout Version4.Keys) -> Void) {
+        switch self {
+        case .version3: break
+        case .upgrading(let keys, var newKeys):
+            change(&newKeys)
+            self = .upgrading(keys, to: newKeys)
+        case .version4(var keys):
+            change(&keys)
+            self = .version4(keys)
+        }
+    }
+
+    /// Puts keys of version 4 beside those of version 3; those of an earlier attempt go.
+    mutating func beginUpgrade(to newKeys: Version4.Keys) {
+        switch self {
+        case .version3(let keys), .upgrading(let keys, _): self = .upgrading(keys, to: newKeys)
+        case .version4: break
+        }
+    }
+
+    /// Lets go of the keys of version 3, for good.
+    mutating func finishUpgrade() {
+        if case .upgrading(_, let newKeys) = self { self = .version4(newKeys) }
+    }
+}
+
+/// The server's half of the keys of an activation in one version of the protocol, with the counter of its codes.
+protocol DeviceKeys: Sendable {
+    /// The version as headers name it.
+    var versionName: String { get }
+    /// How often the counter has moved. The wire knows it modulo 256; the journal shows it whole.
+    var steps: UInt64 { get }
+
+    /// Returns the eight digits that the device shows as well.
+    func fingerprint(activationID: String) -> String
+
+    /// Returns the end of the last line of an offline code for this activation alone: the digit of a key, and the signature or tag.
+    ///
+    /// - Parameter lines: Everything before the digit.
+    func offlineSignature(of lines: String) throws -> String
+
+    /// Verifies a code, and moves the counter behind it when it is right.
+    mutating func verify(_ code: CodeToVerify, lookAhead: Int) -> CodeVerdict
+
+    /// Moves the counter ahead.
+    mutating func advance(by steps: Int)
+}
+
+/// A signature or an authentication code, and what it must be made of.
+struct CodeToVerify {
+    enum Form {
+        /// From a header.
+        case online([UInt8], ApplicationSecret)
+        /// Typed in by a person.
+        case offline(String)
+    }
+
+    let form: Form
+    let type: SignatureType
+    let data: SignatureData
+}
+
+/// The verdict on a signature or an authentication code.
+enum CodeVerdict {
+    case accepted
+    /// Wrong, which counts as a failed attempt. Names the reason, for the journal.
+    case refused(String)
+    /// Not to be judged, which counts as nothing. Names the reason, for the journal.
+    case notJudged(String)
+}
+
+// MARK: - In the exported state
+
+/// Keys of version 3 stand as they did before there was version 4, those of an upgrade beside them.
+extension DeviceBinding: Codable {
+    private enum CodingKeys: CodingKey { case version, upgrade }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard try container.decode(String.self, forKey: .version) != Version4.name else {
+            self = .version4(try Version4.Keys(from: decoder))
+            return
+        }
+        let keys = try Version3.Keys(from: decoder)
+        self =
+            if let newKeys = try container.decodeIfPresent(Version4.Keys.self, forKey: .upgrade) {
+                .upgrading(keys, to: newKeys)
+            } else {
+                .version3(keys)
+            }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .version3(let keys): try keys.encode(to: encoder)
+        case .upgrading(let keys, let newKeys):
+            try keys.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(newKeys, forKey: .upgrade)
+        case .version4(let keys): try keys.encode(to: encoder)
+        }
+    }
+}

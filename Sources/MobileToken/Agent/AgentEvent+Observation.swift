@@ -1,0 +1,37 @@
+import PowerAuth
+
+extension AgentObservation {
+    /// Creates what an observer is told of an event; `nil` for a change of state, which it is told of by itself.
+    init?(_ event: ApprovalAgent.Event) {
+        guard let (kind, detail, error) = event.kind.observed else { return nil }
+        self.init(
+            activationID: event.activationID,
+            operationID: event.operation?.id,
+            operationName: event.operation?.name,
+            kind: kind,
+            detail: detail,
+            error: error
+        )
+    }
+}
+
+extension ApprovalAgent.Event.Kind {
+    /// The kind in one word, what is to be said about it, and the error if it is one.
+    fileprivate var observed: (kind: String, detail: String, error: MobileTokenError?)? {
+        switch self {
+        case .judged(let verdict): ("judged", verdict.description, nil)
+        case .left(.notAuthorizable(let error)): ("left", error.description, error)
+        case .left(let reason): ("left", reason.description, nil)
+        case .decided(let verdict, let isInferred):
+            ("decided", isInferred ? "\(verdict), inferred" : verdict.description, nil)
+        case .refused(let error): ("refused", error.description, error)
+        case .retrying(let delay, let error): ("retrying", "again after \(delay): \(error)", error)
+        case .unanswered(let error): ("unanswered", error.description, error)
+        case .unknown: ("unknown", "", nil)
+        case .finishedElsewhere(let error): ("finishedElsewhere", error.description, error)
+        case .gone: ("gone", "", nil)
+        case .stopped(let error): ("stopped", error.description, error)
+        case .stateChanged: nil
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Basics
+import Coordination
+public import MobileToken
+import PostgresDatabase
+import PowerAuth
+import Synchronization
+
+/// Divides the activations of a PostgreSQL store among the nodes that share it.
+///
+/// ```swift
+/// let store = PostgresActivationStore(storeConfiguration)
+/// var configuration = OperationsFleet.Configuration()
+/// configuration.membership = PostgresFleetMembership(store: store)
+/// ```
+///
+/// There are 64 buckets, and each belongs to one node or to none. A node takes its fair share of them, looks every second how
+/// many nodes are alive, and gives back what is more than that. What a dead node had is free after a lifetime
+/// (``NodeLifetimes``). Nodes beyond 64 find nothing to poll, and stand by.
+///
+/// While the database cannot be reached, a node goes on polling what it had, which does no harm when another one polls it too,
+/// and decides nothing once its lifetime is over.
+public final class PostgresFleetMembership: FleetMembership {
+    /// 64.
+    public let bucketCount = FleetBuckets.count
+
+    private static let interval = Duration.seconds(1)
+
+    /// What this node owns, and under which number.
+    private struct Held {
+        var buckets: Set<Int> = []
+        var seat: Int64?
+    }
+
+    private let store: PostgresActivationStore
+    private let clock: ServiceClock
+    private let held = Mutex(Held())
+
+    /// Creates the membership of this node. Nothing is opened before the fleet runs.
+    ///
+    /// - Parameters:
+    ///   - store: The store that the nodes share.
+    ///   - clock: Paces looking for other nodes.
+    public init(store: PostgresActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
+        self.store = store
+        self.clock = ServiceClock(clock)
+    }
+
+    /// Returns whether this node owns a bucket, and may rely on being alive to the others.
+    public func holds(_ bucket: Int) -> Bool {
+        guard let seat = self.store.node.reliableSeat else { return false }
+        return self.held.withLock { $0.seat == seat.number && $0.buckets.contains(bucket) }
+    }
+
+    /// Takes buckets and gives them back until the calling task is canceled.
+    ///
+    /// - Throws: `MobileTokenError` when the database cannot be used at the start.
+    public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
+        _ = try await self.store.opened()
+        try self.store.node.beginUse()
+        defer { self.store.node.endUse() }
+        var last: FleetAssignment?
+        func tell(_ assignment: FleetAssignment) async {
+            guard assignment != last else { return }
+            last = assignment
+            await assign(assignment)
+        }
+        var hasBegun = false
+        do {
+            repeat {
+                do {
+                    await tell(try await self.look(tell))
+                    hasBegun = true
+                } catch let error as MobileTokenError where hasBegun && error.isPassing {
+                    // Polling goes on, and deciding ends with the seat.
+                }
+            } while (try? await self.clock.sleep(until: self.clock.now + Self.interval)) != nil
+        } catch is CancellationError {
+            await self.giveBackAll(assign)
+            return
+        } catch {
+            await self.giveBackAll(assign)
+            throw error
+        }
+        await self.giveBackAll(assign)
+    }
+
+    /// Brings what this node owns up to its fair share.
+    private func look(_ assign: (FleetAssignment) async -> Void) async throws -> FleetAssignment {
+        let seat: Seat
+        do {
+            seat = try await self.store.node.seat()
+        } catch {
+            throw MobileTokenError.mapped(error, schema: self.store.configuration.schema)
+        }
+        let (owned, count) = try await self.store.withConnection { try FleetTables.look(as: seat, $0) }
+        if let before = self.held.withLock({ $0.seat }), before != seat.number {
+            // Others may have decided meanwhile: whatever is owned now is taken over, and no old list is decided by.
+            await assign(FleetAssignment(buckets: [], processCount: count))
+        }
+        self.set(owned, seat)
+        var share = BucketShare(count: self.bucketCount, startingAt: Int(truncatingIfNeeded: seat.number))
+        for bucket in owned { share.took(bucket) }
+        let surplus = share.surplus(among: count)
+        if !surplus.isEmpty {
+            for bucket in surplus { share.gaveBack(bucket) }
+            // Others may take a bucket only when nothing is decided on it here any more.
+            self.set(share.owned, seat)
+            await assign(FleetAssignment(buckets: share.owned, processCount: count))
+            try await self.store.withConnection { try FleetTables.giveBack(surplus, as: seat, $0) }
+        }
+        let missing = share.missing(among: count)
+        if missing > 0 {
+            for bucket in try await self.store.withConnection({ try FleetTables.take(missing, as: seat, $0) }) {
+                share.took(bucket)
+            }
+        }
+        self.set(share.owned, seat)
+        return FleetAssignment(buckets: share.owned, processCount: count)
+    }
+
+    private func set(_ buckets: Set<Int>, _ seat: Seat) {
+        self.held.withLock { $0 = Held(buckets: buckets, seat: seat.number) }
+    }
+
+    private func giveBackAll(_ assign: (FleetAssignment) async -> Void) async {
+        self.held.withLock { $0.buckets = [] }
+        await assign(FleetAssignment(buckets: []))
+        guard let seat = self.store.node.reliableSeat else { return }
+        // The task is canceled, and what is not given back now would be nobody's for a lifetime.
+        _ = try? await UncancellableTask.run { [store] _ in
+            try await store.withConnection { try FleetTables.leave(as: seat, $0) }
+        }
+    }
+}
+
+/// The statements by which nodes divide buckets.
+enum FleetTables {
+    /// Makes known that a node polls.
+    ///
+    /// - Returns: What it owns, and how many nodes poll.
+    static func look(as seat: Seat, _ connection: PostgresConnection) throws -> (owned: Set<Int>, count: Int) {
+        let results = try connection.run([
+            Seat.sweep,
+            PostgresStatement("UPDATE node SET polls = true WHERE number = $1 AND NOT polls", [.integer(seat.number)]),
+            PostgresStatement("SELECT number FROM bucket WHERE owner = $1", [.integer(seat.number)]),
+            PostgresStatement("SELECT count(*) FROM node WHERE polls"),
+        ])
+        guard results.count == 4, let count = results[3].first else { throw PostgresError(.unexpectedResult) }
+        let owned = try results[2].map { Int(clamping: try $0.integer(0)) }
+        return (Set(owned), max(1, Int(clamping: try count.integer(0))))
+    }
+
+    /// Takes buckets that nobody has. Two nodes that look at once do not wait for each other.
+    static func take(_ count: Int, as seat: Seat, _ connection: PostgresConnection) throws -> [Int] {
+        try connection.run(
+            """
+            UPDATE bucket SET owner = $1
+            WHERE number IN (
+                SELECT number FROM bucket WHERE owner IS NULL ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED
+            ) AND EXISTS (SELECT FROM node WHERE number = $1)
+            RETURNING number
+            """,
+            [.integer(seat.number), .integer(Int64(clamping: count))]
+        ).map { Int(clamping: try $0.integer(0)) }
+    }
+
+    static func giveBack(_ buckets: [Int], as seat: Seat, _ connection: PostgresConnection) throws {
+        try connection.run(
+            "UPDATE bucket SET owner = NULL WHERE owner = $1 AND number = ANY ($2::int8[])",
+            [.integer(seat.number), .integers(buckets.map { Int64($0) })]
+        )
+    }
+
+    static func leave(as seat: Seat, _ connection: PostgresConnection) throws {
+        try connection.run([
+            PostgresStatement("UPDATE bucket SET owner = NULL WHERE owner = $1", [.integer(seat.number)]),
+            PostgresStatement("UPDATE node SET polls = false WHERE number = $1", [.integer(seat.number)]),
+        ])
+    }
+}

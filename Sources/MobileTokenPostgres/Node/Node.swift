@@ -1,0 +1,331 @@
+import Coordination
+import PostgresDatabase
+import PowerAuth
+import Synchronization
+
+/// This process among those that share the store: its seat, and the rights to sign that it holds under it.
+///
+/// Rights are sticky: a node keeps what it has signed with until another one asks for it. While it signs, a keeper renews the
+/// seat and hands over what others wish for; the keeper leaves when nothing was signed for one lifetime.
+final class Node: Sendable {
+    /// The right to sign with an activation.
+    private struct Right {
+        /// How this node left the activation; `nil` when that must be read.
+        var known: StoredActivation?
+    }
+
+    private struct State {
+        var seat: Seat?
+        /// By activation.
+        var rights: [String: Right] = [:]
+        /// How many turns, and fleets, need the seat.
+        var userCount = 0
+        var lastUse = ContinuousClock.now
+        var keeper: Task<Void, Never>?
+        var handingOver: Set<String> = []
+        var isClosed = false
+    }
+
+    /// What a keeper leaves behind.
+    private struct Idle {
+        let seat: Seat?
+    }
+
+    /// How often wishes are looked for where no notification comes through.
+    private static let pollInterval = Duration.milliseconds(250)
+
+    let name: String
+    let lifetimes: NodeLifetimes
+    private let pool: PostgresPool
+    private let keeperPool: PostgresPool
+    private let channel: String?
+    /// The order of this process's turns.
+    let gate = Gate()
+    private let joining = Gate()
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - pool: For what callers wait for.
+    ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
+    ///   - channel: Where wishes are announced; `nil` where sessions cannot listen.
+    init(name: String, lifetimes: NodeLifetimes, pool: PostgresPool, keeperPool: PostgresPool, channel: String?) {
+        self.name = name
+        self.lifetimes = lifetimes
+        self.pool = pool
+        self.keeperPool = keeperPool
+        self.channel = channel
+    }
+
+    /// Until when a seat may be relied on; a moment that has passed when this node has lost it.
+    func reliableUntil(as seat: Seat) -> ContinuousClock.Instant {
+        let current = self.state.withLock { $0.seat }
+        return current?.number == seat.number ? current?.reliableUntil ?? seat.reliableUntil : .now - .seconds(1)
+    }
+
+    /// The seat, if it may be relied on.
+    var reliableSeat: Seat? { self.state.withLock { $0.seat }.flatMap { $0.isReliable ? $0 : nil } }
+
+    // MARK: Use
+
+    /// Keeps the seat renewed until ``endUse()``.
+    func beginUse() throws {
+        try self.state.withLock { state in
+            guard !state.isClosed else { throw MobileTokenError(.storeClosed, "The store was closed") }
+            state.userCount += 1
+            // Not a task of the caller's: it goes on between turns, and ends by itself or with `close()`.
+            if state.keeper == nil { state.keeper = Task { await self.keep() } }
+        }
+    }
+
+    func endUse() {
+        self.state.withLock { state in
+            state.userCount -= 1
+            state.lastUse = .now
+        }
+    }
+
+    /// Gives everything back. Turns that have begun end as if another node had taken over.
+    func close() async {
+        let (keeper, seat) = self.state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.keeper = nil
+                state.seat = nil
+                state.rights = [:]
+            }
+            return (state.keeper, state.seat)
+        }
+        keeper?.cancel()
+        await keeper?.value
+        await self.leave(seat)
+        await self.keeperPool.closeIdleConnections()
+    }
+
+    private func leave(_ seat: Seat?) async {
+        guard let seat else { return }
+        // Also when the caller is canceled; should it fail, the others find out after a lifetime.
+        _ = try? await UncancellableTask.run { _ in try await self.pool.withConnection { try seat.leave($0) } }
+    }
+
+    // MARK: The seat
+
+    /// Returns the seat, and takes one when there is none.
+    ///
+    /// - Throws: What keeps the database from being reached; `CancellationError`.
+    func seat() async throws -> Seat {
+        if let seat = self.reliableSeat { return seat }
+        try await self.joining.enter("")
+        defer { self.joining.leave("") }
+        if let seat = self.reliableSeat { return seat }
+        while true {
+            guard !self.state.withLock({ $0.isClosed }) else {
+                throw MobileTokenError(.storeClosed, "The store was closed")
+            }
+            let (name, lifetimes) = (self.name, self.lifetimes)
+            let quarantine = try await self.pool.withConnection { connection in
+                try Incarnation.check(connection)
+                return try Incarnation.quarantine(lifetimes, connection)
+            }
+            guard quarantine == .zero else {
+                try await Task.sleep(for: quarantine)
+                continue
+            }
+            let seat = try await self.pool.withConnection { try Seat.take(name: name, lifetimes, $0) }
+            self.state.withLock { state in
+                state.seat = seat
+                state.rights = [:]
+            }
+            return seat
+        }
+    }
+
+    private func lose(_ seat: Seat) {
+        self.state.withLock { state in
+            guard state.seat?.number == seat.number else { return }
+            state.seat = nil
+            state.rights = [:]
+        }
+    }
+
+    // MARK: Rights
+
+    /// Waits until this node may sign with an activation. The caller has the turn of ``gate``.
+    func acquire(_ activationID: String) async throws -> Seat {
+        var delay = Duration.milliseconds(2)
+        while true {
+            let seat = try await self.seat()
+            if self.state.withLock({ $0.seat?.number == seat.number && $0.rights[activationID] != nil }) { return seat }
+            if try await self.take(activationID, as: seat) { return seat }
+            try await Task.sleep(for: delay)
+            delay = min(delay * 2, .milliseconds(50))
+        }
+    }
+
+    /// Takes the right when nobody alive has it; announces a wish otherwise.
+    private func take(_ activationID: String, as seat: Seat) async throws -> Bool {
+        let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
+        let channel = PostgresValue(self.channel)
+        let (isThere, isTaken) = try await self.pool.withConnection { connection in
+            let results = try connection.run([
+                Seat.sweep,
+                PostgresStatement(
+                    """
+                    UPDATE activation SET holder = $2 WHERE activation_id = $1
+                        AND (holder IS NULL OR holder = $2 OR NOT EXISTS (SELECT FROM node WHERE number = holder))
+                    """,
+                    values
+                ),
+                PostgresStatement(
+                    """
+                    DELETE FROM wish USING activation
+                    WHERE wish.slot = activation.slot AND activation_id = $1 AND node = $2 AND holder = $2
+                    """,
+                    values
+                ),
+                PostgresStatement(
+                    """
+                    WITH new AS (
+                        INSERT INTO wish (slot, node) SELECT slot, $2 FROM activation
+                        WHERE activation_id = $1 AND holder <> $2 AND EXISTS (SELECT FROM node WHERE number = $2)
+                        ON CONFLICT DO NOTHING RETURNING 1
+                    )
+                    SELECT pg_notify($3, '') FROM new WHERE $3 IS NOT NULL
+                    """,
+                    values + [channel]
+                ),
+                PostgresStatement("SELECT holder = $2 FROM activation WHERE activation_id = $1", values),
+            ])
+            guard let row = results.last?.first else { return (false, false) }
+            return (true, try !row.isNull(0) && row.boolean(0))
+        }
+        guard isThere else {
+            throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
+        }
+        guard isTaken else { return false }
+        return self.state.withLock { state in
+            guard state.seat?.number == seat.number else { return false }
+            state.rights[activationID] = Right()
+            return true
+        }
+    }
+
+    /// How this node left an activation that nobody else signs with; `nil` when it must be read.
+    func known(_ activationID: String) -> StoredActivation? {
+        self.state.withLock { $0.rights[activationID]?.known }
+    }
+
+    /// Remembers how an activation was left, if this node holds the right to sign with it.
+    func remember(_ stored: StoredActivation?, of activationID: String) {
+        self.state.withLock { $0.rights[activationID]?.known = stored }
+    }
+
+    /// Forgets a right that somebody else has now.
+    func forget(_ activationID: String) {
+        self.state.withLock { $0.rights[activationID] = nil }
+    }
+
+    /// Begins to hand over a right, once the turns that wait for it here have ended.
+    func handOver(_ activationID: String) async {
+        guard let seat = self.state.withLock({ $0.seat }) else { return }
+        // Canceled, the seat is given back as a whole.
+        guard (try? await self.gate.enter(activationID)) != nil else { return }
+        defer { self.gate.leave(activationID) }
+        self.forget(activationID)
+        _ = try? await self.pool.withConnection { connection in
+            _ = try connection.run(
+                """
+                WITH next AS (
+                    SELECT wish.number, wish.node FROM wish JOIN activation USING (slot)
+                    WHERE activation_id = $1 AND wish.node <> $2 ORDER BY wish.number LIMIT 1
+                ), moved AS (
+                    UPDATE activation SET holder = next.node FROM next
+                    WHERE activation_id = $1 AND holder = $2 RETURNING next.number
+                )
+                DELETE FROM wish USING moved WHERE wish.number = moved.number
+                """,
+                [.text(activationID), .integer(seat.number)]
+            )
+        }
+    }
+
+    // MARK: The keeper
+
+    private func keep() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                if let idle = self.endIfIdle() {
+                    await self.leave(idle.seat)
+                    break
+                }
+                for activationID in await self.beat() {
+                    guard self.state.withLock({ $0.handingOver.insert(activationID).inserted }) else { continue }
+                    group.addTask {
+                        await self.handOver(activationID)
+                        self.state.withLock { _ = $0.handingOver.remove(activationID) }
+                    }
+                }
+                await self.waitForNextBeat()
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Ends the keeper when nothing was signed for a lifetime. The seat is given up in the same step, so that no turn begins
+    /// under it.
+    ///
+    /// - Returns: The seat, to be given back; `nil` when the keeper goes on.
+    private func endIfIdle() -> Idle? {
+        self.state.withLock { state in
+            guard state.userCount == 0, .now - state.lastUse > self.lifetimes.death else { return nil }
+            defer {
+                state.seat = nil
+                state.rights = [:]
+                state.keeper = nil
+            }
+            return Idle(seat: state.seat)
+        }
+    }
+
+    /// Renews the seat.
+    ///
+    /// - Returns: The activations that others wish for.
+    private func beat() async -> [String] {
+        guard let seat = self.state.withLock({ $0.seat }) else { return [] }
+        do {
+            let (lifetimes, channel) = (self.lifetimes, self.channel)
+            let heartbeat = try await self.keeperPool.withConnection { connection in
+                if let channel { try connection.listen(to: channel) }
+                return try seat.renew(lifetimes, connection)
+            }
+            guard let renewed = heartbeat.seat else {
+                self.lose(seat)
+                return []
+            }
+            self.state.withLock { state in
+                if state.seat?.number == renewed.number { state.seat = renewed }
+            }
+            return heartbeat.wishes
+        } catch {
+            // The seat is relied on no longer than it would be anyway, and renewed on another connection until then.
+            if !seat.isReliable { self.lose(seat) }
+            return []
+        }
+    }
+
+    /// Waits until the next heartbeat is due, or another node may wish for something.
+    private func waitForNextBeat() async {
+        guard let channel = self.channel, self.reliableSeat != nil else {
+            try? await Task.sleep(for: min(self.lifetimes.heartbeat, Self.pollInterval))
+            return
+        }
+        let deadline = ContinuousClock.now + self.lifetimes.heartbeat
+        do {
+            _ = try await self.keeperPool.withConnection(isCancelable: true) { connection in
+                try connection.listen(to: channel)
+                return try connection.waitForNotification(until: deadline)
+            }
+        } catch {
+            try? await Task.sleep(for: min(self.lifetimes.heartbeat, Self.pollInterval))
+        }
+    }
+}

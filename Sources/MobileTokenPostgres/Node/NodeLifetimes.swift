@@ -1,0 +1,25 @@
+/// How a node shows that it is alive, and how long the others wait before they take its place.
+///
+/// All times are the database's: the clocks of the nodes do not matter.
+public struct NodeLifetimes: Sendable, Equatable {
+    /// How often a node renews its membership: every 2 s by default.
+    public var heartbeat: Duration
+    /// After how long without a heartbeat the others take over: 6 s by default. What a node signs must leave within that time.
+    public var death: Duration
+
+    /// Creates lifetimes, which must be the same for all nodes of a store. A death comes after two heartbeats at least, and
+    /// within a day.
+    public init(heartbeat: Duration = .seconds(2), death: Duration = .seconds(6)) {
+        self.heartbeat = heartbeat
+        self.death = death
+    }
+
+    /// Whether a node whose heartbeat is late once is still alive, and no number is out of bounds.
+    var areUsable: Bool {
+        self.heartbeat > .zero && self.death <= .seconds(86_400) && self.heartbeat <= self.death / 2
+    }
+
+    /// How long a heartbeat is relied on by the node itself, from before it was sent: less than the others wait, since no two
+    /// clocks run equally fast.
+    var reliance: Duration { self.death * 19 / 20 }
+}

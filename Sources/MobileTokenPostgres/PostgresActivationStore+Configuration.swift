@@ -1,0 +1,112 @@
+import Glibc
+import PostgresDatabase
+import PowerAuth
+
+extension PostgresActivationStore {
+    /// How the server is made sure of.
+    public struct TLS: Sendable, Hashable {
+        enum Kind: Hashable {
+            case verified(String)
+            case asInConnectionString
+            case disabled
+        }
+
+        let kind: Kind
+
+        /// The server's certificate must be of an authority that the system trusts, and name the host. The default.
+        ///
+        /// A socket in the file system (`host=/run/postgresql`) has no TLS, and needs none.
+        public static let verified = Self(kind: .verified(PostgresTarget.systemRootCertificates))
+
+        /// The server's certificate must be of an authority in this file of PEM certificates, and name the host.
+        public static func verified(rootCertificates path: String) -> Self { Self(kind: .verified(path)) }
+
+        /// As `sslmode` and its companions in the connection string say. Without them, whoever is on the way can read and
+        /// change everything.
+        public static let asInConnectionString = Self(kind: .asInConnectionString)
+
+        /// No TLS: for a server on the loopback interface.
+        public static let disabled = Self(kind: .disabled)
+    }
+
+    /// What a store can be given.
+    public struct Configuration: Sendable {
+        /// Says where the database is, `host=… dbname=… user=… password=…` or `postgresql://…`. Called for each new
+        /// connection, so that credentials may change while the store is in use.
+        public var connectionString: @Sendable () async throws -> String
+        /// The keys that secrets are sealed with, the same for all nodes.
+        public var sealingKeys: SealingKeyRing
+        /// The schema of the tables, which is made when it is missing and the role may.
+        public var schema = "mobile_token"
+        /// Whether tables are made and changed when they are missing or older than this package. Switch it off for a role with
+        /// the least rights, and run ``PostgresActivationStore/migrate()`` with another one.
+        public var migrates = true
+        /// The number of connections at most, beside one for the heartbeat.
+        public var poolSize = 8
+        /// How the server is made sure of.
+        public var tls: TLS = .verified
+        /// How long the server may work on a change or a query. A connection that is silent for two seconds longer counts as
+        /// lost.
+        public var statementTimeout: Duration = .seconds(5)
+        /// How long connecting may take.
+        public var connectTimeout: Duration = .seconds(10)
+        /// Whether a pooler may give each transaction another session: nothing is prepared or listened to then. What other
+        /// nodes wish for is looked for four times a second instead.
+        public var pollOnly = false
+        /// How this node is called in `fleet status`, by default the machine and the process.
+        public var nodeName = Self.defaultNodeName
+        /// How a node shows that it is alive; the same for all nodes.
+        public var lifetimes = NodeLifetimes()
+        /// A folder of this machine, outside the database, where it is noted how far each counter had come. A database that was
+        /// put back to an earlier state is recognized by it.
+        public var markFolder = Self.defaultMarkFolder
+
+        /// Creates a configuration with the documented defaults.
+        ///
+        /// - Parameters:
+        ///   - connectionString: Where the database is.
+        ///   - sealingKeys: The keys that secrets are sealed with, the same for all nodes.
+        public init(connectionString: String, sealingKeys: SealingKeyRing) {
+            self.init(sealingKeys: sealingKeys) { connectionString }
+        }
+
+        /// Creates a configuration whose connection string may change.
+        public init(sealingKeys: SealingKeyRing, connectionString: @escaping @Sendable () async throws -> String) {
+            self.connectionString = connectionString
+            self.sealingKeys = sealingKeys
+        }
+
+        /// `mobile-token` in the first of `$STATE_DIRECTORY` (which a service manager sets), `$XDG_STATE_HOME` and
+        /// `~/.local/state`.
+        public static var defaultMarkFolder: String {
+            let path = SQLiteActivationStore.defaultPath
+            return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        }
+
+        func target(connectTimeout: Duration) async throws -> PostgresTarget {
+            PostgresTarget(
+                connectionString: try await self.connectionString(),
+                tls: PostgresTarget.TLS(self.tls),
+                connectTimeout: connectTimeout
+            )
+        }
+
+        private static var defaultNodeName: String {
+            var name = [CChar](repeating: 0, count: 256)
+            guard gethostname(&name, name.count - 1) == 0 else { return "node:\(getpid())" }
+            let host = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            return "\(String(decoding: host, as: UTF8.self)):\(getpid())"
+        }
+    }
+}
+
+extension PostgresTarget.TLS {
+    init(_ tls: PostgresActivationStore.TLS) {
+        self =
+            switch tls.kind {
+            case .verified(let path): .verified(rootCertificates: path)
+            case .asInConnectionString: .asInConnectionString
+            case .disabled: .disabled
+            }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import PostgresDatabase
+package import PowerAuth
+
+/// A node as the others see it.
+package struct NodeStatus: Sendable {
+    package let number: Int64
+    package let name: String
+    /// How long it has been there.
+    package let age: Duration
+    /// How long it is taken for alive unless it says more.
+    package let timeLeft: Duration
+    package let bucketCount: Int
+    /// The activations that it may sign with.
+    package let rightCount: Int
+}
+
+/// What a check finds of one activation.
+package struct ActivationCheck: Sendable {
+    package let activationID: String
+    /// The counter's moves; `nil` when the record cannot be opened.
+    package let moves: UInt64?
+    /// Whether the counter may have been put back, and is compared with the server before the next signature.
+    package let wasPutBack: Bool
+    package let failure: MobileTokenError?
+}
+
+extension PostgresActivationStore {
+    /// Returns the nodes that are alive, in the order in which they joined.
+    package func nodes() async throws -> [NodeStatus] {
+        _ = try await self.opened()
+        return try await self.withConnection(isCancelable: true) { connection in
+            try connection.run(
+                """
+                SELECT number, name,
+                    (extract(epoch FROM clock_timestamp() - joined_at) * 1000)::int8,
+                    (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::int8,
+                    (SELECT count(*) FROM bucket WHERE owner = node.number),
+                    (SELECT count(*) FROM activation WHERE holder = node.number)
+                FROM node WHERE expires_at > clock_timestamp() ORDER BY number
+                """,
+                [],
+                .none
+            ).map { row in
+                NodeStatus(
+                    number: try row.integer(0),
+                    name: try row.text(1),
+                    age: .milliseconds(try row.integer(2)),
+                    timeLeft: .milliseconds(try row.integer(3)),
+                    bucketCount: Int(clamping: try row.integer(4)),
+                    rightCount: Int(clamping: try row.integer(5))
+                )
+            }
+        }
+    }
+
+    /// Opens every activation, and compares its counter with its mark. Changes nothing, unless a counter is behind its mark:
+    /// that begins another life of the database.
+    package func check() async throws -> [ActivationCheck] {
+        var checks: [ActivationCheck] = []
+        for id in try await self.activationIDs() {
+            do {
+                guard let record = try await self.record(of: id) else { continue }
+                checks.append(
+                    ActivationCheck(
+                        activationID: id,
+                        moves: record.counterMoves,
+                        wasPutBack: record.ledger.wasPutBack,
+                        failure: nil
+                    )
+                )
+            } catch let error as MobileTokenError where error.code == .storeCorrupted || error.code == .storeFromFuture
+            {
+                checks.append(ActivationCheck(activationID: id, moves: nil, wasPutBack: false, failure: error))
+            }
+        }
+        return checks
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import PostgresDatabase
+public import PowerAuth
+
+extension PostgresActivationStore: DecisionJournal {
+    /// Changes an activation and writes an intent in a single statement; see `DecisionJournal`.
+    @discardableResult
+    public func update<Result: Sendable>(
+        _ activationID: String,
+        recording intent: DecisionIntent,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.update(activationID, as: nil, recording: intent, change)
+    }
+
+    /// Writes what became of an intent. A crash of the server may take it back within a moment, and so leave the intent open.
+    public func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        let open = try await self.opened()
+        let sealed = try open.keys.sealing.seal(outcome, ofMove: moves, of: activationID)
+        let statement = StoredReceipts.insertion(outcome: sealed, isOpen: outcome.isOpen, key: open.keys.current)
+        _ = try await self.settlingOutcome {
+            try await self.withConnection { connection in
+                try connection.run([statement], .relaxed)
+                return true
+            }
+        } wasWritten: {
+            true  // an outcome that is known is not followed by another one
+        }
+    }
+
+    /// Returns the intents whose fate has still to be found out, oldest first.
+    public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        _ = try await self.opened()
+        let rows = try await self.withConnection(isCancelable: true) { connection in
+            try StoredReceipts.read(connection.run([StoredReceipts.open(of: activationID)], .none))
+        }
+        return try await self.opening(rows) { row, sealing in
+            try sealing.openIntent(row.sealed).intent.map { OpenDecision($0, moves: row.sealed.moves) }
+        }
+    }
+
+    /// Returns a page of receipts, oldest first. Numbers them, if need be: the role must be allowed to write.
+    public func receipts(
+        of activationID: String?,
+        after number: UInt64,
+        limit: Int
+    ) async throws -> [DecisionReceipt] {
+        _ = try await self.opened()
+        let rows = try await self.numbered(StoredReceipts.receipts(of: activationID, after: number, limit: limit))
+        return try await self.opening(rows) { row, sealing in
+            DecisionReceipt(
+                number: row.number,
+                intent: try sealing.openIntent(row.sealed),
+                outcome: try await row.outcome.asyncMap { outcome in
+                    try await self.sealing(outcome.key).openOutcome(outcome.sealed)
+                }
+            )
+        }
+    }
+
+    /// Returns a page of entries, in the order in which they were written.
+    public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+        _ = try await self.opened()
+        let rows = try await self.numbered(StoredReceipts.entries(after: number, limit: limit))
+        return try await self.opening(rows) { row, sealing in
+            guard let intent = row.intent else {
+                return ReceiptEntry(number: row.number, .intent(try sealing.openIntent(row.sealed)))
+            }
+            return ReceiptEntry(number: row.number, .outcome(try sealing.openOutcome(row.sealed), ofIntent: intent))
+        }
+    }
+
+    /// Erases the personal data of receipts; see `DecisionJournal`.
+    @discardableResult
+    public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+        let open = try await self.opened()
+        let sealing = try open.keys.sealing
+        let key = open.keys.current
+        return try await self.withConnection { connection in
+            try connection.transaction { transaction in
+                let intents = try StoredReceipts.read(transaction.run([StoredReceipts.openIntents(in: selection)]))
+                let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+                for intent in intents {
+                    let sealed = try sealing.seal(unknown, ofMove: intent.sealed.moves, of: intent.sealed.activationID)
+                    try transaction.run([StoredReceipts.insertion(outcome: sealed, isOpen: false, key: key)])
+                }
+                guard let row = try transaction.run([StoredReceipts.erasure(of: selection)]).first?.first else {
+                    throw PostgresError(.unexpectedResult)
+                }
+                return Int(clamping: try row.integer(0))
+            }
+        }
+    }
+
+    /// Returns the pause of automatic decisions; `nil` while agents may decide.
+    public func decisionPause() async throws -> DecisionPause? {
+        _ = try await self.opened()
+        return try await self.withConnection { try StoredPause.read($0.run([StoredPause.query], .none).first) }
+    }
+
+    /// Stops automatic decisions on every node, or lets them go on; see `DecisionJournal`.
+    public func setDecisionPause(_ pause: DecisionPause?) async throws {
+        _ = try await self.opened()
+        _ = try await self.settlingOutcome {
+            try await self.withConnection { connection in
+                try connection.run([StoredPause.change(to: pause)])
+                return true
+            }
+        } wasWritten: {
+            true
+        }
+    }
+
+    /// Reads entries once each has a number.
+    private func numbered(_ query: PostgresStatement) async throws -> [StoredReceipts.Row] {
+        try await self.withConnection(isCancelable: true) { connection in
+            if try connection.run([StoredReceipts.hasUnnumbered], .none).first?.first?.boolean(0) == true {
+                try connection.run(StoredReceipts.numbering)
+            }
+            return try StoredReceipts.read(connection.run([query], .none))
+        }
+    }
+
+    private func opening<Element>(
+        _ rows: [StoredReceipts.Row],
+        _ open: (StoredReceipts.Row, Sealing) async throws -> Element?
+    ) async throws -> [Element] {
+        var elements: [Element] = []
+        for row in rows {
+            if let element = try await open(row, self.sealing(row.key)) { elements.append(element) }
+        }
+        return elements
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<Value>(_ transform: (Wrapped) async throws -> Value) async rethrows -> Value? {
+        if let self { try await transform(self) } else { nil }
+    }
+}

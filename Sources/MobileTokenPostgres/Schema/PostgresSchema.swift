@@ -1,0 +1,190 @@
+import PostgresDatabase
+
+/// The tables, version by version.
+///
+/// A step that was released is never edited. Each step only adds, so that nodes of the version before go on working; what it
+/// makes superfluous is dropped a release later, when no node uses it any more.
+struct PostgresSchema: Sendable {
+    /// The namespace of all tables.
+    let name: String
+
+    /// One step: what it does, and the oldest version of this package that can work with the result.
+    struct Step: Sendable {
+        let statements: [String]
+        let oldestReader: Int64
+    }
+
+    static var currentVersion: Int64 { Int64(self.steps.count) }
+
+    /// Keeps nodes that start at once from migrating at once. Freed with its transaction.
+    private static let lock = "SELECT pg_advisory_xact_lock(hashtextextended('mobile-token schema ' || $1, 0))"
+
+    enum Mismatch: Error, Equatable {
+        /// There are no tables, and the caller did not ask to make them.
+        case missing
+        /// A newer package made the tables into something that this one cannot work with.
+        case newer(version: Int64)
+        /// The database stores strings in another encoding than UTF-8.
+        case encoding
+    }
+
+    /// Checks the tables, and brings them to the current version when they are older.
+    ///
+    /// - Parameter migrates: Whether the role may make and change tables.
+    func prepare(_ connection: PostgresConnection, migrates: Bool) throws {
+        let encoding = try connection.run("SELECT current_setting('server_encoding')", [], .none)[0].text(0)
+        guard encoding == "UTF8" else { throw Mismatch.encoding }
+        guard try self.needsMigration(connection, migrates: migrates) else { return }
+        try connection.transaction { transaction in
+            try transaction.run(Self.lock, [.text(self.name)])
+            let schema = PostgresConnection.quotedName(self.name)
+            // `IF NOT EXISTS` would ask for the right to make schemas even where there is one.
+            if try !transaction.run("SELECT to_regnamespace($1) IS NOT NULL", [.text(schema)])[0].boolean(0) {
+                try transaction.run("CREATE SCHEMA \(schema)")
+            }
+            try transaction.run(
+                """
+                CREATE TABLE IF NOT EXISTS schema_version (
+                    version int8 PRIMARY KEY,
+                    oldest_reader int8 NOT NULL,
+                    made_at timestamptz NOT NULL DEFAULT now()
+                )
+                """
+            )
+            // Another node may have been quicker.
+            let version = try transaction.run("SELECT coalesce(max(version), 0) FROM schema_version")[0].integer(0)
+            for (index, step) in Self.steps.enumerated() where index >= version {
+                for statement in step.statements { try transaction.run(statement) }
+                try transaction.run(
+                    "INSERT INTO schema_version (version, oldest_reader) VALUES ($1, $2)",
+                    [.integer(Int64(index + 1)), .integer(step.oldestReader)]
+                )
+            }
+        }
+    }
+
+    private func needsMigration(_ connection: PostgresConnection, migrates: Bool) throws -> Bool {
+        let exists = try connection.run(
+            "SELECT to_regclass($1) IS NOT NULL",
+            [.text(PostgresConnection.quotedName(self.name) + ".schema_version")],
+            .none
+        )[0].boolean(0)
+        guard exists else {
+            guard migrates else { throw Mismatch.missing }
+            return true
+        }
+        let newest = try connection.run(
+            "SELECT version, oldest_reader FROM schema_version ORDER BY version DESC LIMIT 1",
+            [],
+            .none
+        ).first
+        guard let newest else { return true }
+        guard try newest.integer(1) <= Self.currentVersion else {
+            throw Mismatch.newer(version: try newest.integer(0))
+        }
+        guard try newest.integer(0) < Self.currentVersion else { return false }
+        guard migrates else { throw Mismatch.missing }
+        return true
+    }
+}
+
+extension PostgresSchema {
+    static let steps = [
+        Step(
+            statements: [
+                // What concerns the store as a whole.
+                "CREATE TABLE setting (name text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)",
+                // The keys that anything is sealed with. The check recognizes a key, and does not help to find it.
+                """
+                CREATE TABLE sealing_key (
+                    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    key_check bytea NOT NULL,
+                    added_at timestamptz NOT NULL DEFAULT now()
+                )
+                """,
+                // The lives of the database: a restore begins another one. See `Incarnation`.
+                """
+                CREATE TABLE incarnation (
+                    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    system_identifier text NOT NULL,
+                    timeline text NOT NULL,
+                    reason text NOT NULL,
+                    begun_at timestamptz NOT NULL DEFAULT clock_timestamp()
+                )
+                """,
+                // The nodes that are alive: one that was silent for too long is deleted, by whoever notices.
+                """
+                CREATE TABLE node (
+                    number int8 PRIMARY KEY,
+                    name text NOT NULL,
+                    joined_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+                    expires_at timestamptz NOT NULL,
+                    polls boolean NOT NULL DEFAULT false
+                ) WITH (fillfactor = 50)
+                """,
+                // One row an activation, and narrow, for every signature writes it. `version` is what a change must find
+                // unchanged, `write_token` tells whose change was the last, `holder` is the node that may sign.
+                """
+                CREATE TABLE activation (
+                    slot int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    activation_id text COLLATE "C" NOT NULL UNIQUE,
+                    version int8 NOT NULL DEFAULT 1,
+                    write_token int8 NOT NULL,
+                    holder int8,
+                    incarnation int8 NOT NULL,
+                    sealing_key int8 NOT NULL REFERENCES sealing_key
+                ) WITH (fillfactor = 70)
+                """,
+                // One row a value, so that moving a counter writes one more small row.
+                """
+                CREATE TABLE field (
+                    slot int8 NOT NULL REFERENCES activation ON DELETE CASCADE,
+                    name text COLLATE "C" NOT NULL,
+                    is_sealed boolean NOT NULL,
+                    value bytea NOT NULL,
+                    PRIMARY KEY (slot, name)
+                ) WITH (fillfactor = 70)
+                """,
+                // The nodes that wait for the right to sign which another one has, in the order in which they came.
+                """
+                CREATE TABLE wish (
+                    number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    slot int8 NOT NULL REFERENCES activation ON DELETE CASCADE,
+                    node int8 NOT NULL REFERENCES node ON DELETE CASCADE,
+                    UNIQUE (slot, node)
+                )
+                """,
+                "CREATE INDEX wish_node ON wish (node)",
+                // Entries of the receipts. Nothing is deleted. Numbers without a gap are given when they are first read, for
+                // a counter that every decision increments would make all decisions wait for each other's commit.
+                """
+                CREATE TABLE receipt (
+                    id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                    number int8 UNIQUE,
+                    activation_id text COLLATE "C" NOT NULL,
+                    moves int8 NOT NULL,
+                    date int8 NOT NULL,
+                    intent int8 REFERENCES receipt,
+                    outcome int8 REFERENCES receipt,
+                    is_open boolean NOT NULL,
+                    sealing_key int8 NOT NULL REFERENCES sealing_key,
+                    body bytea NOT NULL,
+                    personal_data bytea
+                )
+                """,
+                "CREATE INDEX receipt_open ON receipt (activation_id, moves) WHERE is_open",
+                "CREATE INDEX receipt_unnumbered ON receipt (id) WHERE number IS NULL",
+                "CREATE INDEX receipt_of_activation ON receipt (activation_id, number)",
+                // Who polls what.
+                """
+                CREATE TABLE bucket (
+                    number int8 PRIMARY KEY,
+                    owner int8 REFERENCES node ON DELETE SET NULL
+                ) WITH (fillfactor = 50)
+                """,
+                "INSERT INTO bucket (number) SELECT generate_series(0, 63)",
+            ],
+            oldestReader: 1
+        )
+    ]
+}

@@ -1,0 +1,65 @@
+import PostgresDatabase
+import PowerAuth
+
+extension MobileTokenError {
+    /// Makes the error that the user of a store sees.
+    init(_ error: PostgresError) {
+        self.init(Code(error), "\(error)", underlying: error)
+    }
+
+    init(_ mismatch: PostgresSchema.Mismatch, schema: String) {
+        switch mismatch {
+        case .missing:
+            self.init(
+                .storeUnreadable,
+                "The schema \(schema) does not have the tables of this version; run a migration"
+            )
+        case .newer(let version):
+            self.init(
+                .storeFromFuture,
+                "The schema \(schema) has version \(version); this package knows \(PostgresSchema.currentVersion)"
+            )
+        case .encoding: self.init(.storeUnreadable, "The database does not store strings as UTF-8")
+        }
+    }
+
+    /// Gives the failures of the database the codes that users know.
+    static func mapped(_ error: any Error, schema: String) -> any Error {
+        switch error {
+        case let error as PostgresError: MobileTokenError(error)
+        case let mismatch as PostgresSchema.Mismatch: MobileTokenError(mismatch, schema: schema)
+        default: error
+        }
+    }
+}
+
+extension MobileTokenError.Code {
+    /// Makes the code that the user of a store sees.
+    init(_ error: PostgresError) {
+        if let refusal = error.refusal {
+            self = Self(refusal)
+            return
+        }
+        self =
+            switch error.kind {
+            case .outcomeUnknown: .storeOutcomeUnknown
+            case .invalidConfiguration: .invalidConfiguration
+            case .unexpectedResult: .storeCorrupted
+            case .unreachable, .connectionLost, .canceled, .refused: .storeUnreachable
+            }
+    }
+
+    private init(_ refusal: PostgresError.Refusal) {
+        self =
+            switch refusal {
+            case .full: .storeFull
+            case .readOnly: .storeReadOnly
+            case .tooManyConnections, .collision, .timeout: .storeBusy
+            case .permission, .authentication: .storePermissions
+            case .notReady: .storeUnreachable
+            case .missing: .storeUnreadable
+            // Of one statement, not of what is stored: nobody may take an activation for damaged because of it.
+            case .duplicate, .character, .other: .storeFailed
+            }
+    }
+}

@@ -1,0 +1,122 @@
+import PostgresDatabase
+import PowerAuth
+
+/// An activation as one statement found it.
+struct StoredActivation: Sendable {
+    /// The number that stands for it in the tables, and in the file of marks.
+    let slot: Int64
+    /// Every change makes another one.
+    let version: Int64
+    /// Tells whose change was the last one.
+    let writeToken: Int64
+    let holder: Int64?
+    /// The life of the database in which the counter was last known not to have been put back.
+    let incarnation: Int64
+    /// The life of the database in which this was read.
+    let currentIncarnation: Int64
+    /// The key that all sealed fields are sealed with.
+    let sealingKey: Int64
+    let sealed: SealedActivation
+
+    /// Whether the counter may have been put back since it was last compared with the server's.
+    var wasPutBack: Bool { self.incarnation != self.currentIncarnation }
+
+    static func query(_ activationID: String) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT slot, version, write_token, holder, incarnation, (SELECT max(number) FROM incarnation),
+                sealing_key, field.name, is_sealed, field.value
+            FROM activation LEFT JOIN field USING (slot) WHERE activation_id = $1
+            """,
+            [.text(activationID)]
+        )
+    }
+
+    /// - Returns: `nil` when there is no row.
+    init?(_ activationID: String, _ rows: PostgresRows) throws {
+        guard let first = rows.first else { return nil }
+        self.slot = try first.integer(0)
+        self.version = try first.integer(1)
+        self.writeToken = try first.integer(2)
+        self.holder = first.isNull(3) ? nil : try first.integer(3)
+        self.incarnation = try first.integer(4)
+        self.currentIncarnation = try first.integer(5)
+        self.sealingKey = try first.integer(6)
+        let fields =
+            first.isNull(7)
+            ? []
+            : try rows.map { row in
+                SealedActivation.Field(name: try row.text(7), isSealed: try row.boolean(8), bytes: try row.bytes(9))
+            }
+        self.sealed = SealedActivation(activationID: activationID, fields: fields)
+    }
+
+    private init(_ before: StoredActivation, _ change: ActivationChange) {
+        self.slot = before.slot
+        self.version = before.version &+ 1
+        self.writeToken = change.writeToken
+        self.holder = before.holder
+        self.incarnation = change.incarnation
+        self.currentIncarnation = before.currentIncarnation
+        self.sealingKey = before.sealingKey
+        self.sealed = before.sealed.applying(change.fields)
+    }
+
+    /// The activation as a change leaves it.
+    func applying(_ change: ActivationChange) -> Self { Self(self, change) }
+}
+
+/// What one change of an activation writes, in one statement.
+struct ActivationChange: Sendable {
+    let activationID: String
+    let slot: Int64
+    /// The version that the change was made of: when it is another one, nothing is written.
+    let version: Int64
+    /// The node that must have the right to sign; `nil` for a change that needs no such right.
+    let holder: Int64?
+    let writeToken: Int64
+    let incarnation: Int64
+    let fields: SealedActivation.Changes
+    let intent: SealedReceipt?
+    let sealingKey: Int64
+    /// Whether it is not to be made while automatic decisions are paused.
+    let heedsPause: Bool
+
+    /// Writes all of it or, when another node was quicker, nothing.
+    ///
+    /// The row of the activation is what two changes meet at: the second waits for the first, and then finds another version.
+    /// Returns whether it was written, and whether another node waits for the right to sign.
+    var statement: PostgresStatement {
+        PostgresStatement(
+            """
+            WITH moved AS (
+                UPDATE activation SET version = version + 1, write_token = $4, incarnation = $5
+                WHERE slot = $1 AND version = $2 AND ($3::int8 IS NULL OR holder = $3)
+                    AND NOT ($16 AND EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)'))
+                RETURNING slot
+            ), written AS (
+                INSERT INTO field (slot, name, is_sealed, value)
+                SELECT moved.slot, change.* FROM moved, unnest($6::text[], $7::bool[], $8::bytea[]) AS change
+                ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
+            ), removed AS (
+                DELETE FROM field USING moved WHERE field.slot = moved.slot AND field.name = ANY ($9::text[])
+            ), recorded AS (
+                INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body, personal_data)
+                SELECT $10::text, $11::int8, $12::int8, true, $13::int8, $14::bytea, $15::bytea FROM moved
+                WHERE $14 IS NOT NULL
+            )
+            SELECT EXISTS (SELECT FROM moved), EXISTS (SELECT FROM wish WHERE slot = $1)
+            """,
+            [
+                .integer(self.slot), .integer(self.version), PostgresValue(self.holder),
+                .integer(self.writeToken), .integer(self.incarnation),
+                .texts(self.fields.written.map(\.name)), .booleans(self.fields.written.map(\.isSealed)),
+                .byteStrings(self.fields.written.map(\.bytes)), .texts(self.fields.removed),
+                .text(self.activationID), .integer(Int64(clamping: self.intent?.moves ?? 0)),
+                .integer(self.intent?.date.milliseconds ?? 0), .integer(self.sealingKey),
+                PostgresValue(self.intent?.body), PostgresValue(self.intent?.personalData),
+                .boolean(self.heedsPause),
+            ]
+        )
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import PostgresDatabase
+import PowerAuth
+
+/// Receipts as rows, and the statements that read and write them. What they say is sealed; which is open is not.
+enum StoredReceipts {
+    /// An entry, and the latest outcome where a receipt was asked for.
+    struct Row: Sendable {
+        let number: UInt64
+        /// The number of the intent, when this is an outcome.
+        let intent: UInt64?
+        let key: Int64
+        let sealed: SealedReceipt
+        let outcome: Outcome?
+
+        struct Outcome: Sendable {
+            let key: Int64
+            let sealed: SealedReceipt
+        }
+    }
+
+    /// Of an intent `i`, or an entry, and of an outcome `o`.
+    private static let columns = """
+        coalesce(i.number, 0), intent.number, i.sealing_key, i.activation_id, i.moves, i.date, i.body, i.personal_data,
+        o.sealing_key, o.activation_id, o.moves, o.date, o.body
+        """
+
+    static func read(_ results: [PostgresRows]) throws -> [Row] {
+        guard let rows = results.last else { throw PostgresError(.unexpectedResult) }
+        return try rows.map { row in
+            Row(
+                number: UInt64(clamping: try row.integer(0)),
+                intent: row.isNull(1) ? nil : UInt64(clamping: try row.integer(1)),
+                key: try row.integer(2),
+                sealed: SealedReceipt(
+                    activationID: try row.text(3),
+                    moves: UInt64(clamping: try row.integer(4)),
+                    date: Date(milliseconds: try row.integer(5)),
+                    body: try row.bytes(6),
+                    personalData: row.isNull(7) ? nil : try row.bytes(7)
+                ),
+                outcome: row.isNull(8) ? nil : try self.outcome(row)
+            )
+        }
+    }
+
+    private static func outcome(_ row: PostgresRow) throws -> Row.Outcome {
+        Row.Outcome(
+            key: try row.integer(8),
+            sealed: SealedReceipt(
+                activationID: try row.text(9),
+                moves: UInt64(clamping: try row.integer(10)),
+                date: Date(milliseconds: try row.integer(11)),
+                body: try row.bytes(12),
+                personalData: nil
+            )
+        )
+    }
+
+    // MARK: Reading
+
+    static func open(of activationID: String) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT \(self.columns) FROM receipt AS i
+            LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
+            WHERE i.activation_id = $1 AND i.is_open ORDER BY i.id
+            """,
+            [.text(activationID)]
+        )
+    }
+
+    static func entries(after number: UInt64, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT \(self.columns) FROM receipt AS i
+            LEFT JOIN receipt AS intent ON intent.id = i.intent LEFT JOIN receipt AS o ON false
+            WHERE i.number > $1 ORDER BY i.number LIMIT $2
+            """,
+            [.integer(Int64(clamping: number)), .integer(Int64(clamping: max(0, limit)))]
+        )
+    }
+
+    static func receipts(of activationID: String?, after number: UInt64, limit: Int) -> PostgresStatement {
+        // Two statements, so that each has an index of its own.
+        let selection = activationID == nil ? "$3::text IS NULL" : "i.activation_id = $3"
+        return PostgresStatement(
+            """
+            SELECT \(self.columns) FROM receipt AS i
+            LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON o.id = i.outcome
+            WHERE i.intent IS NULL AND i.number > $1 AND \(selection) ORDER BY i.number LIMIT $2
+            """,
+            [
+                .integer(Int64(clamping: number)), .integer(Int64(clamping: max(0, limit))),
+                PostgresValue(activationID),
+            ]
+        )
+    }
+
+    /// Finds entries that another key has sealed. In place of their number stands their identifier.
+    static func notSealed(with key: Int64, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT id, intent, sealing_key, activation_id, moves, date, body, personal_data, NULL FROM receipt
+            WHERE sealing_key <> $1 ORDER BY id LIMIT $2
+            """,
+            [.integer(key), .integer(Int64(limit))]
+        )
+    }
+
+    // MARK: Numbering
+
+    static let hasUnnumbered = PostgresStatement("SELECT EXISTS (SELECT FROM receipt WHERE number IS NULL)")
+
+    /// Numbers what has none, one node at a time.
+    ///
+    /// What is seen is committed, and what is committed later gets later numbers; an outcome is written after its intent is
+    /// committed, so it never comes before it.
+    static let numbering = [
+        PostgresStatement("SELECT pg_advisory_xact_lock('receipt'::regclass::oid::int8)"),
+        PostgresStatement(
+            """
+            WITH last AS (SELECT coalesce(max(number), 0) AS number FROM receipt),
+            fresh AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM receipt WHERE number IS NULL)
+            UPDATE receipt SET number = last.number + fresh.place FROM last, fresh WHERE receipt.id = fresh.id
+            """
+        ),
+    ]
+
+    // MARK: Writing
+
+    /// Adds what became of an intent, if it is open.
+    static func insertion(outcome sealed: SealedReceipt, isOpen: Bool, key: Int64) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH intent AS (
+                SELECT id FROM receipt WHERE activation_id = $1 AND moves = $2 AND is_open
+                ORDER BY id DESC LIMIT 1 FOR UPDATE
+            ), new AS (
+                INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
+                SELECT $1, $2, $3, id, false, $4, $5 FROM intent RETURNING id
+            )
+            UPDATE receipt SET outcome = new.id, is_open = $6 FROM new, intent WHERE receipt.id = intent.id
+            """,
+            [
+                .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
+                .integer(key), .bytes(sealed.body), .boolean(isOpen),
+            ]
+        )
+    }
+
+    // MARK: Erasing
+
+    private static let isSelected = """
+        i.intent IS NULL AND i.personal_data IS NOT NULL
+        AND ($1::text IS NULL OR i.activation_id = $1) AND ($2::int8 IS NULL OR i.date < $2)
+        """
+
+    private static func values(_ selection: ReceiptSelection) -> [PostgresValue] {
+        [
+            PostgresValue(selection.activationID), PostgresValue(selection.decidedBefore?.milliseconds),
+        ]
+    }
+
+    /// Returns the open ones of those that are to be erased.
+    static func openIntents(in selection: ReceiptSelection) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT \(self.columns) FROM receipt AS i
+            LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
+            WHERE i.is_open AND \(self.isSelected) ORDER BY i.id
+            """,
+            self.values(selection)
+        )
+    }
+
+    /// Erases personal data, and returns of how many receipts.
+    static func erasure(of selection: ReceiptSelection) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH erased AS (UPDATE receipt AS i SET personal_data = NULL WHERE \(self.isSelected) RETURNING 1)
+            SELECT count(*) FROM erased
+            """,
+            self.values(selection)
+        )
+    }
+}

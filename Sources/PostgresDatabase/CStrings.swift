@@ -1,0 +1,41 @@
+/// Lends strings as libpq takes them: an array of pointers with `nil` at its end.
+func withCStrings<Result>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+) -> Result {
+    let bytes = strings.map { Array($0.utf8CString) }
+    var offsets: [Int] = []
+    var all: [CChar] = []
+    for string in bytes {
+        offsets.append(all.count)
+        all += string
+    }
+    return all.withUnsafeBufferPointer { all in
+        let pointers = offsets.map { all.baseAddress?.advanced(by: $0) } + [nil]
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+    }
+}
+
+/// Lends the values of parameters in binary form, with their lengths.
+func withParameters<Result>(
+    _ values: [[UInt8]?],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Result
+) -> Result {
+    var offsets: [Int?] = []
+    // Never empty, so that an empty value has an address, which tells it from NULL.
+    var all: [CChar] = [0]
+    for value in values {
+        offsets.append(value == nil ? nil : all.count - 1)
+        if let value {
+            all.removeLast()
+            all += value.map { CChar(bitPattern: $0) }
+            all.append(0)
+        }
+    }
+    let lengths = values.map { Int32(clamping: $0?.count ?? 0) }
+    let formats = [Int32](repeating: 1, count: values.count)
+    return all.withUnsafeBufferPointer { all in
+        let pointers = offsets.map { offset in offset.flatMap { all.baseAddress?.advanced(by: $0) } }
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress, lengths, formats) }
+    }
+}

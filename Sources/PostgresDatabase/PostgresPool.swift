@@ -1,0 +1,163 @@
+import Basics
+import Coordination
+import Synchronization
+
+/// A number of connections to one server, lent to one task at a time each.
+///
+/// ```swift
+/// let pool = PostgresPool(size: 8) { PostgresTarget(connectionString: "host=/run/postgresql", tls: .disabled) }
+/// let count = try await pool.withConnection { try $0.run("SELECT count(*) FROM activation", [], .none)[0].integer(0) }
+/// ```
+///
+/// Every connection has a queue of its own to block, never a thread of Swift's pool. A connection is made when it is first
+/// needed, and again when it was lost. Waiters are served in order of arrival.
+package final class PostgresPool: Sendable {
+    /// Says where to connect, each time anew: credentials may have changed.
+    package typealias Target = @Sendable () async throws -> PostgresTarget
+
+    private static let line = "connection"
+
+    private let target: Target
+    private let options: PostgresConnection.Options
+    private let gate: Gate
+    private let idle: Mutex<[PostgresSession]>
+
+    /// - Parameter listens: Whether the connections may have heard something while nobody used them. Otherwise that is the
+    ///   server's farewell, and another connection is made.
+    package init(
+        size: Int,
+        options: PostgresConnection.Options = .init(),
+        listens: Bool = false,
+        target: @escaping Target
+    ) {
+        let size = max(1, size)
+        self.target = target
+        self.options = options
+        self.gate = Gate(width: size)
+        self.idle = Mutex((0..<size).map { _ in PostgresSession(listens: listens) })
+    }
+
+    /// Runs `body` with a connection, on the connection's own queue, where it may block.
+    ///
+    /// - Parameter isCancelable: Whether the statement under way is given up when the task is canceled. One that changes
+    ///   something is better waited for: it may be committed by then.
+    /// - Throws: What `body` throws, ``PostgresError/Kind/unreachable`` after the time that connecting may take, and
+    ///   `CancellationError` when the task is canceled before `body` begins.
+    package func withConnection<Result: Sendable>(
+        isCancelable: Bool = false,
+        _ body: @Sendable (PostgresConnection) throws -> Result
+    ) async throws -> Result {
+        let loan = try await self.borrow()
+        defer { withExtendedLifetime(loan) {} }
+        guard isCancelable else { return try await loan.session.run(body) }
+        return try await withTaskCancellationHandler {
+            try await loan.session.run { connection in
+                // Canceled in the moment before, when there was nothing to interrupt.
+                try Task.checkCancellation()
+                return try body(connection)
+            }
+        } onCancel: {
+            loan.session.interrupt.raise()
+        }
+    }
+
+    /// Closes the connections that nobody uses.
+    package func closeIdleConnections() async {
+        for session in self.idle.withLock({ $0 }) { await session.close() }
+    }
+
+    /// How many round trips idle connections have made, for tests and statistics.
+    package var roundTripCount: Int {
+        get async {
+            var count = 0
+            for session in self.idle.withLock({ $0 }) { count += await session.roundTripCount }
+            return count
+        }
+    }
+
+    /// How many tasks wait for a connection, for tests.
+    package var waitingCount: Int { self.gate.waitingCount(in: Self.line) }
+
+    private func borrow() async throws -> Loan {
+        try await self.gate.enter(Self.line)
+        guard let session = self.idle.withLock({ $0.popLast() }) else {
+            self.gate.leave(Self.line)
+            throw PostgresError(.unreachable)
+        }
+        let loan = Loan(of: session, from: self)
+        if await session.isConnected() { return loan }
+        let target = try await self.target()
+        // A name that does not resolve may hold the session for a long time, but not who waits for it.
+        let isConnected: Void? = try await withDeadline(
+            ServiceClock(ContinuousClock()).now + target.connectTimeout.bounded + .seconds(1),
+            on: ServiceClock(ContinuousClock())
+        ) { [options] in
+            try await UncancellableTask.run { _ in try await loan.session.connect(to: target, options) }
+        }
+        guard isConnected != nil else {
+            throw PostgresError(.unreachable, detail: "the server did not answer in time")
+        }
+        return loan
+    }
+
+    fileprivate func takeBack(_ session: PostgresSession) {
+        self.idle.withLock { $0.append(session) }
+        self.gate.leave(Self.line)
+    }
+}
+
+/// A session that was lent. It goes back when the last holder lets go: whoever gave up waiting for the connection is not the
+/// one who makes it.
+private final class Loan: Sendable {
+    let session: PostgresSession
+    private let pool: PostgresPool
+
+    init(of session: PostgresSession, from pool: PostgresPool) {
+        self.session = session
+        self.pool = pool
+    }
+
+    deinit { self.pool.takeBack(self.session) }
+}
+
+/// A connection's place, with a queue of its own; see ``QueueExecutor``.
+package actor PostgresSession {
+    private let executor = QueueExecutor(label: "postgres-connection")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
+    private var connection: PostgresConnection?
+    /// Gives up the statement under way.
+    package nonisolated let interrupt = Interrupt()
+
+    private let listens: Bool
+
+    package init(listens: Bool = false) { self.listens = listens }
+
+    /// Connects, unless there is a connection that stands.
+    package func connect(to target: PostgresTarget, _ options: PostgresConnection.Options) throws {
+        guard !self.isConnected() else { return }
+        self.interrupt.lower()
+        self.connection = try PostgresConnection(to: target, options: options, interrupt: self.interrupt)
+    }
+
+    /// Whether there is a connection that stands, as far as can be told without asking the server.
+    package func isConnected() -> Bool {
+        if let connection, !connection.isUsable || !self.listens && connection.hasUnexpectedInput {
+            self.connection = nil
+        }
+        return self.connection != nil
+    }
+
+    /// Runs `body` with the connection.
+    package func run<Result: Sendable>(_ body: @Sendable (PostgresConnection) throws -> Result) throws -> Result {
+        guard let connection else { throw PostgresError(.connectionLost) }
+        defer { if !connection.isUsable { self.connection = nil } }
+        self.interrupt.lower()
+        return try body(connection)
+    }
+
+    var roundTripCount: Int { self.connection?.roundTripCount ?? 0 }
+
+    /// Ends the connection.
+    package func close() { self.connection = nil }
+}

@@ -1,0 +1,53 @@
+/// How an activation of a fleet, or the one of an agent, is doing from now on.
+public struct ActivationStateObservation: Sendable {
+    /// The activation.
+    public let activationID: String
+    /// The phase that it is in, such as `active` or `blocked`.
+    public let phase: String
+    /// Whether it is not polled any more.
+    public let isEnded: Bool
+    /// Why it ended or waits, where that is so.
+    public let reason: MobileTokenError?
+
+    /// Creates an observation, for tests of an observer.
+    public init(activationID: String, phase: String, isEnded: Bool, reason: MobileTokenError? = nil) {
+        self.activationID = activationID
+        self.phase = phase
+        self.isEnded = isEnded
+        self.reason = reason
+    }
+}
+
+/// One thing that an agent did or found out.
+public struct AgentObservation: Sendable {
+    /// The activation that it is about.
+    public let activationID: String
+    /// The operation that it is about; `nil` when it is about the activation as a whole.
+    public let operationID: String?
+    /// The operation's name, such as `authorize_payment`.
+    public let operationName: String?
+    /// What happened, in one word that metrics can count: `judged`, `left`, `decided`, `refused`, `retrying`, `unanswered`,
+    /// `unknown`, `finishedElsewhere`, `gone` or `stopped`.
+    public let kind: String
+    /// The verdict, the reason or the error, on one line for people. Empty where there is nothing to add.
+    public let detail: String
+    /// The error, where that is what happened.
+    public let error: MobileTokenError?
+
+    /// Creates an observation, for tests of an observer.
+    public init(
+        activationID: String,
+        operationID: String?,
+        operationName: String?,
+        kind: String,
+        detail: String,
+        error: MobileTokenError? = nil
+    ) {
+        self.activationID = activationID
+        self.operationID = operationID
+        self.operationName = operationName
+        self.kind = kind
+        self.detail = detail
+        self.error = error
+    }
+}

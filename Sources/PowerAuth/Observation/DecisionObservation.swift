@@ -1,0 +1,88 @@
+import PowerAuthProtocol
+
+/// A decision that was signed, or was to be, and how it ended.
+///
+/// A decision whose result is ``DecisionOutcome/Result/unanswered(code:)`` is told of again once its fate is found out.
+public struct DecisionObservation: Sendable {
+    /// The activation that decides.
+    public let activationID: String
+    /// The operation that is decided.
+    public let operationID: String
+    /// Which way.
+    public let verdict: RecordedIntent.Verdict
+    /// The factors that signed, as the protocol names them; `nil` when this process did not make the signature.
+    public let factors: String?
+    /// The name of the policy that decided; `nil` for a call by hand, and when this process did not make the signature.
+    public let policyName: String?
+    /// How it ended.
+    public let result: DecisionOutcome.Result
+
+    /// Creates an observation, for tests of an observer.
+    public init(
+        activationID: String,
+        operationID: String,
+        verdict: RecordedIntent.Verdict,
+        factors: String? = nil,
+        policyName: String? = nil,
+        result: DecisionOutcome.Result
+    ) {
+        self.activationID = activationID
+        self.operationID = operationID
+        self.verdict = verdict
+        self.factors = factors
+        self.policyName = policyName
+        self.result = result
+    }
+
+    init(_ intent: DecisionIntent, _ result: DecisionOutcome.Result) {
+        let isApproval = intent.verdict == .approve
+        self.init(
+            activationID: intent.activationID,
+            operationID: intent.operationID,
+            verdict: isApproval ? .approve : .reject,
+            factors: intent.factors.rawValue,
+            policyName: intent.policy?.name,
+            result: result
+        )
+    }
+}
+
+/// Something that was written into the receipts, or could not be.
+public struct ReceiptObservation: Sendable {
+    /// What was written. A struct, so that another kind breaks nobody's `switch`.
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the kind.
+        public let description: String
+
+        /// What is about to be decided, in the step that moves the counter.
+        public static let intentWritten = Self(description: "intentWritten")
+        /// How the decision ended.
+        public static let outcomeRecorded = Self(description: "outcomeRecorded")
+        /// What became of a decision whose answer was lost, or whose process died.
+        public static let openRowResolved = Self(description: "openRowResolved")
+        /// The outcome could not be written: the row stays open, and is resolved later.
+        public static let outcomeNotWritten = Self(description: "outcomeNotWritten")
+    }
+
+    /// The activation that decides.
+    public let activationID: String
+    /// What was written.
+    public let kind: Kind
+    /// The outcome, unless it is an intent.
+    public let result: DecisionOutcome.Result?
+    /// Why nothing was written, where that is so.
+    public let error: MobileTokenError?
+
+    /// Creates an observation, for tests of an observer.
+    public init(
+        activationID: String,
+        kind: Kind,
+        result: DecisionOutcome.Result? = nil,
+        error: MobileTokenError? = nil
+    ) {
+        self.activationID = activationID
+        self.kind = kind
+        self.result = result
+        self.error = error
+    }
+}

@@ -1,0 +1,29 @@
+public import Foundation
+
+/// A stop to what agents decide with the activations of a store, in every process that shares it.
+///
+/// See ``MobileTokenClient/pauseDeciding(reason:)``.
+public struct DecisionPause: Sendable, Hashable {
+    /// When it began, by the local clock, in whole milliseconds.
+    public let date: Date
+    /// Why, for people; may be empty.
+    public let reason: String
+
+    /// Creates a pause, such as from what a store kept.
+    public init(date: Date, reason: String) {
+        self.date = date.inWholeMilliseconds
+        self.reason = reason
+    }
+}
+
+extension DecisionIntent {
+    /// Whether a policy decided, and not a call by hand: what a ``DecisionPause`` stops.
+    public var isAutomatic: Bool { self.policy != nil }
+}
+
+extension MobileTokenError {
+    /// Returns the error of an automatic decision while deciding is paused.
+    package static func decidingPaused(_ pause: DecisionPause) -> Self {
+        Self(.decidingPaused, "Deciding is paused" + (pause.reason.isEmpty ? "" : ": \(pause.reason)"))
+    }
+}

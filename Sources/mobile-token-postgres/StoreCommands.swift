@@ -1,0 +1,126 @@
+import CommandLineSupport
+import ExactJSON
+import MobileToken
+import MobileTokenPostgres
+
+/// Commands about the database that nodes share.
+enum StoreCommands {
+    static let all = [check, copy, status, migrate]
+
+    static let check = Command(
+        "store",
+        "check",
+        summary: "Check that every activation opens, and that no counter is behind its mark.",
+        discussion: "The exit code is 1 when an activation does not open.",
+        options: StoreSession.options
+    ) { invocation in
+        let checks = try await StoreSession.run(invocation) { try await $0.check() }
+        Output(isJSON: invocation.has("json")).result(.array(checks.map(\.document)), text: checks.table)
+        return checks.contains { $0.failure != nil } ? .refused : .done
+    }
+
+    static let copy = Command(
+        "store",
+        "copy",
+        summary: "Move activations from an SQLite store, which holds them no more afterwards.",
+        discussion: """
+            Stop the processes that use the file before. Receipts stay in the file: export them before. An interrupted move is
+            repeated by the same command.
+            """,
+        operands: [.init("FILE", "the SQLite store")],
+        options: StoreSession.options + [
+            .init("from-key-file", "FILE", "the sealing key of the SQLite store (default: beside it)")
+        ]
+    ) { invocation in
+        let key = invocation["from-key-file"].map { SealingKeyFile(path: $0) }
+        let source = SQLiteActivationStore(path: try invocation.required(0), sealingKey: key)
+        let ids = try await StoreSession.run(invocation) { store in
+            let ids = try await source.activationIDs()
+            try await store.prove()
+            for id in ids { try await store.move(id, from: source) }
+            return ids
+        }
+        await source.close()
+        Output(isJSON: invocation.has("json")).result(
+            ["moved": .array(ids.map { .string($0) })],
+            text: "Moved \(ids.count) activations."
+        )
+        return .done
+    }
+
+    static let status = Command(
+        "fleet",
+        "status",
+        summary: "Show the nodes that are alive, and what each polls and signs with.",
+        options: StoreSession.options
+    ) { invocation in
+        let nodes = try await StoreSession.run(invocation) { try await $0.nodes() }
+        Output(isJSON: invocation.has("json")).result(.array(nodes.map(\.document)), text: nodes.table)
+        return .done
+    }
+
+    static let migrate = Command(
+        "store",
+        "migrate",
+        summary: "Make the tables, or bring them to this version, while nodes are at work.",
+        options: StoreSession.options
+    ) { invocation in
+        try await StoreSession.run(invocation) { try await $0.migrate() }
+        Output(isJSON: invocation.has("json")).result(["migrated": .bool(true)], text: "The tables are up to date.")
+        return .done
+    }
+}
+
+extension ActivationCheck {
+    fileprivate var document: JSONValue {
+        [
+            "activationId": .string(self.activationID),
+            "moves": self.moves.map { .number(JSONNumber($0)) } ?? .null,
+            "wasPutBack": .bool(self.wasPutBack),
+            "failure": .optional(self.failure?.code.description),
+        ]
+    }
+}
+
+extension [ActivationCheck] {
+    fileprivate var table: String {
+        guard !self.isEmpty else { return "No activations." }
+        var table = TextTable(header: "ACTIVATION", "MOVES", "FINDING")
+        for check in self {
+            let finding = check.failure.map { "\($0)" } ?? (check.wasPutBack ? "was put back" : "good")
+            table.add(check.activationID, check.moves.map { "\($0)" } ?? "", finding)
+        }
+        return table.text
+    }
+}
+
+extension NodeStatus {
+    fileprivate var document: JSONValue {
+        [
+            "number": .number(JSONNumber(self.number)),
+            "name": .string(self.name),
+            "ageSeconds": .number(JSONNumber(self.age.components.seconds)),
+            "secondsLeft": .number(JSONNumber(self.timeLeft.components.seconds)),
+            "buckets": .number(JSONNumber(self.bucketCount)),
+            "rights": .number(JSONNumber(self.rightCount)),
+        ]
+    }
+}
+
+extension [NodeStatus] {
+    fileprivate var table: String {
+        guard !self.isEmpty else { return "No node is alive." }
+        var table = TextTable(header: "NODE", "NUMBER", "AGE", "LEFT", "BUCKETS", "RIGHTS")
+        for node in self {
+            table.add(
+                node.name,
+                "\(node.number)",
+                "\(node.age.components.seconds) s",
+                "\(node.timeLeft.components.seconds) s",
+                "\(node.bucketCount)",
+                "\(node.rightCount)"
+            )
+        }
+        return table.text
+    }
+}

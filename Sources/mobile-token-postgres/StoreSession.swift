@@ -1,0 +1,50 @@
+import CommandLineSupport
+import Foundation
+import MobileToken
+import MobileTokenPostgres
+
+/// The store that the options name.
+enum StoreSession {
+    static let options = [
+        Command.Option("database", "STRING", "the connection string (default: $MOBILE_TOKEN_DATABASE)"),
+        Command.Option("schema", "NAME", "the schema of the tables (default: mobile_token)"),
+        Command.Option("key-file", "FILE", "the sealing key (default: Base64 in $MOBILE_TOKEN_SEALING_KEY)"),
+        Command.Option("marks", "DIR", "where this machine notes how far counters had come"),
+        Command.Option("root-certificates", "FILE", "accept certificates issued by this authority (PEM)"),
+        Command.Option("no-tls", nil, "connect without TLS, such as to this machine"),
+    ]
+
+    /// Runs `body` with the store, and closes it.
+    static func run<Result>(
+        _ invocation: Invocation,
+        _ body: (PostgresActivationStore) async throws -> Result
+    ) async throws -> Result {
+        let store = try Self.open(invocation)
+        do {
+            let result = try await body(store)
+            await store.close()
+            return result
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    private static func open(_ invocation: Invocation) throws -> PostgresActivationStore {
+        let environment = ProcessInfo.processInfo.environment
+        guard let database = invocation["database"] ?? environment["MOBILE_TOKEN_DATABASE"] else {
+            throw UsageError(message: "--database is missing", command: invocation.command)
+        }
+        let key: any SealingKeyProvider =
+            if let file = invocation["key-file"] { .file(file) } else { .environment("MOBILE_TOKEN_SEALING_KEY") }
+        var configuration = PostgresActivationStore.Configuration(
+            connectionString: database,
+            sealingKeys: SealingKeyRing(current: key)
+        )
+        if let schema = invocation["schema"] { configuration.schema = schema }
+        if let folder = invocation["marks"] { configuration.markFolder = folder }
+        if let file = invocation["root-certificates"] { configuration.tls = .verified(rootCertificates: file) }
+        if invocation.has("no-tls") { configuration.tls = .disabled }
+        return PostgresActivationStore(configuration)
+    }
+}

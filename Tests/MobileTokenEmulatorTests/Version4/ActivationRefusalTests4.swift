@@ -1,0 +1,153 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// What the server refuses when an activation of version 4 begins.
+@Suite struct ActivationRefusalTests4 {
+    private static let path = Version4.Endpoint.activationCreate.path
+
+    private static func registration(
+        _ more: JSONObject = [:],
+        in fixture: inout BackendFixture
+    ) throws -> (id: String, code: String) {
+        var request: JSONObject = ["userId": "alice"]
+        request.members += more.members
+        let made = fixture.cloud("POST", "/v2/registrations", .object(request)).json
+        return (try #require(made["registrationId"]?.string), try #require(made["activationCode"]?.string))
+    }
+
+    /// Sends an activation whose inner layer was changed.
+    private static func activate(
+        _ code: String,
+        otp: String? = nil,
+        suite: AlgorithmSuite = .p384,
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> Reply {
+        var device = try TestDevice4(application: fixture.backend.defaultApplication, suite: suite)
+        let attempt = try device.activationAttempt(code, otp: otp, in: &fixture, changing: change)
+        return fixture.send("POST", Self.path, headers: [attempt.outer.header], body: attempt.outer.body)
+    }
+
+    @Test func aCodeIsGoodForOneActivation() throws {
+        var fixture = try BackendFixture()
+        let (id, code) = try Self.registration(in: &fixture)
+        #expect(try Self.activate("AAAAA-AAAAA-AAAAA-AAAAA", in: &fixture).outcome == "400 ERR_ACTIVATION")
+        #expect(try Self.activate(code, in: &fixture).status == 200)
+        #expect(fixture.status(ofActivation: id) == "PENDING_COMMIT")
+        #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
+        let (_, late) = try Self.registration(in: &fixture)
+        fixture.advance(seconds: 300)
+        #expect(try Self.activate(late, in: &fixture).outcome == "400 ERR_ACTIVATION")
+    }
+
+    @Test func theActivationOTPIsAskedFor() throws {
+        var fixture = try BackendFixture()
+        let more: JSONObject = ["activationOtp": "1234", "activationOtpValidation": "ON_KEY_EXCHANGE"]
+        let (id, code) = try Self.registration(more, in: &fixture)
+        #expect(try Self.activate(code, in: &fixture).outcome == "400 ERR_ACTIVATION")
+        #expect(try Self.activate(code, otp: "1235", in: &fixture).outcome == "400 ERR_ACTIVATION")
+        #expect(try Self.activate(code, otp: "1234", in: &fixture).status == 200)
+        #expect(fixture.status(ofActivation: id) == "ACTIVE")
+    }
+
+    @Test(arguments: AlgorithmSuite.available)
+    func badKeysAreRefusedWithTheCodeUnused(suite: AlgorithmSuite) throws {
+        var fixture = try BackendFixture()
+        let (_, code) = try Self.registration(in: &fixture)
+        let state = try fixture.exportedStateBesidesReplaysAndKeys()
+        func change(_ name: String, _ member: String, _ value: @escaping (JSONValue?) -> JSONValue?)
+            -> (inout JSONObject) -> Void
+        {
+            { content in
+                var object = content[name]?.object ?? [:]
+                object[member] = value(object[member])
+                content[name] = .object(object)
+            }
+        }
+        let offCurve: (JSONValue?) -> JSONValue? = { value in
+            var bytes = value?.string.flatMap { Base64.decode($0) } ?? []
+            bytes[bytes.count - 1] ^= 1
+            return .string(Base64.encode(bytes))
+        }
+        let inList: (@escaping ([JSONValue]) -> [JSONValue]) -> (JSONValue?) -> JSONValue? = { change in
+            { .array(change($0?.array ?? [])) }
+        }
+        let point = Base64.encode([UInt8](repeating: 6, count: 97))
+        let changes: [(inout JSONObject) -> Void] = [
+            { $0["sharedSecretRequest"] = nil }, { $0["devicePublicKeys"] = nil }, { $0["devicePublicKeys"] = "x" },
+            change("devicePublicKeys", "ecdsa", offCurve), change("devicePublicKeys", "ecdsa") { _ in .string(point) },
+            change("devicePublicKeys", "ecdsa") { _ in "AA==" }, change("devicePublicKeys", "ecdsa") { _ in nil },
+            change("devicePublicKeys", "mldsa") { $0 == nil ? "AAAA" : nil },
+            change("sharedSecretRequest", "algorithm") { _ in "LEGACY_P256" },
+            change("sharedSecretRequest", "algorithm") { _ in "ML_L3" },
+            change("sharedSecretRequest", "algorithm") { $0 == "EC_P384" ? "EC_P384_ML_L3" : "EC_P384" },
+            change("sharedSecretRequest", "encapsulationKeys", inList { _ in [] }),
+            change("sharedSecretRequest", "encapsulationKeys", inList { $0 + $0 }),
+            change(
+                "sharedSecretRequest",
+                "encapsulationKeys",
+                inList { [offCurve($0.first) ?? .null] + $0.dropFirst() }
+            ),
+            change("sharedSecretRequest", "encapsulationKeys", inList { [.string(point)] + $0.dropFirst() }),
+            change("sharedSecretRequest", "encapsulationKeys", inList { $0.count > 1 ? $0.reversed() : ["AAAA"] }),
+        ]
+        for (number, change) in changes.enumerated() {
+            let reply = try Self.activate(code, suite: suite, in: &fixture, changing: change)
+            #expect(reply.outcome == "400 ERR_ACTIVATION", "change \(number)")
+            #expect(try fixture.exportedStateBesidesReplaysAndKeys() == state, "change \(number)")
+        }
+        #expect(try Self.activate(code, suite: suite, in: &fixture).status == 200)
+    }
+
+    @Test func bothLayersAreOfOneKeyAndOfTheirPurpose() throws {
+        var fixture = try BackendFixture()
+        let (_, code) = try Self.registration(in: &fixture)
+        var device = try TestDevice4(application: fixture.backend.defaultApplication)
+        let keys = try TestDevice4.KeysAttempt(suite: .p384)
+        let identity: JSONObject = ["type": "CODE", "identityAttributes": ["code": .string(code)]]
+        func send(_ inner: [UInt8]?, _ kind: JSONValue = "CODE") throws -> Reply {
+            var layer = identity
+            layer["type"] = kind
+            layer["activationData"] = try inner.map { try JSONValue(parsing: $0) }
+            let outer = try device.envelope(.genericApplication, .object(layer), in: &fixture)
+            return fixture.send("POST", Self.path, headers: [outer.header], body: outer.body)
+        }
+        let content = JSONValue.object(try keys.content)
+        let wrongPurpose = try device.envelope(.genericApplication, content, in: &fixture)
+        #expect(try send(wrongPurpose.body).outcome == "400 ERR_ENCRYPTION")
+        let otherKey = try device.envelope(.activation, content, in: &fixture)
+        device.forgetTemporaryKeys()
+        #expect(try send(otherKey.body).outcome == "400 ERR_ENCRYPTION")
+        #expect(try send(nil).outcome == "400 ERR_VALIDATION")
+        let recovery = try device.envelope(.activation, content, in: &fixture)
+        #expect(try send(recovery.body, "RECOVERY").outcome == "400 ERR_ACTIVATION")
+        let right = try device.envelope(.activation, content, in: &fixture)
+        #expect(try send(right.body).status == 200)
+    }
+
+    @Test func theResponseRepeatsTheCustomAttributesAndHasNoRecovery() throws {
+        var fixture = try BackendFixture()
+        let (_, code) = try Self.registration(in: &fixture)
+        var device = try TestDevice4(application: fixture.backend.defaultApplication)
+        let attempt = try device.activationAttempt(code, in: &fixture)
+        let headers = [attempt.outer.header]
+        let reply = fixture.send("POST", Self.path, headers: headers, body: attempt.outer.body)
+        let layer = try device.finish(attempt, with: reply)
+        #expect(layer["customAttributes"] == ["color": "blue"] && layer["userInfo"]?["sub"] == "alice")
+        #expect(layer.object?.keys.sorted() == ["activationData", "customAttributes", "userInfo"])
+    }
+}
+
+extension BackendFixture {
+    /// The state without what every request that opens leaves behind.
+    func exportedStateBesidesReplaysAndKeys() throws -> JSONValue {
+        guard var state = try self.exportedStateBesidesReplays().object else { return .null }
+        for name in ["temporaryKeys", "randomness"] { state[name] = nil }
+        return .object(state)
+    }
+}

@@ -1,0 +1,58 @@
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import PowerAuthProtocol
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The rules of the protocol, over HTTP and in Swift.
+@Suite struct ProtocolControlTests {
+    @Test func theRulesAreShownAndChanged() async throws {
+        try await withEmulator { emulator async throws in
+            let shown = try JSONValue(parsing: await emulator.send("GET", "/_emulator/protocol").body)
+            #expect(shown["minimumVersion"]?.int64 == 3 && shown["allowedSuites"] == [] && shown["upgradeOffers"] == [])
+            #expect(shown["offeredSuites"]?.array?.first == "EC_P384")
+            let change = #"{"allowedSuites":["EC_P384"],"upgradeOffers":["mobile-token"]}"#
+            let changed = try JSONValue(
+                parsing: await emulator.send("PUT", "/_emulator/protocol", body: change).body
+            )
+            #expect(changed["minimumVersion"]?.int64 == 3 && changed["offeredSuites"] == ["EC_P384"])
+            let rules = await emulator.protocolRules()
+            #expect(rules.allowedSuites == [.p384] && rules.upgradeOffers == ["mobile-token"])
+            try await emulator.reset()
+            #expect(await emulator.protocolRules() == EmulatorProtocolRules())
+        }
+    }
+
+    @Test func rulesThatNoDeviceCouldKeepAreRefused() async throws {
+        try await withEmulator { emulator async throws in
+            for change in [
+                #"{"minimumVersion":5}"#, #"{"minimumVersion":2}"#, #"{"allowedSuites":["LEGACY_P256"]}"#,
+                #"{"suites":[]}"#, #"{"upgradeOffers":"all"}"#, "[]",
+            ] {
+                let response = try await emulator.send("PUT", "/_emulator/protocol", body: change)
+                #expect(response.status == 400, "\(change)")
+            }
+            #expect(await emulator.protocolRules() == EmulatorProtocolRules())
+        }
+        var configuration = Emulator.Configuration()
+        configuration.protocolRules.minimumVersion = 1
+        await #expect(throws: EmulatorError.self) { try await Emulator.start(configuration: configuration) }
+    }
+
+    @Test func aRuleOfTheStartIsGoneBackTo() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.protocolRules.minimumVersion = 4
+        try await withEmulator(configuration) { emulator async throws in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            #expect(registration.activationQRCode.hasPrefix(registration.activationCode + "#"))
+            try await emulator.setProtocolRules(EmulatorProtocolRules())
+            try await emulator.reset()
+            #expect(await emulator.protocolRules().minimumVersion == 4)
+            await #expect(throws: EmulatorError.self) {
+                try await emulator.cloud.register(userID: "alice", protocolVersion: "3.3")
+            }
+        }
+    }
+}

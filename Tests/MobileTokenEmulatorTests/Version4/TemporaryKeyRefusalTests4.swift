@@ -1,0 +1,128 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// What the server refuses of requests for temporary keys, and of what is encrypted with them.
+@Suite struct TemporaryKeyRefusalTests4 {
+    private static let path = Version4.Endpoint.temporaryKey.path
+
+    @Test func requestsThatAreNotSignedForTheirScopeAreRefused() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice4()
+        let state = try fixture.exportedState()
+        let secretRequest = try Version4.SharedSecretAgreement(suite: .p384).request
+        func refused(_ activationID: String?, applicationKey: String? = nil, key: SecretBytes) -> Reply {
+            let request = Version4.TemporaryKeyRequest(
+                applicationKey: applicationKey ?? device.application.key,
+                activationID: activationID,
+                challenge: SecureRandom.bytes(32),
+                sharedSecretRequest: secretRequest
+            )
+            return fixture.send(Self.path, json: ["requestObject": ["jwt": .string(request.jwt(key: key))]])
+        }
+        let applicationKey = try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: device.secret)
+        let activationKey = try #require(device.keys).utility.temporaryKeyRequest
+        let unknown = "00000000-0000-4000-8000-000000000000"
+        for reply in [
+            refused(nil, key: activationKey), refused(device.activationID, key: applicationKey),
+            refused(unknown, key: activationKey), refused(nil, applicationKey: "AAAA", key: applicationKey),
+            refused(nil, key: SecretBytes(copying: [UInt8](repeating: 1, count: 32))),
+        ] {
+            #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+            #expect(reply.object["message"]?.string == "POWER_AUTH_TEMPORARY_KEY_FAILURE")
+        }
+        for body in [["requestObject": ["jwt": ""]], ["requestObject": [:]], [:]] as [JSONValue] {
+            #expect(fixture.send(Self.path, json: body).outcome == "400 ERR_VALIDATION")
+        }
+        #expect(fixture.send(Self.path, json: ["requestObject": ["jwt": "a.b.c"]]).outcome == "400 ERR_TEMPORARY_KEY")
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func activationsOfVersionThreeGetNoKey() throws {
+        var fixture = try BackendFixture()
+        let older = try fixture.activeDevice()
+        var device = try fixture.activeDevice4(user: "bob")
+        device.activationID = older.activationID
+        let reply = fixture.send(Self.path, json: try device.keyAttempt(.activation).body)
+        #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        let created = fixture.cloud("POST", "/v2/registrations", ["userId": "carol"]).json
+        device.activationID = try #require(created["registrationId"]?.string)
+        let unused = fixture.send(Self.path, json: try device.keyAttempt(.activation).body)
+        #expect(unused.outcome == "400 ERR_TEMPORARY_KEY")
+    }
+
+    @Test func everyStateWithKeysGetsAKey() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.pendingDevice4()
+        #expect(try device.status(in: &fixture).blob.state == .pendingCommit)
+        #expect(fixture.cloud("POST", "/v2/registrations/\(device.activationID)/commit", [:]).status == 200)
+        for change in ["BLOCK", "UNBLOCK"] {
+            let path = "/v2/registrations/\(device.activationID)"
+            #expect(fixture.cloud("PUT", path, ["change": .string(change)]).status == 200)
+            device.forgetTemporaryKeys()
+            #expect(try device.status(in: &fixture).blob.state == (change == "BLOCK" ? .blocked : .active))
+        }
+        // Of what is not ACTIVE, only the status can be read.
+        #expect(fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"]).status == 200)
+        let (reply, _) = try device.sendUnauthenticated(.userInfo, in: &fixture)
+        #expect(reply.outcome == "400 ERR_ENCRYPTION")
+    }
+
+    @Test func anExpiredKeyIsRefusedAndAnotherIsTaken() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        _ = try device.status(in: &fixture)
+        fixture.advance(seconds: 300)
+        let (reply, _) = try device.sendUnauthenticated(.activationStatus, in: &fixture)
+        #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        device.forgetTemporaryKeys()
+        #expect(try device.status(in: &fixture).blob.state == .active)
+    }
+
+    @Test func anEnvelopeIsAcceptedOnceAndForFiveMinutes() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        let path = Version4.Endpoint.activationStatus.path
+        for (offset, outcome) in [
+            (-300_001, "400 ERR_ENCRYPTION"), (300_001, "400 ERR_ENCRYPTION"), (-300_000, "200 OK"),
+            (300_000, "200 OK"),
+        ] as [(Milliseconds, String)] {
+            let timestamp = fixture.milliseconds + offset
+            let envelope = try device.envelope(.genericActivation, [:], timestamp: timestamp, in: &fixture)
+            let reply = fixture.send("POST", path, headers: [envelope.header], body: envelope.body)
+            #expect(reply.status == (outcome == "200 OK" ? 200 : 400))
+            let state = try fixture.exportedState()
+            let again = fixture.send("POST", path, headers: [envelope.header], body: envelope.body)
+            #expect(again.outcome == "400 ERR_ENCRYPTION")
+            #expect(try fixture.exportedState() == state)
+        }
+    }
+
+    @Test func anEnvelopeOfOneScopeOrPurposeIsNoneOfAnother() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        var other = try fixture.activeDevice4(user: "bob")
+        let right = try device.envelope(.genericActivation, [:], in: &fixture)
+        let purposes = Version4.EncryptionPurpose.allCases.filter { $0 != .genericActivation }
+        let wrong = try purposes.map { try device.envelope($0, [:], in: &fixture) }
+        let foreign = try other.envelope(.genericActivation, [:], in: &fixture)
+        let state = try fixture.exportedState()
+        let path = Version4.Endpoint.activationStatus.path
+        for envelope in wrong + [foreign] {
+            let reply = fixture.send("POST", path, headers: [right.header], body: envelope.body)
+            #expect(reply.status == 400)
+        }
+        let applicationHeader = (
+            name: right.header.name, value: wrong.map(\.header.value).min { $0.count < $1.count } ?? ""
+        )
+        for headers in [[], [foreign.header], [applicationHeader]] as [[(name: String, value: String)]] {
+            #expect(fixture.send("POST", path, headers: headers, body: right.body).status == 400)
+        }
+        #expect(try fixture.exportedState() == state)
+        #expect(fixture.send("POST", path, headers: [right.header], body: right.body).status == 200)
+    }
+}

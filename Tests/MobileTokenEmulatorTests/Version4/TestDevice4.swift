@@ -1,0 +1,422 @@
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// The client half of version 4, computed from the protocol's values alone.
+struct TestDevice4 {
+    typealias CodeType = Version4.AuthenticationCodeType
+
+    let application: ApplicationDescription
+    let suite: AlgorithmSuite
+    let configuration: SDKConfiguration
+    var activationID = ""
+    var keys: Version4.ActivationKeys?
+    var privateKeys: Version4.SigningPrivateKeys?
+    var serverKeys: Version4.SigningPublicKeys?
+    var counter = Version4.HashCounter(data: SecretBytes(copying: [UInt8](repeating: 0, count: 32)))
+    /// The key of the password, and of biometry where it is on.
+    var knowledge: SecretBytes?
+    var biometry: SecretBytes?
+    var token: (id: String, secret: SecretBytes)?
+    private var temporaryKeys: [EncryptionScope: (id: String, secret: SecretBytes)] = [:]
+
+    init(application: ApplicationDescription, suite: AlgorithmSuite = .p384) throws {
+        self.application = application
+        self.suite = suite
+        self.configuration = try SDKConfiguration(parsing: application.sdkConfiguration)
+    }
+
+    var secret: ApplicationSecret { self.configuration.applicationSecret }
+
+    var masterKeys: Version4.SigningPublicKeys {
+        get throws { try #require(self.configuration.version4MasterPublicKeys).keys(of: self.suite) }
+    }
+
+    mutating func forgetTemporaryKeys() { self.temporaryKeys = [:] }
+
+    // MARK: - Temporary keys
+
+    /// A request for a temporary key that was not sent yet.
+    struct KeyAttempt: ~Copyable {
+        let request: Version4.TemporaryKeyRequest
+        let jwt: String
+        let agreement: Version4.SharedSecretAgreement
+
+        var body: JSONValue { ["requestObject": ["jwt": .string(self.jwt)]] }
+    }
+
+    func keyAttempt(_ scope: EncryptionScope, suite: AlgorithmSuite? = nil) throws -> KeyAttempt {
+        let agreement = try Version4.SharedSecretAgreement(suite: suite ?? self.suite)
+        let request = Version4.TemporaryKeyRequest(
+            applicationKey: self.application.key,
+            activationID: scope == .activation ? self.activationID : nil,
+            challenge: SecureRandom.bytes(32),
+            sharedSecretRequest: agreement.request
+        )
+        let key =
+            scope == .activation
+            ? try #require(self.keys).utility.temporaryKeyRequest
+            : try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: self.secret)
+        return KeyAttempt(request: request, jwt: request.jwt(key: key), agreement: agreement)
+    }
+
+    /// Fetches a temporary key, or returns the one that is kept.
+    mutating func temporaryKey(
+        _ scope: EncryptionScope,
+        in fixture: inout BackendFixture
+    ) throws -> (id: String, secret: SecretBytes) {
+        if let known = self.temporaryKeys[scope] { return known }
+        let attempt = try self.keyAttempt(scope)
+        let reply = fixture.send(Version4.Endpoint.temporaryKey.path, json: attempt.body)
+        let response = try Version4.TemporaryKeyResponse(
+            jws: #require(reply.object["jwt"]?.string, "\(reply.outcome) \(reply.verdict)"),
+            signedBy: scope == .activation ? #require(self.serverKeys) : self.masterKeys,
+            answering: attempt.request,
+            now: fixture.milliseconds
+        )
+        let key = (response.keyID, try attempt.agreement.secret(from: response.sharedSecretResponse))
+        self.temporaryKeys[scope] = key
+        return key
+    }
+
+    // MARK: - Encryption
+
+    func parameters(
+        _ purpose: Version4.EncryptionPurpose,
+        _ key: (id: String, secret: SecretBytes)
+    ) throws -> Version4.EncryptionParameters {
+        try Version4.EncryptionParameters(
+            applicationKey: self.application.key,
+            applicationSecret: self.secret,
+            scope: purpose.scope == .application
+                ? .application
+                : .activation(id: self.activationID, sharedInfo2Key: #require(self.keys).utility.sharedInfo2),
+            purpose: purpose,
+            temporaryKeyID: key.id,
+            temporaryKey: key.secret
+        )
+    }
+
+    /// An encrypted request that was not sent yet.
+    struct Envelope {
+        var exchange: Version4.ClientExchange
+        let header: (name: String, value: String)
+        let body: [UInt8]
+
+        mutating func open(_ reply: Reply) throws -> JSONValue {
+            let response = try JSONDecoder().decode(Version4.EncryptedResponse.self, from: Data(reply.body))
+            return try JSONValue(parsing: self.exchange.decryptResponse(response))
+        }
+    }
+
+    mutating func envelope(
+        _ purpose: Version4.EncryptionPurpose,
+        _ content: JSONValue,
+        timestamp: Milliseconds? = nil,
+        in fixture: inout BackendFixture
+    ) throws -> Envelope {
+        let key = try self.temporaryKey(purpose.scope, in: &fixture)
+        let parameters = try self.parameters(purpose, key)
+        var exchange = Version4.ClientExchange(parameters: parameters)
+        let request = try exchange.encryptRequest(
+            content.serialized(),
+            nonce: SecureRandom.bytes(Version4.ClientExchange.nonceByteCount),
+            timestamp: timestamp ?? fixture.milliseconds
+        )
+        return Envelope(
+            exchange: exchange,
+            header: (Version4.EncryptionHeader.name, parameters.header.value),
+            body: Array(try JSONEncoder().encode(request))
+        )
+    }
+
+    // MARK: - Activation
+
+    /// A request for keys, and the private halves.
+    struct KeysAttempt: ~Copyable {
+        let agreement: Version4.SharedSecretAgreement
+        let privateKeys: Version4.SigningPrivateKeys
+
+        init(suite: AlgorithmSuite) throws {
+            let privateKeys = try Version4.SigningPrivateKeys(suite: suite)
+            let agreement = try Version4.SharedSecretAgreement(suite: suite)
+            self.agreement = agreement
+            self.privateKeys = privateKeys
+        }
+
+        var content: JSONObject {
+            get throws {
+                [
+                    "sharedSecretRequest": try JSONValue(encoding: self.agreement.request),
+                    "devicePublicKeys": try JSONValue(
+                        encoding: Version4.SigningKeysMessage(self.privateKeys.publicKeys)
+                    ),
+                ]
+            }
+        }
+    }
+
+    /// Takes over the keys that a response completes.
+    mutating func adopt(_ attempt: consuming KeysAttempt, _ message: Version4.NewKeysMessage) throws {
+        let privateKeys = attempt.privateKeys
+        let secret = try attempt.agreement.secret(from: message.sharedSecretResponse)
+        let keys = try Version4.ActivationKeys(activationSecret: secret)
+        self.privateKeys = privateKeys
+        self.keys = keys
+        self.knowledge = keys.knowledge
+        self.serverKeys = try message.serverPublicKeys.keys(of: self.suite)
+        self.counter = Version4.HashCounter(data: message.counterData)
+    }
+
+    /// What is sent to activate, and what it takes to read the response.
+    struct ActivationAttempt: ~Copyable {
+        let keys: KeysAttempt
+        var inner: Envelope
+        var outer: Envelope
+    }
+
+    /// - Parameter change: Changes the inner layer before it is encrypted.
+    mutating func activationAttempt(
+        _ code: String,
+        otp: String? = nil,
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> ActivationAttempt {
+        let keys = try KeysAttempt(suite: self.suite)
+        var content = try keys.content
+        content["activationName"] = "test device"
+        content["platform"] = "linux"
+        content["deviceInfo"] = "test"
+        content["activationOtp"] = otp.map { .string($0) }
+        change(&content)
+        let inner = try self.envelope(.activation, .object(content), in: &fixture)
+        let layer: JSONValue = [
+            "type": "CODE", "identityAttributes": ["code": .string(code)], "customAttributes": ["color": "blue"],
+            "activationData": try JSONValue(parsing: inner.body),
+        ]
+        let outer = try self.envelope(.genericApplication, layer, in: &fixture)
+        return ActivationAttempt(keys: keys, inner: inner, outer: outer)
+    }
+
+    @discardableResult
+    mutating func finish(_ attempt: consuming ActivationAttempt, with reply: Reply) throws -> JSONValue {
+        try #require(reply.status == 200, "\(reply.outcome) \(reply.verdict)")
+        var (outer, inner) = (attempt.outer, attempt.inner)
+        let layer = try outer.open(reply)
+        let data = try #require(layer["activationData"])
+        let response = try JSONDecoder().decode(Version4.EncryptedResponse.self, from: Data(data.serialized()))
+        let content = try JSONDecoder().decode(
+            Version4.ActivationResponseContent.self,
+            from: Data(inner.exchange.decryptResponse(response))
+        )
+        self.activationID = content.activationID
+        try self.adopt(attempt.keys, content.keys)
+        return layer
+    }
+
+    mutating func activate(_ code: String, in fixture: inout BackendFixture) throws {
+        let attempt = try self.activationAttempt(code, in: &fixture)
+        let reply = fixture.send(
+            "POST",
+            Version4.Endpoint.activationCreate.path,
+            headers: [attempt.outer.header],
+            body: attempt.outer.body
+        )
+        try self.finish(attempt, with: reply)
+    }
+
+    /// Sends the first code of the activation.
+    mutating func confirm(enableBiometry: Bool = false, in fixture: inout BackendFixture) throws -> Reply {
+        let body: JSONValue = ["requestObject": ["enableBiometry": .bool(enableBiometry)]]
+        let reply = try self.send(.activationConfirm, .possessionKnowledge, body, in: &fixture)
+        if reply.status == 200, enableBiometry { self.biometry = self.keys?.biometry }
+        return reply
+    }
+
+    // MARK: - Codes
+
+    /// Makes a code, and moves the counter as a client must: before the request leaves.
+    mutating func codeHeader(
+        _ type: CodeType,
+        uriID: String,
+        method: String = "POST",
+        body: [UInt8]
+    ) throws -> (name: String, value: String) {
+        let keys = try type.factors.map { factor in
+            switch factor {
+            case .possession: try #require(self.keys).possession
+            case .knowledge: try #require(self.knowledge)
+            case .biometry: try #require(self.biometry)
+            }
+        }
+        let nonce = SecureRandom.bytes(Version4.AuthenticationHeader.nonceByteCount)
+        let data =
+            method == "GET"
+            ? try SignatureData(method: method, uriID: uriID, nonce: nonce, query: nil)
+            : SignatureData(method: method, uriID: uriID, nonce: nonce, body: body)
+        let code = try Version4.AuthenticationCode(
+            data,
+            keys: keys,
+            counter: self.counter,
+            secret: .online(self.secret)
+        )
+        self.counter = self.counter.next()
+        let header = Version4.AuthenticationHeader(
+            activationID: self.activationID,
+            applicationKey: self.application.key,
+            nonce: nonce,
+            type: type,
+            code: code
+        )
+        return (Version4.AuthenticationHeader.name, header.value)
+    }
+
+    /// Sends a request with a code and a body that is not encrypted.
+    mutating func send(
+        _ endpoint: Version4.Endpoint,
+        _ type: CodeType = .possessionKnowledge,
+        _ json: JSONValue = ["requestObject": [:]],
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        guard case .code(let uriID, _) = endpoint.authentication else { throw NoCode() }
+        return try self.send(endpoint.path, uriID: uriID, type, json, in: &fixture)
+    }
+
+    struct NoCode: Error {}
+
+    mutating func send(
+        _ path: String,
+        uriID: String,
+        _ type: CodeType = .possessionKnowledge,
+        _ json: JSONValue = [:],
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        let body = json.serialized()
+        let header = try self.codeHeader(type, uriID: uriID, body: body)
+        return fixture.send("POST", path, headers: [header], body: body)
+    }
+
+    /// Sends a request that is encrypted first and then authenticated.
+    mutating func sendEncrypted(
+        _ endpoint: Version4.Endpoint,
+        _ type: CodeType = .possessionKnowledge,
+        _ content: JSONValue = [:],
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, content: JSONValue?) {
+        guard case .code(let uriID, _) = endpoint.authentication, let purpose = endpoint.encryption else {
+            throw NoCode()
+        }
+        var envelope = try self.envelope(purpose, content, in: &fixture)
+        let header = try self.codeHeader(type, uriID: uriID, body: envelope.body)
+        let reply = fixture.send("POST", endpoint.path, headers: [header], body: envelope.body)
+        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
+    }
+
+    /// Sends a request that is encrypted and not authenticated.
+    mutating func sendUnauthenticated(
+        _ endpoint: Version4.Endpoint,
+        _ content: JSONValue = [:],
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, content: JSONValue?) {
+        guard let purpose = endpoint.encryption else { throw NoCode() }
+        var envelope = try self.envelope(purpose, content, in: &fixture)
+        let reply = fixture.send("POST", endpoint.path, headers: [envelope.header], body: envelope.body)
+        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
+    }
+
+    func validateBody(_ reason: String = "VALIDATE_PASSWORD") -> JSONValue {
+        ["requestObject": ["reason": .string(reason)]]
+    }
+
+    mutating func validate(
+        _ type: CodeType = .possessionKnowledge,
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        try self.send(.validate, type, self.validateBody(), in: &fixture)
+    }
+
+    // MARK: - Status
+
+    mutating func status(
+        in fixture: inout BackendFixture
+    ) throws -> (blob: Version4.ActivationStatusBlob, blockExpires: Int64?) {
+        let (reply, content) = try self.sendUnauthenticated(.activationStatus, in: &fixture)
+        let value = try #require(content, "\(reply.outcome) \(reply.verdict)")
+        #expect(value["timestampBlockExpire"] != nil)
+        let response: Version4.ActivationStatusResponse = try value.decode()
+        let key = try #require(self.keys).utility.status
+        let blob = try Version4.ActivationStatusBlob(response.activationStatus, key: key)
+        return (blob, response.timestampBlockExpire)
+    }
+
+    // MARK: - Replaceable keys
+
+    /// Agrees on another key for a factor, and returns it; the caller decides whether it arrived.
+    mutating func agree(_ endpoint: Version4.Endpoint, in fixture: inout BackendFixture) throws -> SecretBytes {
+        let agreement = try Version4.SharedSecretAgreement(suite: self.suite)
+        let request = try JSONValue(encoding: agreement.request)
+        let (reply, content) = try self.sendEncrypted(endpoint, .possessionKnowledge, request, in: &fixture)
+        let response: Version4.SharedSecretResponse = try #require(content, "\(reply.outcome) \(reply.verdict)")
+            .decode()
+        return try agreement.secret(from: response)
+    }
+
+    // MARK: - Tokens
+
+    mutating func createToken(_ type: CodeType = .possession, in fixture: inout BackendFixture) throws {
+        let (reply, content) = try self.sendEncrypted(.tokenCreate, type, in: &fixture)
+        let token: Version4.TokenResponse = try #require(content, "\(reply.outcome) \(reply.verdict)").decode()
+        self.token = (token.tokenID, token.tokenSecret)
+    }
+
+    func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String) {
+        let token = try #require(self.token)
+        let header = try Version4.TokenHeader(
+            tokenID: token.id,
+            secret: token.secret,
+            nonce: SecureRandom.bytes(16),
+            timestamp: timestamp
+        )
+        return (Version4.TokenHeader.name, header.value)
+    }
+
+    func sendWithToken(_ path: String, _ json: JSONValue = [:], in fixture: inout BackendFixture) throws -> Reply {
+        let header = try self.tokenHeader(timestamp: fixture.milliseconds)
+        return fixture.send(path, headers: [header], json: json)
+    }
+}
+
+extension BackendFixture {
+    /// A device that has exchanged keys, was committed, and has confirmed the activation.
+    mutating func activeDevice4(
+        user: String = "alice",
+        suite: AlgorithmSuite = .p384,
+        enableBiometry: Bool = false
+    ) throws -> TestDevice4 {
+        var device = try self.pendingDevice4(user: user, suite: suite)
+        let committed = self.cloud("POST", "/v2/registrations/\(device.activationID)/commit", [:])
+        try #require(committed.status == 200)
+        let confirmed = try device.confirm(enableBiometry: enableBiometry, in: &self)
+        try #require(confirmed.status == 200, "\(confirmed.outcome) \(confirmed.verdict)")
+        return device
+    }
+
+    /// A device that has exchanged keys, and nothing else.
+    mutating func pendingDevice4(user: String = "alice", suite: AlgorithmSuite = .p384) throws -> TestDevice4 {
+        var device = try TestDevice4(application: self.backend.defaultApplication, suite: suite)
+        let registration = self.cloud("POST", "/v2/registrations", ["userId": .string(user), "protocolVersion": "4.0"])
+        let code = try #require(registration.json["activationCode"]?.string)
+        try device.activate(code, in: &self)
+        return device
+    }
+}
+
+extension Reply {
+    /// The reason of a refusal, as the journal has it.
+    var reason: String? { if case .refused(let reason) = self.verdict { reason } else { nil } }
+}

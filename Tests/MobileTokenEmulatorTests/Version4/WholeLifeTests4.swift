@@ -1,0 +1,217 @@
+import ExactJSON
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// The life of an activation of version 4, in every suite that this process has.
+@Suite struct WholeLifeTests4 {
+    @Test(arguments: AlgorithmSuite.available)
+    func aDeviceActivatesDecidesAndIsRemoved(suite: AlgorithmSuite) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4(suite: suite, enableBiometry: true)
+        try device.createToken(in: &fixture)
+        let payment = try fixture.operation("payment")
+        let login = try fixture.operation("login")
+
+        let listed = try device.sendWithToken("/api/auth/token/app/operation/list", in: &fixture)
+        #expect(listed.object.array?.compactMap { $0["id"]?.string } == [login.id, payment.id])
+        let approval: JSONValue = ["requestObject": ["id": .string(payment.id), "data": .string(payment.data)]]
+        let approved = try device.send(
+            "/api/auth/token/app/operation/authorize",
+            uriID: "/operation/authorize",
+            .possessionBiometry,
+            approval,
+            in: &fixture
+        )
+        #expect(approved.outcome == "200 OK", "\(approved.verdict)")
+        let rejection: JSONValue = ["requestObject": ["id": .string(login.id), "reason": "UNKNOWN"]]
+        let rejected = try device.send(
+            "/api/auth/token/app/operation/cancel",
+            uriID: "/operation/cancel",
+            .possession,
+            rejection,
+            in: &fixture
+        )
+        #expect(rejected.outcome == "200 OK")
+        #expect(fixture.status(ofOperation: payment.id) == "APPROVED")
+        #expect(fixture.status(ofOperation: login.id) == "REJECTED")
+        #expect(try device.validate(in: &fixture).outcome == "200 OK")
+
+        let (blob, blockExpires) = try device.status(in: &fixture)
+        #expect(blob.state == .active && blob.currentVersion == 4 && blob.flags == .biometryIsOn)
+        #expect(blockExpires == nil)
+        let synchronization = try CounterSynchronization(
+            client: device.counter,
+            status: blob,
+            key: #require(device.keys).utility.counterHash
+        )
+        #expect(synchronization.outcome == .inSync && synchronization.distance == 0)
+
+        #expect(try device.send(.activationRemove, in: &fixture).object["activationId"]?.string == device.activationID)
+        #expect(fixture.status(ofActivation: device.activationID) == "REMOVED")
+        #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+        // A removed activation can still read that it is.
+        device.forgetTemporaryKeys()
+        #expect(try device.status(in: &fixture).blob.state == .removed)
+    }
+
+    @Test(arguments: AlgorithmSuite.available)
+    func bothSidesShowTheSameFingerprint(suite: AlgorithmSuite) throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.pendingDevice4(suite: suite)
+        let fingerprint = Version4.ActivationFingerprint(
+            devicePublicKeys: try #require(device.privateKeys).publicKeys,
+            activationID: device.activationID,
+            serverPublicKeys: try #require(device.serverKeys)
+        )
+        let shown = fixture.cloud("GET", "/v2/registrations/\(device.activationID)").json
+        #expect(shown["activationFingerprint"]?.string == fingerprint.digits)
+        #expect(shown["protocolVersion"]?.string == "4.0")
+        #expect(shown["algorithm"]?.string == suite.rawValue)
+        let summary = try #require(fixture.backend.activation(device.activationID))
+        #expect(summary.version == "4.0" && summary.suite == suite)
+        #expect(summary.flags == ["AWAITS_CONFIRMATION"])
+    }
+
+    @Test func theConfirmationMayComeBeforeTheCommitOrAfterIt() throws {
+        for commitsFirst in [true, false] {
+            var fixture = try BackendFixture()
+            var device = try fixture.pendingDevice4()
+            let commit = "/v2/registrations/\(device.activationID)/commit"
+            #expect(try device.status(in: &fixture).blob.flags == .awaitsConfirmation)
+            if commitsFirst {
+                #expect(fixture.cloud("POST", commit, [:]).status == 200)
+                let blob = try device.status(in: &fixture).blob
+                #expect(blob.state == .active && blob.flags == .awaitsConfirmation)
+                #expect(try device.confirm(in: &fixture).outcome == "200 OK")
+            } else {
+                #expect(try device.validate(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+                #expect(try device.confirm(in: &fixture).outcome == "200 OK")
+                let blob = try device.status(in: &fixture).blob
+                #expect(blob.state == .pendingCommit && blob.flags == [])
+                #expect(fixture.cloud("POST", commit, [:]).status == 200)
+            }
+            #expect(try device.status(in: &fixture).blob.state == .active)
+            #expect(try device.validate(in: &fixture).outcome == "200 OK")
+            let again = try device.confirm(in: &fixture)
+            #expect(again.outcome == "400 ERR_ACTIVATION")
+        }
+    }
+
+    @Test func whatTheServerSaysOfItselfNamesTheSuites() throws {
+        var fixture = try BackendFixture()
+        let path = Version4.Endpoint.serverStatus.path
+        let plain = fixture.send(path, json: [:]).object
+        #expect(plain["serverTime"]?.int64 == fixture.milliseconds && plain["supportedAlgorithms"] == nil)
+        let key = JSONValue.string(fixture.backend.defaultApplication.key)
+        let asked = fixture.send(path, json: ["requestObject": ["applicationKey": key]]).object
+        #expect(asked["supportedAlgorithms"] == .strings(AlgorithmSuite.available.map(\.rawValue)))
+        let unknown = fixture.send(path, json: ["requestObject": ["applicationKey": "AAAA"]])
+        #expect(unknown.outcome == "400 ERR_STATUS")
+    }
+
+    @Test func theSDKConfigurationHasTheKeysOfEverySuite() throws {
+        let fixture = try BackendFixture()
+        let configuration = try SDKConfiguration(parsing: fixture.backend.defaultApplication.sdkConfiguration)
+        #expect(configuration.suites == AlgorithmSuite.available)
+        let masterKey = Base64.encode(configuration.masterPublicKey.uncompressed)
+        #expect(masterKey == fixture.backend.defaultApplication.masterServerPublicKey)
+    }
+
+    @Test func theActivationCodeIsSignedForTheVersionThatWasAskedFor() throws {
+        var fixture = try BackendFixture()
+        let configuration = try SDKConfiguration(parsing: fixture.backend.defaultApplication.sdkConfiguration)
+        let masterKey = try #require(configuration.version4MasterPublicKeys).ecdsa
+        func scan(_ version: JSONValue?) throws -> ActivationCode {
+            var request: JSONObject = ["userId": "alice"]
+            request["protocolVersion"] = version
+            let made = fixture.cloud("POST", "/v2/registrations", .object(request)).json
+            return try ActivationCode(parsing: #require(made["activationQrCodeData"]?.string))
+        }
+        let (three, four) = (try scan(nil), try scan("4.0"))
+        #expect(three.isSigned(by: configuration.masterPublicKey) && !three.isSigned(by: masterKey))
+        #expect(four.isSigned(by: masterKey) && !four.isSigned(by: configuration.masterPublicKey))
+        let unknown = fixture.cloud("POST", "/v2/registrations", ["userId": "a", "protocolVersion": "5.0"])
+        #expect(unknown.outcome == "400 INVALID_REQUEST")
+    }
+
+    @Test func aDeviceIsRenamedAndSeesItself() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        let renamed = try device.sendEncrypted(.activationRename, in: &fixture, content: ["activationName": "Müller"])
+        let expected: JSONValue = ["activationId": .string(device.activationID), "activationName": "Müller"]
+        #expect(renamed?["status"]?.string == "OK" && renamed?["responseObject"] == expected)
+        try device.createToken(in: &fixture)
+        for withHeader in [true, false] {
+            var envelope = try device.envelope(.genericActivation, [:], in: &fixture)
+            let token = try device.tokenHeader(timestamp: fixture.milliseconds)
+            let headers = withHeader ? [token, envelope.header] : [token]
+            let path = Version4.Endpoint.activationDetail.path
+            let reply = fixture.send("POST", path, headers: headers, body: envelope.body)
+            #expect(try envelope.open(reply)["responseObject"] == expected)
+        }
+        let blank = try device.sendEncrypted(
+            .activationRename,
+            .possessionKnowledge,
+            ["activationName": " "],
+            in: &fixture
+        )
+        #expect(blank.reply.outcome == "400 ERR_VALIDATION")
+        let (_, claims) = try device.sendUnauthenticated(.userInfo, in: &fixture)
+        #expect(claims?["sub"]?.string == "alice")
+    }
+
+    @Test func theVaultHandsOutEachKeyForItsFactors() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4(enableBiometry: true)
+        let vault = try #require(device.keys).vault
+        for identifier in Version4.VaultKeyIdentifier.allCases {
+            for type in [Version4.AuthenticationCodeType.possessionKnowledge, .possessionBiometry] {
+                let content: JSONValue = ["keyIdentifier": .string(identifier.rawValue), "reason": "TEST_a.b-1"]
+                let (reply, key) = try device.sendEncrypted(.vaultUnlock, type, content, in: &fixture)
+                guard identifier.allowedTypes.contains(type) else {
+                    #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+                    #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_TYPE_INVALID")
+                    continue
+                }
+                let response: Version4.VaultResponse = try #require(key).decode()
+                #expect(response.vaultEncryptionKey == vault.key(identifier))
+            }
+        }
+        for content in [
+            ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "no"], ["keyIdentifier": "KEK_DEVICE_PRIVATE"],
+            ["keyIdentifier": "OTHER", "reason": "TEST"], ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "a b c"],
+        ] as [JSONValue] {
+            let (reply, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, content, in: &fixture)
+            #expect(reply.outcome == "400 ERR_SECURE_VAULT")
+        }
+        let weak: JSONValue = ["keyIdentifier": "KDK_APP_VAULT_2FA", "reason": "TEST"]
+        let (alone, _) = try device.sendEncrypted(.vaultUnlock, .possession, weak, in: &fixture)
+        #expect(alone.outcome == "401 ERR_AUTHENTICATION")
+    }
+
+    @Test func aTokenIsRemovedAndThenIsNone() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        try device.createToken(in: &fixture)
+        let id = try #require(device.token).id
+        let removal: JSONValue = ["requestObject": ["tokenId": .string(id)]]
+        #expect(try device.send(.tokenRemove, .possession, removal, in: &fixture).object["tokenId"]?.string == id)
+        #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
+        #expect(try device.send(.tokenRemove, .possession, in: &fixture).outcome == "400 ERR_VALIDATION")
+    }
+}
+
+extension TestDevice4 {
+    /// Sends an encrypted request with the password, and returns the content of the response.
+    fileprivate mutating func sendEncrypted(
+        _ endpoint: Version4.Endpoint,
+        in fixture: inout BackendFixture,
+        content: JSONValue
+    ) throws -> JSONValue? {
+        try self.sendEncrypted(endpoint, .possessionKnowledge, content, in: &fixture).content
+    }
+}

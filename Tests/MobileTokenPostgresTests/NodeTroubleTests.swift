@@ -1,0 +1,160 @@
+import Glibc
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenPostgres
+import MobileTokenTesting
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+
+/// Three processes that approve together, and everything that may happen to them.
+@Suite(.timeLimit(.minutes(6)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct NodeTroubleTests {
+    @Test func whatIsOfferedIsApprovedOnceWhateverHappens() async throws {
+        let server = try await PostgresTestServer.start(.init(isDurable: true))
+        try await withEmulator { emulator in
+            try await withNodes(server) { nodes in
+                let stage = try await Stage(emulator, nodes)
+                try await stage.offer("calm") {}
+                try await stage.offer("kill -9") {
+                    stage.nodes[0].process?.send(signal: SIGKILL)
+                    try await stage.nodes[0].start(stage)
+                }
+                try await stage.offer("SIGSTOP for longer than a lifetime") {
+                    stage.nodes[1].process?.send(signal: SIGSTOP)
+                }
+                stage.nodes[1].process?.send(signal: SIGCONT)
+                try await stage.offer("a machine that hears nothing") { stage.nodes[2].proxy.mode = .freeze }
+                stage.nodes[2].proxy.mode = .pass
+                stage.nodes[2].proxy.cut()
+                try await stage.offer("replies that are lost") {
+                    stage.nodes[0].proxy.mode = .loseReplies
+                    try await Task.sleep(for: .seconds(1))
+                    stage.nodes[0].proxy.mode = .pass
+                    stage.nodes[0].proxy.cut()
+                }
+                try await stage.offer("connections that are cut again and again") {
+                    for _ in 0..<20 {
+                        for node in stage.nodes { node.proxy.cut() }
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                }
+                try await stage.offer("a database that crashes") {
+                    try await server.crash()
+                    try await server.start()
+                }
+                try await stage.offer("a database that is frozen") {
+                    try server.freeze()
+                    try await Task.sleep(for: .seconds(3))
+                    try server.thaw()
+                }
+                try await stage.check()
+            }
+        }
+    }
+}
+
+/// A bank, its customers, and the nodes that approve for them.
+private final class Stage: Sendable {
+    static let password = "correct horse"
+    static let customerCount = 12
+
+    let emulator: Emulator
+    let store: PostgresActivationStore
+    let fixture: PostgresStoreFixture
+    let nodes: [TroubledNode]
+    private let operations = Shared<[String]>([])
+    /// What went on, and the signatures that the bank refused meanwhile.
+    private let table = Shared<[(trouble: String, refusals: [String])]>([])
+
+    init(_ emulator: Emulator, _ fixture: PostgresStoreFixture) async throws {
+        self.emulator = emulator
+        self.fixture = fixture
+        self.store = fixture.node("observer")
+        let client = try emulator.makeClient { [store] in $0.store = store }
+        for number in 0..<Self.customerCount {
+            _ = try await emulator.makeActivation(user: "user \(number)", password: Self.password, client: client)
+        }
+        self.nodes = try (0..<3).map { try TroubledNode("node \($0)", fixture.server.port) }
+        for node in self.nodes { try await node.start(self) }
+    }
+
+    /// Offers an operation to each customer, does something bad, and waits until all are approved.
+    func offer(_ trouble: String, _ inflict: () async throws -> Void) async throws {
+        let position = await self.emulator.journalPosition
+        var ids: [String] = []
+        for number in 0..<Self.customerCount {
+            ids.append(try await self.emulator.cloud.createOperation("login", userID: "user \(number)").id)
+        }
+        try await inflict()
+        for id in ids {
+            let decided = await self.emulator.decision(on: id)
+            #expect(decided?.status == "APPROVED", "\(trouble)")
+        }
+        let signed = await self.emulator.journal(since: position).filter(\.isSigned)
+        self.operations.update { $0 += ids }
+        let refusals = signed.compactMap { entry in
+            entry.refusal.map { "\($0) (\(entry.headers.first { $0.name.lowercased() == "user-agent" }?.value ?? ""))" }
+        }
+        self.table.update { $0.append((trouble, refusals)) }
+    }
+
+    func check() async throws {
+        for node in self.nodes { node.process?.send(signal: SIGTERM) }
+        for (trouble, refusals) in self.table.value {
+            print("\(trouble): \(refusals.isEmpty ? "nothing refused" : refusals.joined(separator: ", "))")
+        }
+        // Each operation was carried out once, as the receipts say as well.
+        var accepted: [String: Int] = [:]
+        for receipt in try await self.receipts() {
+            guard let id = receipt.intent.personalData?.operationID else { continue }
+            if receipt.outcome?.result == .accepted || receipt.outcome?.result == .inferred {
+                accepted[id, default: 0] += 1
+            }
+        }
+        #expect(accepted.values.allSatisfy { $0 == 1 })
+        // One signature in vain for each unclean end, at most, and no activation blocked.
+        let activations = await self.emulator.activations()
+        #expect(activations.count == Self.customerCount)
+        #expect(activations.allSatisfy { $0.status == "ACTIVE" && $0.failedAttempts <= 1 })
+    }
+
+    private func receipts() async throws -> [DecisionReceipt] {
+        var all: [DecisionReceipt] = []
+        while true {
+            let page = try await self.store.receipts(of: nil, after: all.last?.number ?? 0, limit: 100)
+            guard !page.isEmpty else { return all }
+            all += page
+        }
+    }
+}
+
+/// A process, and what stands between it and the database.
+private final class TroubledNode: Sendable {
+    let name: String
+    let proxy: FaultProxy
+    private let current = Shared<ChildProcess?>(nil)
+
+    init(_ name: String, _ port: Int) throws {
+        self.name = name
+        self.proxy = try FaultProxy(to: port)
+    }
+
+    var process: ChildProcess? { self.current.value }
+
+    func start(_ stage: Stage) async throws {
+        let process = try ChildProcess(
+            ChildProcess.besideTests("NodeExerciser"),
+            [
+                "name=\(self.name)", "database=\(stage.fixture.server.connectionString(through: self.proxy))",
+                "schema=\(stage.fixture.schema)", "marks=\(stage.fixture.folder.path)/\(self.name)",
+                "url=\(stage.emulator.baseURL)", "sdk-configuration=\(stage.emulator.sdkConfiguration)",
+                "password=\(Stage.password)", "death=2500",
+            ],
+            environment: ["SEALING_KEY": PostgresStoreFixture.encodedKey, "HOME": stage.fixture.folder.path]
+        )
+        self.current.value = process
+        #expect(await process.nextLine() == "approving")
+    }
+}

@@ -1,0 +1,140 @@
+import Coordination
+import MobileToken
+import MobileTokenPostgres
+import MobileTokenTesting
+import PostgresTestServer
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct PostgresFleetMembershipTests {
+    private let clock = ManualClock()
+
+    /// A node's membership, and what it was assigned.
+    private struct Member {
+        let store: PostgresActivationStore
+        let membership: PostgresFleetMembership
+        let assignment = Shared(FleetAssignment(buckets: []))
+
+        init(_ store: PostgresActivationStore, _ clock: ManualClock) {
+            self.store = store
+            self.membership = PostgresFleetMembership(store: store, clock: clock)
+        }
+
+        func run(before assign: @escaping @Sendable (FleetAssignment) async -> Void = { _ in }) -> Task<Void, any Error>
+        {
+            Task { [membership, assignment] in
+                try await membership.run {
+                    await assign($0)
+                    assignment.value = $0
+                }
+            }
+        }
+
+        var buckets: Set<Int> { self.assignment.value.buckets }
+    }
+
+    /// Lets every node look once.
+    private func look(_ count: Int) async {
+        await self.clock.waitForSleepers(count)
+        self.clock.advance(by: .seconds(1))
+        await self.clock.waitForSleepers(count)
+    }
+
+    @Test func nodesShareAndTakeOver() async throws {
+        try await withNodes { nodes in
+            let (one, two) = (Member(nodes.node("one"), self.clock), Member(nodes.node("two"), self.clock))
+            let first = one.run()
+            await self.clock.waitForSleepers(1)
+            #expect(one.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+            #expect((0..<64).allSatisfy { one.membership.holds($0) })
+
+            let second = two.run()
+            await self.clock.waitForSleepers(2)
+            for _ in 0..<3 { await self.look(2) }
+            #expect(one.buckets.count == 32)
+            #expect(two.buckets == Set(0..<64).subtracting(one.buckets))
+            #expect(two.assignment.value.processCount == 2)
+            #expect((0..<64).allSatisfy { one.membership.holds($0) != two.membership.holds($0) })
+
+            first.cancel()
+            try await first.value
+            #expect(one.buckets == [])
+            await self.look(1)
+            #expect(two.assignment.value == FleetAssignment(buckets: Set(0..<64), processCount: 1))
+            second.cancel()
+            try await second.value
+        }
+    }
+
+    @Test func aBucketIsFreeOnlyWhenTheFleetHasLetGoOfIt() async throws {
+        try await withNodes { nodes in
+            let (one, two) = (Member(nodes.node("one"), self.clock), Member(nodes.node("two"), self.clock))
+            let (held, release) = (Signal(), Signal())
+            let first = one.run { assignment in
+                guard assignment.buckets.count == 32 else { return }
+                held.raise()
+                _ = await release.wait()
+            }
+            await self.clock.waitForSleepers(1)
+            let second = two.run()
+            await self.clock.waitForSleepers(2)
+            self.clock.advance(by: .seconds(1))
+            _ = await held.wait()
+            await self.clock.waitForSleepers(1)
+            #expect(two.buckets == [])
+            #expect((0..<64).count { one.membership.holds($0) } == 32)
+            release.raise()
+            await self.clock.waitForSleepers(2)
+            await self.look(2)
+            #expect(two.buckets.count == 32)
+            for task in [first, second] {
+                task.cancel()
+                try await task.value
+            }
+        }
+    }
+
+    /// What is polled twice does no harm; what is decided twice does.
+    @Test func aNodeThatIsCutOffPollsOnAndDecidesNothing() async throws {
+        try await withNodes { nodes in
+            let proxy = try FaultProxy(to: nodes.server.port)
+            let store = nodes.node("one") { configuration in
+                configuration.connectionString = { [server = nodes.server] in server.connectionString(through: proxy) }
+                configuration.statementTimeout = .milliseconds(200)
+                configuration.connectTimeout = .milliseconds(500)
+            }
+            let (one, two) = (Member(store, self.clock), Member(nodes.node("two"), self.clock))
+            let history = Shared<[Int]>([])
+            let first = one.run { assignment in history.update { $0.append(assignment.buckets.count) } }
+            await self.clock.waitForSleepers(1)
+            proxy.mode = .freeze
+            let second = two.run()
+            while two.buckets.count < 64 { await self.look(1) }
+            #expect(one.buckets.count == 64)
+            #expect(!(0..<64).contains { one.membership.holds($0) })
+            #expect((0..<64).allSatisfy { two.membership.holds($0) })
+
+            proxy.mode = .pass
+            proxy.cut()
+            while one.buckets.count != 32 || two.buckets.count != 32 { await self.look(1) }
+            // What it had was let go before anything was taken over.
+            #expect(history.value.starts(with: [64, 0]))
+            #expect((0..<64).allSatisfy { one.membership.holds($0) != two.membership.holds($0) })
+            for task in [first, second] {
+                task.cancel()
+                try await task.value
+            }
+        }
+    }
+
+    @Test func aDatabaseThatIsNotThereIsReported() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node { $0.connectionString = { "host=/nonexistent" } }
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await PostgresFleetMembership(store: store).run { _ in }
+            }
+            #expect(error?.code == .storeUnreachable)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import MobileTokenPostgres
+import PostgresTestServer
+import PowerAuth
+import PowerAuthCrypto
+import Synchronization
+import TestSupport
+
+/// Nodes of one store: each with connections, a seat and, unless they share one, a folder of its own.
+final class PostgresStoreFixture: Sendable {
+    let server: PostgresTestServer
+    let schema: String
+    let folder: TemporaryFolder
+    private let stores = Mutex<[PostgresActivationStore]>([])
+
+    /// A store of its own on a server that others may use as well.
+    init(_ server: PostgresTestServer? = nil) async throws {
+        self.server = if let server { server } else { try await PostgresTestServer.shared() }
+        self.schema = "test " + UUID().uuidString
+        self.folder = try TemporaryFolder()
+    }
+
+    /// Short enough for a test, and long enough for a machine that has other things to do.
+    static let lifetimes = NodeLifetimes(heartbeat: .milliseconds(500), death: .milliseconds(2_500))
+
+    static func key(_ number: UInt8 = 7) -> some SealingKeyProvider {
+        SealingKeyClosure.closure { SecretBytes(copying: [UInt8](repeating: number, count: 32)) }
+    }
+
+    /// The same as `key()`, for the environment of a process.
+    static let encodedKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
+
+    /// Opens the store as another node would.
+    func node(
+        _ name: String = "node",
+        _ change: (inout PostgresActivationStore.Configuration) -> Void = { _ in }
+    ) -> PostgresActivationStore {
+        var configuration = PostgresActivationStore.Configuration(
+            connectionString: self.server.connectionString(),
+            sealingKeys: SealingKeyRing(current: Self.key())
+        )
+        configuration.tls = .disabled
+        configuration.schema = self.schema
+        configuration.poolSize = 3
+        configuration.nodeName = name
+        configuration.lifetimes = Self.lifetimes
+        configuration.markFolder = self.folder.path + "/" + name
+        change(&configuration)
+        let store = PostgresActivationStore(configuration)
+        self.stores.withLock { $0.append(store) }
+        return store
+    }
+
+    /// Gives back what the nodes hold, so that nothing goes on after the test.
+    func close() async {
+        for store in self.stores.withLock({ $0 }) { await store.close() }
+    }
+}
+
+/// Runs a test with nodes of a store of its own.
+func withNodes(
+    _ server: PostgresTestServer? = nil,
+    _ body: (PostgresStoreFixture) async throws -> Void
+) async throws {
+    let fixture = try await PostgresStoreFixture(server)
+    do {
+        try await body(fixture)
+    } catch {
+        await fixture.close()
+        throw error
+    }
+    await fixture.close()
+}

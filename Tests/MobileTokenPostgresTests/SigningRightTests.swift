@@ -1,0 +1,124 @@
+import MobileTokenPostgres
+import MobileTokenTesting
+import PostgresTestServer
+import PowerAuth
+import PowerAuthProtocol
+import TestSupport
+import Testing
+
+/// Which node may sign, and when it may not any more.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct SigningRightTests {
+    /// A lifetime that no test waits for: what is had is handed over.
+    @Test(arguments: [false, true]) func anIdleHolderHandsTheRightOver(pollOnly: Bool) async throws {
+        try await withNodes { nodes in
+            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+                configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+                configuration.pollOnly = pollOnly
+            }
+            let (one, other) = (nodes.node("one", change), nodes.node("other", change))
+            try await one.insert(ActivationStoreConformance.record("a"))
+            for store in [one, other, one, other] {
+                try await store.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            #expect(try await one.record(of: "a")?.counterMoves == 510)
+        }
+    }
+
+    @Test func theRightStaysWithTheNodeThatSigns() async throws {
+        try await withNodes { nodes in
+            let one = nodes.node("one")
+            try await one.insert(ActivationStoreConformance.record("a"))
+            try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            let before = await one.roundTripCount
+            for _ in 0..<10 {
+                try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            #expect(await one.roundTripCount == before + 10)
+        }
+    }
+
+    /// What a frozen machine does, as the others see it.
+    @Test func aHolderThatIsCutOffLosesTheRight() async throws {
+        try await withNodes { nodes in
+            let proxy = try FaultProxy(to: nodes.server.port)
+            let one = nodes.node("one") { configuration in
+                configuration.connectionString = { [server = nodes.server] in server.connectionString(through: proxy) }
+                configuration.statementTimeout = .milliseconds(200)
+                configuration.connectTimeout = .milliseconds(500)
+            }
+            let other = nodes.node("other")
+            try await other.insert(ActivationStoreConformance.record("a"))
+            let error = try await one.withSigningTurn(of: "a") { turn in
+                _ = try await turn.update { $0.takeMove() }
+                let notAfter = try #require(turn.notAfter)
+                #expect(notAfter > .now)
+                proxy.mode = .freeze
+                try await other.withSigningTurn(of: "a") { otherTurn in
+                    // Nothing that the first one signs leaves any more.
+                    #expect(try #require(turn.notAfter) < .now)
+                    _ = try await otherTurn.update { $0.takeMove() }
+                }
+                proxy.mode = .pass
+                proxy.cut()
+                return await #expect(throws: MobileTokenError.self) { try await turn.update { $0.takeMove() } }
+            }
+            #expect(error?.code == .signingTurnLost)
+            #expect(try await other.record(of: "a")?.counterMoves == 508)
+            // It comes back under another number.
+            try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            #expect(try await other.record(of: "a")?.counterMoves == 509)
+        }
+    }
+
+    @Test func aReceiptNamesTheMembershipThatSigned() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let intent = DecisionIntent(
+                activationID: "a",
+                operationID: "1",
+                verdict: .approve,
+                factors: .possession,
+                signed: "A1*A100CZK"
+            )
+            let seat = try await store.withSigningTurn(of: "a") { turn in
+                _ = try await turn.update(recording: intent) { $0.takeMove() }
+                return try await store.nodes().first?.number
+            }
+            let receipt = try #require(try await store.receipts(of: "a", after: 0, limit: 1).first)
+            #expect(receipt.intent.fence == seat.map { UInt64($0) })
+            #expect(receipt.intent.fence != nil)
+        }
+    }
+
+    @Test func aNodeThatClosesGivesTheRightBack() async throws {
+        try await withNodes { nodes in
+            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+                configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+            }
+            let (one, other) = (nodes.node("one", change), nodes.node("other", change))
+            try await one.insert(ActivationStoreConformance.record("a"))
+            try await one.withSigningTurn(of: "a") { _ in }
+            await one.close()
+            try await other.withSigningTurn(of: "a") { _ in }
+            let error = await #expect(throws: MobileTokenError.self) { try await one.activationIDs() }
+            #expect(error?.code == .storeClosed)
+        }
+    }
+
+    @Test func aChangeOutsideOfATurnNeedsNoRight() async throws {
+        try await withNodes { nodes in
+            let (one, other) = (nodes.node("one"), nodes.node("other"))
+            try await one.insert(ActivationStoreConformance.record("a"))
+            try await one.withSigningTurn(of: "a") { turn in
+                _ = try await turn.update { $0.takeMove() }
+                try await other.update("a") { $0.tokens = [:] }
+                _ = try await turn.update { $0.takeMove() }
+            }
+            let record = try await one.record(of: "a")
+            #expect(record?.counterMoves == 508)
+            #expect(record?.tokens.isEmpty == true)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import MobileTokenPostgres
+import MobileTokenTesting
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+
+/// The commands that look after the database, as a person calls them.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct StoreCommandTests {
+    private func run(_ words: [String], _ nodes: PostgresStoreFixture) async throws -> ChildProcess.Outcome {
+        let options = [
+            "--database", nodes.server.connectionString(), "--schema", nodes.schema, "--no-tls",
+            "--marks", nodes.folder.path + "/marks",
+        ]
+        return try await ChildProcess.run(
+            ChildProcess.besideTests("mobile-token-postgres"),
+            words + options,
+            environment: ["MOBILE_TOKEN_SEALING_KEY": PostgresStoreFixture.encodedKey, "HOME": nodes.folder.path]
+        )
+    }
+
+    @Test func activationsMoveFromAFileAndLeaveIt() async throws {
+        try await withNodes { nodes in
+            let path = nodes.folder.path + "/file/activations.sqlite"
+            let file = SQLiteActivationStore(path: path)
+            for id in ["a", "b"] { try await file.insert(ActivationStoreConformance.record(id)) }
+            await file.close()
+
+            for count in [2, 0] {
+                let outcome = try await self.run(["store", "copy", path], nodes)
+                #expect(outcome.output == "Moved \(count) activations.\n")
+                #expect(outcome.exitCode == 0, "\(outcome.errors)")
+            }
+            let again = SQLiteActivationStore(path: path)
+            #expect(try await again.activationIDs() == [])
+            await again.close()
+            let store = nodes.node()
+            for id in ["a", "b"] {
+                #expect(try await store.record(of: id) == ActivationStoreConformance.record(id))
+            }
+            let check = try await self.run(["store", "check"], nodes)
+            #expect(
+                check.lines == ["ACTIVATION  MOVES  FINDING", "a           506    good", "b           506    good"]
+            )
+            #expect(check.exitCode == 0)
+        }
+    }
+
+    /// The one move that was interrupted between its two halves.
+    @Test func anInterruptedMoveIsFinishedAndAnotherStateIsRefused() async throws {
+        try await withNodes { nodes in
+            let (store, source) = (nodes.node(), InMemoryActivationStore())
+            for id in ["a", "b"] {
+                try await source.insert(ActivationStoreConformance.record(id))
+                try await store.insert(ActivationStoreConformance.record(id))
+            }
+            try await store.move("a", from: source)
+            #expect(try await source.activationIDs() == ["b"])
+            try await store.update("b") { _ = $0.takeMove() }
+            let error = await #expect(throws: MobileTokenError.self) { try await store.move("b", from: source) }
+            #expect(error?.code == .activationAlreadyStored)
+            #expect(try await source.activationIDs() == ["b"])
+        }
+    }
+
+    @Test func nodesThatAreAliveAreShown() async throws {
+        try await withNodes { nodes in
+            #expect(try await self.run(["store", "migrate"], nodes).output == "The tables are up to date.\n")
+            #expect(try await self.run(["fleet", "status"], nodes).output == "No node is alive.\n")
+            let store = nodes.node("bot 1")
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let status = try await store.withSigningTurn(of: "a") { _ in try await self.run(["fleet", "status"], nodes)
+            }
+            #expect(status.lines.count == 2)
+            #expect(status.lines.last?.hasPrefix("bot 1 ") == true)
+        }
+    }
+
+    @Test func aDatabaseThatIsNotNamedIsAskedFor() async throws {
+        let outcome = try await ChildProcess.run(
+            ChildProcess.besideTests("mobile-token-postgres"),
+            ["store", "check"],
+            environment: [:]
+        )
+        #expect(outcome.errors.contains("--database is missing"))
+        #expect(outcome.exitCode == 2)
+    }
+}

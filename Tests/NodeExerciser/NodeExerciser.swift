@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+import MobileToken
+import MobileTokenPostgres
+
+/// A process that approves whatever is offered to its share of a PostgreSQL store, so that the tests can have several of them,
+/// freeze them, and kill them.
+///
+/// Arguments are `name=value`. It writes `approving` once it takes part, and then works until it is killed.
+@main
+struct NodeExerciser {
+    let settings: [String: String]
+
+    static func main() async {
+        let pairs = CommandLine.arguments.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        let exerciser = Self(
+            settings: Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { $1 })
+        )
+        do {
+            try await exerciser.approve()
+            exit(0)
+        } catch {
+            Self.say("\(error)")
+            exit(1)
+        }
+    }
+
+    /// Writes a line at once: `print` would keep it in a buffer, and lose it when the process is killed.
+    private static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        guard write(STDOUT_FILENO, bytes, bytes.count) == bytes.count else { exit(3) }
+    }
+
+    private func approve() async throws {
+        let store = self.makeStore()
+        try await store.open()
+        var clientConfiguration = MobileTokenClient.Configuration()
+        clientConfiguration.store = store
+        clientConfiguration.timeout = .seconds(2)
+        clientConfiguration.userAgent = self.settings["name"] ?? "node"
+        let client = try MobileTokenClient(
+            baseURL: self.settings["url"] ?? "",
+            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
+            configuration: clientConfiguration
+        )
+        var fleetConfiguration = OperationsFleet.Configuration()
+        fleetConfiguration.membership = PostgresFleetMembership(store: store)
+        fleetConfiguration.pollInterval = .seconds(5)
+        var configuration = ApprovalAgent.Configuration()
+        configuration.requestTimeout = .seconds(3)
+        let password = self.settings["password"] ?? ""
+        let agent = ApprovalAgent(
+            fleet: client.fleet(configuration: fleetConfiguration),
+            factors: { activation in try await activation.unlockKnowledge(password: password) },
+            configuration: configuration
+        ) { _ in .approve }
+        Self.say("approving")
+        try await agent.run()
+    }
+
+    private func makeStore() -> PostgresActivationStore {
+        var configuration = PostgresActivationStore.Configuration(
+            connectionString: self.settings["database"] ?? "",
+            sealingKeys: SealingKeyRing(current: .environment("SEALING_KEY"))
+        )
+        configuration.tls = .disabled
+        configuration.schema = self.settings["schema"] ?? ""
+        configuration.markFolder = self.settings["marks"] ?? ""
+        configuration.nodeName = self.settings["name"] ?? ""
+        configuration.poolSize = 4
+        configuration.statementTimeout = .milliseconds(500)
+        configuration.connectTimeout = .seconds(1)
+        let death = Int(self.settings["death"] ?? "") ?? 2_000
+        configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(death / 4), death: .milliseconds(death))
+        return PostgresActivationStore(configuration)
+    }
+}
