@@ -91,7 +91,7 @@ let package = Package(
         .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "Basics"]
+            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "Basics"]
         ),
         .executableTarget(
             name: "mobile-token-emulator",

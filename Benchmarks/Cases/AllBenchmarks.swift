@@ -2,5 +2,5 @@
 ///
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
-    protocolBenchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks + storeBenchmarks
-    + postgresBenchmarks + transportBenchmarks
+    protocolBenchmarks + version4Benchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks
+    + storeBenchmarks + postgresBenchmarks + transportBenchmarks

@@ -6,6 +6,8 @@ package struct CommandLineProgram: Sendable {
     let commands: [Command]
     let commonOptions: [Command.Option]
     let summary: String
+    /// What `--version` shows.
+    let version: @Sendable () -> String
     /// Runs before the process ends by force.
     let cleanUp: @Sendable () -> Void
 
@@ -13,14 +15,17 @@ package struct CommandLineProgram: Sendable {
     ///
     /// - Parameters:
     ///   - commonOptions: Options of every command, beside `--json` and `--help`.
+    ///   - version: What `--version` shows.
     ///   - cleanUp: Runs before the process ends by force.
     package init(
         summary: String,
+        version: @escaping @Sendable () -> String = { MobileTokenClient.sdkVersion },
         commands: [Command],
         commonOptions: [Command.Option] = [],
         cleanUp: @escaping @Sendable () -> Void = {}
     ) {
         self.summary = summary
+        self.version = version
         self.commands = commands
         self.commonOptions =
             commonOptions + [
@@ -74,6 +79,10 @@ package struct CommandLineProgram: Sendable {
     private func dispatch(_ words: [String]) async throws -> ExitCode {
         guard let command = self.command(for: words) else {
             guard let first = words.first, !first.hasPrefix("-") else {
+                if words.contains("--version") {
+                    Output.line("\(Self.name) \(self.version())")
+                    return .done
+                }
                 let isHelp = words.contains { $0 == "--help" || $0 == "-h" }
                 guard isHelp || words.isEmpty else { throw UsageError(message: "the command comes first") }
                 Output.line(HelpPage.program(self))

@@ -26,7 +26,8 @@ extension ExitCode {
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
             .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost,
-            .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .activationNotSaved:
+            .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
+            .activationNotConfirmed:
             self = .local
         default: self = .refused
         }

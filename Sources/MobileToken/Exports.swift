@@ -17,6 +17,7 @@
 @_exported public import struct PowerAuth.ActivationStateObservation
 @_exported public import protocol PowerAuth.ActivationStore
 @_exported public import struct PowerAuth.AgentObservation
+@_exported public import enum PowerAuth.ApplicationKeyBase
 @_exported public import protocol PowerAuth.AuthenticatedChannel
 @_exported public import struct PowerAuth.Authentication
 @_exported public import struct PowerAuth.ChannelResponse
@@ -28,6 +29,7 @@
 @_exported public import struct PowerAuth.DecisionPause
 @_exported public import struct PowerAuth.DecisionReceipt
 @_exported public import struct PowerAuth.DecisionReceipts
+@_exported public import struct PowerAuth.DeviceSignature
 @_exported public import struct PowerAuth.EmptyBody
 @_exported public import struct PowerAuth.EncryptedRequest
 @_exported public import struct PowerAuth.EndpointAuthentication

@@ -12,7 +12,7 @@ extension ActivationStoreConformance {
     }
 
     func checkInsertion(into store: any ActivationStore) async throws {
-        for record in [Self.record("a"), Self.sparseRecord("b"), Self.record("")] {
+        for record in [Self.record("a"), Self.sparseRecord("b"), Self.record("")] + Self.version4Records("v4") {
             try await store.insert(record)
             try self.require(try await store.record(of: record.activationID) == record, "a record came back different")
         }
@@ -67,6 +67,23 @@ extension ActivationStoreConformance {
         expected.version3?.encryptedKnowledgeKey = key
         expected.version3?.knowledgeSalt = [8, 8]
         try self.require(try await store.record(of: "a") == expected, "tokens or factors are not those of the change")
+    }
+
+    /// A record changes its version, as an upgrade makes it.
+    func checkUpgrade(of store: any ActivationStore) async throws {
+        try await store.insert(Self.record("a"))
+        for other in Self.version4Records("b") + [Self.record("c")] {
+            try await store.update("a") { record in
+                record.keys = other.keys
+                record.ledger = other.ledger
+                record.tokens = [:]
+            }
+            let record = try await store.record(of: "a")
+            try self.require(
+                record?.keys == other.keys && record?.ledger == other.ledger && record?.tokens.isEmpty == true,
+                "the record of another version came back different"
+            )
+        }
     }
 
     /// Names that Swift or a database may take for something else: a combining character in front, two that look alike.

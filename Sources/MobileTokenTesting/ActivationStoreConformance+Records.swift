@@ -50,6 +50,70 @@ extension ActivationStoreConformance {
     }
 }
 
+extension ActivationStoreConformance {
+    /// Returns a record of version 4 in each state that it can be in.
+    package static func version4Records(_ prefix: String) -> [ActivationRecord] {
+        let before = self.record(prefix)
+        let pending: [Version4Keys.PendingConfirmation?] = [
+            nil, .activation,
+            before.version3.map { .upgrade(from: Version4Keys.Version3State(keys: $0, ledger: before.ledger)) },
+        ]
+        return pending.enumerated().flatMap { index, pending in
+            [true, false].map { isHybrid in
+                self.version4Record("\(prefix)-\(index)-\(isHybrid)", isHybrid: isHybrid, pending: pending)
+            }
+        }
+    }
+
+    private static func version4Record(
+        _ activationID: String,
+        isHybrid: Bool,
+        pending: Version4Keys.PendingConfirmation?
+    ) -> ActivationRecord {
+        func secret(_ byte: UInt8, count: Int = 32) -> SecretBytes {
+            SecretBytes(copying: [UInt8](repeating: byte, count: count))
+        }
+        func publicKeys(_ byte: UInt8) -> Version4.SigningKeysMessage {
+            Version4.SigningKeysMessage(
+                ecdsa: [UInt8](repeating: byte, count: 97),
+                mldsa: isHybrid ? [UInt8](repeating: byte, count: 1974) : nil
+            )
+        }
+        return ActivationRecord(
+            activationID: activationID,
+            name: isHybrid ? "hybrid" : nil,
+            applicationKey: "aGVsbG8gd29ybGQhISEhIQ==",
+            createdAt: Date(timeIntervalSinceReferenceDate: 781_234_567.890_123),
+            keys: .version4(
+                Version4Keys(
+                    suite: isHybrid ? .p384MLLevel3 : .p384,
+                    devicePublicKeys: publicKeys(4),
+                    serverPublicKeys: publicKeys(5),
+                    possessionKey: secret(10),
+                    utility: Version4.ActivationKeys.Utility(
+                        counterHash: secret(11),
+                        status: secret(12),
+                        temporaryKeyRequest: secret(13),
+                        personalizedData: secret(14),
+                        sharedInfo2: secret(15),
+                        application: secret(16)
+                    ),
+                    knowledgeKey: Version4.ProtectedKnowledgeKey(
+                        salt: [UInt8](repeating: 9, count: 32),
+                        wrappedKey: [UInt8](repeating: 8, count: 48)
+                    ),
+                    wrappedBiometryKey: isHybrid ? secret(17, count: 48) : nil,
+                    sealedDeviceKeys: secret(18, count: 132),
+                    pendingConfirmation: pending
+                )
+            ),
+            counter: .version4(Version4.HashCounter(data: secret(19), byte: 250)),
+            history: CounterHistory(moves: 506, confirmedMoves: 505),
+            tokens: ["possession_universal": ActivationRecord.Token(id: "b3c5…", secret: secret(20))]
+        )
+    }
+}
+
 extension ActivationRecord {
     /// Moves the counter, and returns the count of moves before: the value that a signature would use.
     @discardableResult

@@ -25,6 +25,8 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case keepsChanges
     /// Changes add and remove tokens and factors.
     case keepsTokensAndFactors
+    /// An activation that is upgraded to another version of the protocol keeps nothing of the former one.
+    case keepsUpgrades
     /// A change that throws leaves the record as it was, and its error reaches the caller.
     case dropsChangesThatThrow
     /// Changing an unknown activation fails with `activationNotStored`.
@@ -124,6 +126,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .listsOldestFirst: try await self.checkOrder(of: store)
         case .keepsChanges: try await self.checkChanges(of: store)
         case .keepsTokensAndFactors: try await self.checkTokensAndFactors(of: store)
+        case .keepsUpgrades: try await self.checkUpgrade(of: store)
         case .dropsChangesThatThrow: try await self.checkThrowingChange(of: store)
         case .refusesToChangeTheUnknown: try await self.checkChangeOfUnknown(in: store)
         case .forgetsTheRemoved: try await self.checkRemoval(from: store)

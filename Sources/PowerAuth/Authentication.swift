@@ -44,4 +44,6 @@ public struct Authentication: Sendable {
 public struct UnlockedFactor: Sendable {
     package let activationID: String
     package let key: SecretBytes
+    /// The state of the knowledge key; the factor is of no use in any other.
+    package let generation: [UInt8]
 }

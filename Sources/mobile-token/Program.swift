@@ -1,15 +1,32 @@
 import CommandLineSupport
+import MobileToken
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 @main
 enum Program {
     static func main() async {
         await CommandLineProgram(
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
+            version: Self.version,
             commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + AgentCommands.all
                 + ReceiptCommands.all + self.sharedStores + self.developmentServer,
             commonOptions: Session.options,
             cleanUp: PasswordSource.showAgain
         ).main()
+    }
+
+    /// The version of the SDK, and which suites of version 4 of the protocol this machine has.
+    private static func version() -> String {
+        let lines = AlgorithmSuite.allCases.map { suite in
+            do throws(SuiteUnavailableError) {
+                try suite.requireAvailability()
+                return "\(suite.rawValue): available"
+            } catch {
+                return "\(suite.rawValue): not available; it needs \(error.neededVersion) or newer"
+            }
+        }
+        return ([MobileTokenClient.sdkVersion, CryptoLibrary.version] + lines).joined(separator: "\n")
     }
 
     /// The commands that `mobile-token-postgres` runs, so that this program does not need libpq.

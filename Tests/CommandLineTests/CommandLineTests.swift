@@ -142,6 +142,26 @@ import Testing
         }
     }
 
+    @Test func theVersionSaysWhichSuitesThisMachineHas() async throws {
+        let home = try TemporaryFolder()
+        let outcome = try await Program.run("--version", home: home.url)
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        #expect(outcome.output.hasPrefix("mobile-token 1."))
+        #expect(outcome.output.contains("OpenSSL 3."))
+        for suite in ["EC_P384: available", "EC_P384_ML_L3: ", "EC_P384_ML_L5: "] {
+            #expect(outcome.output.contains(suite), "\(outcome.output)")
+        }
+    }
+
+    @Test(arguments: [["--protocol", "5.0"], ["--protocol", "4.0", "--suite", "EC_P521"]])
+    func aVersionOrSuiteThatDoesNotExistIsWrongUsage(options: [String]) async throws {
+        let home = try TemporaryFolder()
+        let program = try Program.start(["activate", "CODE"] + options, home: home.url)
+        let outcome = await program.outcome()
+        #expect(outcome.exitCode == 2, "\(outcome.errors)")
+        #expect(outcome.errors.contains("takes one of"), "\(outcome.errors)")
+    }
+
     @Test(arguments: ["3.1", "3.2", "3.3"]) func anActivationSpeaksTheVersionItWasMadeWith(version: String) async throws
     {
         try await withProgramAndServer { emulator, home in

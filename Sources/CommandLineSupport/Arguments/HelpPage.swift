@@ -12,6 +12,8 @@ enum HelpPage {
         Options common to all commands:
         \(self.table(program.commonOptions.map(self.row)))
 
+        '\(CommandLineProgram.name) --version' shows the version of the program.
+
         Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
         5 trouble on this machine (the store, the output), 130 interrupted. '\(CommandLineProgram.name) COMMAND --help' \
         tells more about a command.

@@ -31,6 +31,7 @@ extension ApprovalAgent {
             }
             return .accepted
         } catch {
+            if (error as? MobileTokenError)?.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
             return .init(error, sent.ticket?.lastMove)
         }
     }

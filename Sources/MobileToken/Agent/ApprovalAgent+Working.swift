@@ -171,6 +171,9 @@ extension ApprovalAgent {
 
     // MARK: Factors
 
+    /// Lets go of factors that sign nothing any more, so that they are unlocked anew.
+    func dropFactors(of activationID: String) { self.factors.drop(activationID) }
+
     /// The factors to sign with: those that are kept, or else unlocked anew.
     func authentication(with channel: any AuthenticatedChannel) async throws -> Authentication {
         let id = channel.activationID

@@ -92,6 +92,8 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
         case master = 0x30
         /// The activation's own server key.
         case personalized = 0x31
+        /// A key that the server and the activation share, in version 4 of the protocol.
+        case shared = 0x32
     }
 
     /// How an offline operation is to be presented and authorized.

@@ -36,7 +36,7 @@ public struct UnverifiedOfflineOperation: Sendable {
         let signatureLine = lines[lines.count - 1]
         guard let signingKey = signatureLine.first.flatMap(OfflineOperation.SigningKey.init),
             let signature = Base64.decode(String(decoding: signatureLine.dropFirst(), as: UTF8.self)),
-            64...255 ~= signature.count
+            signingKey.signatureByteCounts.contains(signature.count)
         else { throw OfflineOperationError(.malformedSignature, line: lines.count) }
 
         let totp = lines.count > 7 ? lines[5] : nil
@@ -71,7 +71,8 @@ public struct UnverifiedOfflineOperation: Sendable {
 
     /// Returns the operation, when `isValid` finds that the server signed the bytes as they were received.
     ///
-    /// - Parameter isValid: Verifies an ECDSA signature (SHA-256, DER) with the key named.
+    /// - Parameter isValid: Verifies an ECDSA signature (SHA-256, in version 4 of the protocol SHA-384; DER) with the key named,
+    ///   or for ``OfflineOperation/SigningKey/shared`` a code of 32 bytes.
     /// - Throws: `signatureMismatch`, or what `isValid` throws.
     public func verified(
         by isValid: (_ key: OfflineOperation.SigningKey, _ signature: [UInt8], _ message: [UInt8]) throws -> Bool
@@ -88,10 +89,20 @@ public struct UnverifiedOfflineOperation: Sendable {
         serverKey: P256PublicKey
     ) throws(OfflineOperationError) -> OfflineOperation {
         let key = self.signingKey == .master ? masterKey : serverKey
-        guard key.isValid(derSignature: self.signature, for: self.signedBytes) else {
+        guard self.signingKey != .shared, key.isValid(derSignature: self.signature, for: self.signedBytes) else {
             throw OfflineOperationError(.signatureMismatch)
         }
         return self.operation
+    }
+}
+
+extension OfflineOperation.SigningKey {
+    /// The lengths of what proves that the server made a code.
+    fileprivate var signatureByteCounts: ClosedRange<Int> {
+        switch self {
+        case .master, .personalized: 64...255
+        case .shared: 32...32
+        }
     }
 }
 

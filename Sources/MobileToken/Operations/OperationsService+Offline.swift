@@ -10,7 +10,7 @@ extension OperationsService {
                 self.channel.isSignedByServer(
                     message,
                     signature: signature,
-                    key: key == .master ? .master : .activation,
+                    key: ServerSigningKey(key),
                     format: .der
                 )
             }
@@ -55,5 +55,16 @@ extension OperationsService {
                 with: authentication
             )
         }
+    }
+}
+
+extension ServerSigningKey {
+    fileprivate init(_ key: OfflineOperation.SigningKey) {
+        self =
+            switch key {
+            case .master: .master
+            case .personalized: .activation
+            case .shared: .shared
+            }
     }
 }

@@ -9,7 +9,10 @@ extension Activation {
     /// ``CounterComparison``.
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
-        let status = try await self.fetchStatus().status
+        var status = try await self.fetchStatus().status
+        if status.flags.contains(.upgradeAwaitsConfirmation), try await self.completePendingUpgrade() {
+            status = try await self.fetchStatus().status
+        }
         if !status.counter.canSign { self.counterKnowledge.forget() }
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
@@ -30,30 +33,60 @@ extension Activation {
     /// Makes one status request. Moves the counter forward when the server is ahead, which is safe at any time: the
     /// store compares with the counter as it then stands, and forward is the only direction.
     nonisolated func fetchStatus() async throws -> ComparedStatus {
-        let report = try await self.dialect.status()
-        let (comparison, counter) = try await self.compareCounter(with: report.counter)
+        while true {
+            let dialect = self.dialect
+            do {
+                return try await self.fetchStatus(in: dialect)
+            } catch is OutdatedDialect {
+            } catch let error as MobileTokenError where error.isAboutAnotherVersion {
+                guard try await self.storedRecord().version != dialect.version else { throw error }
+            }
+            // The activation was upgraded meanwhile, perhaps by another process.
+            try await self.adopt(try await self.storedRecord())
+        }
+    }
+
+    private nonisolated func fetchStatus(in dialect: any ActivationDialect) async throws -> ComparedStatus {
+        let report = try await dialect.status()
+        let (comparison, counter) = try await self.compareCounter(with: report.counter, in: dialect)
         self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
             state: report.state,
             failedAttempts: report.failedAttempts,
             maximumFailedAttempts: report.maximumFailedAttempts,
             counter: comparison,
-            customObject: report.customObject
+            customObject: report.customObject,
+            isUpgradeOffered: report.isUpgradeOffered,
+            flags: report.flags,
+            blockedUntil: report.blockedUntil
         )
         return ComparedStatus(status: status, counter: counter)
     }
 
     private nonisolated func compareCounter(
-        with server: ReportedCounter
+        with server: ReportedCounter,
+        in dialect: any ActivationDialect
     ) async throws -> (comparison: CounterComparison, counter: SigningCounter) {
-        let stored = try await self.storedRecord().ledger
+        let record = try await self.storedRecord()
+        // The counter of one version says nothing about that of another.
+        guard record.version == dialect.version else { throw OutdatedDialect() }
+        let stored = record.ledger
         var ledger = stored
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
         guard ledger != stored else { return (comparison, ledger.counter) }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
         return try await self.updateRecord { record in
+            guard record.version == dialect.version else { throw OutdatedDialect() }
             let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
             return (comparison, record.ledger.counter)
         }
+    }
+}
+
+extension MobileTokenError {
+    /// Whether the server has the activation in another version of the protocol.
+    fileprivate var isAboutAnotherVersion: Bool {
+        guard case .unsupportedVersion? = self.underlying as? ActivationStatusError else { return false }
+        return true
     }
 }

@@ -17,8 +17,11 @@ public actor Activation: AuthenticatedChannel {
     public nonisolated let name: String?
 
     nonisolated let server: ServerConnection
-    /// How it speaks with the server.
-    nonisolated let dialect: any ActivationDialect
+    /// Of the application's scope.
+    nonisolated let applicationKeys: ApplicationEncryption
+    private nonisolated let currentDialect: Mutex<any ActivationDialect>
+    /// Upgrades under way; requests with a token wait for their end.
+    var upgradeCount = 0
 
     /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
@@ -35,8 +38,23 @@ public actor Activation: AuthenticatedChannel {
         self.activationID = record.activationID
         self.name = record.name
         self.server = server
-        self.dialect = try record.dialect(server: server, applicationKeys: applicationKeys)
+        self.applicationKeys = applicationKeys
+        self.currentDialect = Mutex(try record.dialect(server: server, applicationKeys: applicationKeys))
     }
+
+    /// How it speaks with the server, until it is upgraded.
+    nonisolated var dialect: any ActivationDialect { self.currentDialect.withLock { $0 } }
+
+    /// Goes on in the version of the record, which an upgrade has changed, here or in another process.
+    func adopt(_ record: ActivationRecord) throws {
+        guard record.version != self.dialect.version else { return }
+        let dialect = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
+        self.currentDialect.withLock { $0 = dialect }
+        self.forgetTokens()
+    }
+
+    /// Forgets what was read of tokens.
+    func forgetTokens() { self.tokenCache = [:] }
 
     /// The server's date: the local clock, corrected by what the server's responses say.
     public nonisolated var serverDate: Date { self.server.time.date }
@@ -59,6 +77,9 @@ public actor Activation: AuthenticatedChannel {
 
     /// The version of the protocol that the activation speaks.
     public nonisolated var version: ProtocolVersion { self.dialect.version }
+
+    /// The algorithms of an activation of version 4; `nil` before.
+    public nonisolated var suite: AlgorithmSuite? { self.dialect.suite }
 
     /// Returns the activation as the store has it now.
     nonisolated func storedRecord() async throws -> ActivationRecord {

@@ -1,4 +1,5 @@
 public import ExactJSON
+public import Foundation
 public import PowerAuthProtocol
 
 /// An activation as the server sees it, and how the counters of both sides compare.
@@ -13,7 +14,48 @@ public struct ActivationStatus: Sendable {
     public let counter: CounterComparison
     /// What else the server says about the activation.
     public let customObject: JSONValue?
+    /// Whether the server offers to upgrade the activation to version 4 of the protocol; see
+    /// ``Activation/upgrade(password:biometryKey:suite:)``.
+    public var isUpgradeOffered = false
+    /// What the server says beside the state; empty before version 4.
+    public var flags: Flags = []
+    /// When a block that is temporary ends.
+    public var blockedUntil: Date?
 
     /// How many more signatures may be refused before the activation is blocked.
     public var remainingAttempts: Int { max(0, self.maximumFailedAttempts - self.failedAttempts) }
+}
+
+extension ActivationStatus {
+    /// Facts about an activation of version 4 beside its state.
+    public struct Flags: OptionSet, Sendable, Hashable {
+        /// The bits, as the server sends them.
+        public let rawValue: UInt8
+
+        /// Creates flags from their bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The activation waits for its confirmation.
+        public static let awaitsConfirmation = Self(rawValue: 1 << 0)
+        /// An upgrade waits for its confirmation.
+        public static let upgradeAwaitsConfirmation = Self(rawValue: 1 << 1)
+        /// The server no longer supports the activation's suite.
+        public static let suiteUnsupported = Self(rawValue: 1 << 2)
+        /// The biometry factor is set up.
+        public static let biometryIsOn = Self(rawValue: 1 << 3)
+    }
+}
+
+extension ActivationStatus.Flags: CustomStringConvertible {
+    /// The names of the flags, such as `awaitsConfirmation, biometryIsOn`.
+    public var description: String { self.names.joined(separator: ", ") }
+
+    /// The names of the flags.
+    public var names: [String] {
+        let names: [(Self, String)] = [
+            (.awaitsConfirmation, "awaitsConfirmation"), (.upgradeAwaitsConfirmation, "upgradeAwaitsConfirmation"),
+            (.suiteUnsupported, "suiteUnsupported"), (.biometryIsOn, "biometryIsOn"),
+        ]
+        return names.filter { self.contains($0.0) }.map(\.1)
+    }
 }

@@ -47,15 +47,19 @@ extension MobileTokenClient {
     ///   - biometryKey: Sets up the biometry factor too: 16 bytes from outside, such as a file, a KMS or an HSM.
     /// - Throws: ``MobileTokenError``. One of the `store…` codes or `invalidName` before the server is asked;
     ///   ``MobileTokenError/Code/activationNotSaved`` when the server has made an activation that could not be stored after
-    ///   all.
+    ///   all; ``MobileTokenError/Code/activationNotConfirmed`` when it is stored and must still be confirmed.
     public func activate(
         _ request: ActivationRequest,
         password: SecretBytes,
         biometryKey: SecretBytes? = nil
     ) async throws -> ActivationResult {
         try Password.validate(password)
-        if let biometryKey { try BiometryKeyProtection.validate(biometryKey) }
-        try self.verify(request.credentials)
+        if let biometryKey { try BiometryUnlockKey.validate(biometryKey) }
+        let creation = self.encryptionKeys.newActivation(request)
+        if case .code(let code) = request.credentials, code.signature != nil, !creation.isSigned(code) {
+            // Another party made the code.
+            throw MobileTokenError(.invalidActivationCode, "The activation code is not signed by the server")
+        }
         if let name = request.name { try NameRule.check(name, of: "an activation") }
         // The server takes the code with the request: what can be found wrong is to be found before that.
         try await MobileTokenError.mapStoreErrors { try await self.server.store.prove() }
@@ -63,29 +67,43 @@ extension MobileTokenClient {
         try self.activationsUnderWay.begin()
         return try await UncancellableTask.run { caller in
             defer { self.activationsUnderWay.end() }
-            let creation = ActivationCreation(
-                request,
-                server: self.server,
-                encryptionKeys: self.encryptionKeys.version3
-            )
-            let created = try await creation.perform(for: caller)
-            let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
-            return ActivationResult(
-                activation: activation,
-                fingerprint: activation.fingerprint,
-                recovery: created.recovery,
-                userInfo: created.userInfo,
-                customAttributes: created.customAttributes
+            return try await self.activate(creation, password: password, biometryKey: biometryKey, for: caller)
+        }
+    }
+
+    private func activate(
+        _ creation: some NewActivation,
+        password: SecretBytes,
+        biometryKey: SecretBytes?,
+        for caller: UncancellableTask.Caller
+    ) async throws -> ActivationResult {
+        let created = try await creation.perform(for: caller)
+        let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
+        do {
+            try await creation.finish(activation, password: password)
+        } catch {
+            let cause = (error as? MobileTokenError).map { ": \($0)" } ?? ""
+            throw MobileTokenError(
+                .activationNotConfirmed,
+                "Activation \(created.activationID) is stored, but must still be confirmed\(cause)",
+                underlying: error
             )
         }
+        return ActivationResult(
+            activation: activation,
+            fingerprint: activation.fingerprint,
+            recovery: created.recovery,
+            userInfo: created.userInfo,
+            customAttributes: created.customAttributes
+        )
     }
 
     /// Stores an activation that the server has made.
     ///
     /// - Throws: ``MobileTokenError/Code/activationNotSaved``, which names it.
-    private func keep(
-        _ created: ActivationCreation.Created,
-        _ creation: ActivationCreation,
+    private func keep<Creation: NewActivation>(
+        _ created: Creation.Created,
+        _ creation: Creation,
         password: SecretBytes,
         biometryKey: SecretBytes?
     ) async throws -> Activation {
@@ -103,14 +121,6 @@ extension MobileTokenClient {
                 """,
                 underlying: error
             )
-        }
-    }
-
-    /// Verifies that a signature that comes with a code is the server's; otherwise another party made the code.
-    private func verify(_ credentials: ActivationRequest.Credentials) throws(MobileTokenError) {
-        guard case .code(let code) = credentials, code.signature != nil else { return }
-        guard code.isSigned(by: self.server.application.masterPublicKey) else {
-            throw MobileTokenError(.invalidActivationCode, "The activation code is not signed by the server")
         }
     }
 }

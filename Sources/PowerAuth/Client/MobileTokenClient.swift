@@ -19,6 +19,9 @@ public final class MobileTokenClient: Sendable {
     /// What the client was made with, besides the server and the application.
     public let configuration: Configuration
 
+    /// The version of this SDK, such as `1.0.0`.
+    public static var sdkVersion: String { SDKVersion.text }
+
     let server: ServerConnection
     let encryptionKeys: ApplicationEncryption
     let activationsUnderWay = ActivationsUnderWay()
@@ -54,7 +57,8 @@ public final class MobileTokenClient: Sendable {
 
     /// Creates a client from a configuration that was parsed before, or put together from its keys.
     ///
-    /// - Throws: ``MobileTokenError/Code/invalidConfiguration``, whose message names what is wrong: also when the transport
+    /// - Throws: ``MobileTokenError/Code/suiteUnavailable``, or ``MobileTokenError/Code/invalidConfiguration``, whose message names
+    ///   what is wrong: also when the transport
     ///   has a pin, an authority or a client certificate, and the URL is `http`, where they mean nothing.
     public init(
         baseURL: String,
@@ -73,7 +77,7 @@ public final class MobileTokenClient: Sendable {
             store: store,
             configuration: configuration
         )
-        self.encryptionKeys = ApplicationEncryption(server: self.server)
+        self.encryptionKeys = try ApplicationEncryption(server: self.server)
     }
 
     private static func transport(

@@ -8,6 +8,9 @@ extension MobileTokenClient {
         /// The version of the protocol that new activations speak: 3.3 by default. An existing one goes on in the version it
         /// was made with.
         public var version = ProtocolVersion.v3_3
+        /// The algorithms of new activations of version 4, and of upgrades to it: by default those with ML-KEM-768 and ML-DSA-65,
+        /// which need OpenSSL 3.5.
+        public var suite = AlgorithmSuite.p384MLLevel3
         /// The address below which `/pa/v3/…` is found, where it is not the base URL; none by default.
         public var powerAuthURL: String?
         /// What keeps the activations: by default an SQLite database at ``SQLiteActivationStore/defaultPath``.

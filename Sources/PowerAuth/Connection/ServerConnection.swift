@@ -7,7 +7,7 @@ import Synchronization
 final class ServerConnection: Sendable {
     /// The address below which `/api/…` is found, without a slash at its end.
     let baseURL: String
-    /// The address below which `/pa/v3/…` is found: ``baseURL``, unless a server keeps the two apart.
+    /// The address below which `/pa/…` is found: ``baseURL``, unless a server keeps the two apart.
     let powerAuthURL: String
     let application: SDKConfiguration
     let transport: any HTTPTransport
@@ -191,8 +191,9 @@ extension ServerConnection {
     func synchronizeTime() async throws {
         do {
             try await self.time.synchronize {
-                let path = "/pa/v3/status"
-                let response = try await self.post(path, for: nil, body: Array("{}".utf8), isRepeatable: true)
+                let endpoint = self.configuration.version.statusEndpoint
+                let path = endpoint.path
+                let response = try await self.post(path, for: nil, body: endpoint.body, isRepeatable: true)
                 return try Wire.decode(Wire.Response<ServerStatus>.self, from: response, of: path).responseObject
                     .serverTime
             }

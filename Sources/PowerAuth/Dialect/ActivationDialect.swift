@@ -8,6 +8,8 @@ import PowerAuthProtocol
 /// which version it is.
 protocol ActivationDialect: AnyObject, Sendable {
     var version: ProtocolVersion { get }
+    /// The algorithms; `nil` in versions that leave no choice.
+    var suite: AlgorithmSuite? { get }
     /// The number to compare by eye with what the server shows: eight digits.
     var fingerprint: String { get }
 
@@ -28,6 +30,14 @@ protocol ActivationDialect: AnyObject, Sendable {
     func biometryKey(of record: ActivationRecord, unlockedWith unlockKey: SecretBytes) throws -> SecretBytes
     /// Throws unless a signature may combine these factors.
     func check(_ type: SignatureType) throws(MobileTokenError)
+
+    /// Returns what is different after every change of the knowledge key, and of its version.
+    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8]
+    /// Throws unless a request may be signed in this dialect now.
+    ///
+    /// - Parameter isConfirming: Whether the request may come before a confirmation that the server waits for.
+    /// - Throws: ``OutdatedDialect`` when the record is of another version by now, ``AwaitingConfirmation``.
+    func checkUse(of record: ActivationRecord, isConfirming: Bool) throws
 
     func hasBiometryFactor(_ record: ActivationRecord) -> Bool
     func addBiometryFactor(to activation: Activation, key: SecretBytes, password: SecretBytes) async throws
@@ -90,13 +100,23 @@ protocol ActivationDialect: AnyObject, Sendable {
         reason: VaultUnlockReason
     ) async throws -> SecretBytes
 
-    /// Signs data with the device's private key: ECDSA, DER.
+    /// Derives a key for the application's own data from a base of its choice.
+    func applicationKey(
+        of activation: Activation,
+        base: ApplicationKeyBase,
+        index: UInt64,
+        byteCount: Int,
+        with authentication: Authentication,
+        reason: VaultUnlockReason
+    ) async throws -> SecretBytes
+
+    /// Signs data with the device's private keys.
     func deviceSignature(
         of data: [UInt8],
         by activation: Activation,
         with authentication: Authentication,
         reason: VaultUnlockReason
-    ) async throws -> [UInt8]
+    ) async throws -> DeviceSignature
 
     /// Confirms a recovery code, and returns whether it was confirmed already.
     func confirmRecoveryCode(
@@ -115,14 +135,26 @@ extension ActivationDialect {
     }
 }
 
-/// A call that every version of the protocol has, under another path.
+/// A call that versions of the protocol have in common, under another path each.
 enum DialectCall {
     /// Asks whether a signature is right.
-    case validate
+    case validate(ValidationReason)
     case removeActivation
     case createToken
     case removeToken(id: String)
     case userInfo
+    /// Gives the activation another name.
+    case rename(String)
+    /// Asks for the activation's name.
+    case detail
+}
+
+/// Why a signature is made that serves nothing else.
+enum ValidationReason: String {
+    case password = "VALIDATE_PASSWORD"
+    case counterSynchronization = "COUNTER_SYNCHRONIZATION"
+    case newPassword = "CONFIRM_NEW_PASSWORD"
+    case newBiometry = "CONFIRM_BIOMETRY_ADD"
 }
 
 /// Where a call goes.

@@ -3,17 +3,50 @@ import PowerAuthProtocol
 /// The encryption of requests in the scope of the application, which all activations of a client share.
 final class ApplicationEncryption: Sendable {
     let version3: EncryptionKeys<ECIESScheme>
+    private let version4Keys: [AlgorithmSuite: EncryptionKeys<Version4Scheme>]
     /// The one for requests that belong to no activation, and for new activations.
     let standard: any RequestEncryption
+    private let server: ServerConnection
 
-    init(server: ServerConnection) {
+    /// - Throws: ``MobileTokenError/Code/suiteUnavailable``, and ``MobileTokenError/Code/invalidConfiguration``.
+    init(server: ServerConnection) throws(MobileTokenError) {
+        let (version, suite) = (server.configuration.version, server.configuration.suite)
+        let version4 = AlgorithmSuite.allCases.map { suite in
+            (suite, EncryptionKeys(Version4Scheme(scope: .application, suite: suite), server: server))
+        }
+        self.server = server
         self.version3 = EncryptionKeys(
             ECIESScheme(
                 scope: .application(masterPublicKey: server.application.masterPublicKey),
-                version: server.configuration.version
+                version: version.isVersion3 ? version : .v3_3
             ),
             server: server
         )
-        self.standard = self.version3
+        self.version4Keys = Dictionary(uniqueKeysWithValues: version4)
+        guard !version.isVersion3, let standard = self.version4Keys[suite] else {
+            self.standard = self.version3
+            return
+        }
+        // A suite that cannot be used is reported here, and not at the first request.
+        _ = try server.application.masterPublicKeys(of: suite)
+        self.standard = standard
+    }
+
+    func version4(_ suite: AlgorithmSuite) -> EncryptionKeys<Version4Scheme> {
+        self.version4Keys[suite]
+            ?? EncryptionKeys(Version4Scheme(scope: .application, suite: suite), server: self.server)
+    }
+
+    /// Returns how a new activation is made, in the version that the client was configured for.
+    func newActivation(_ request: ActivationRequest) -> any NewActivation {
+        if self.server.configuration.version.isVersion3 {
+            return ActivationCreation(request, server: self.server, encryptionKeys: self.version3)
+        } else {
+            return Version4ActivationCreation(
+                request,
+                server: self.server,
+                encryptionKeys: self.version4(self.server.configuration.suite)
+            )
+        }
     }
 }

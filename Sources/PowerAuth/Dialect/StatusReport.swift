@@ -1,4 +1,5 @@
 import ExactJSON
+import Foundation
 package import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -9,6 +10,13 @@ struct StatusReport: Sendable {
     let maximumFailedAttempts: Int
     let counter: ReportedCounter
     let customObject: JSONValue?
+    /// The major version of the protocol in which the server knows the activation.
+    let serverVersion: UInt8
+    /// Whether the server offers to upgrade the activation to a newer version.
+    var isUpgradeOffered = false
+    var flags: ActivationStatus.Flags = []
+    /// When a block that is temporary ends.
+    var blockedUntil: Date?
 }
 
 /// The server's counter as a status reports it.

@@ -3,10 +3,12 @@ package import PowerAuthProtocol
 /// What an activation keeps beside its counter and its tokens, which is of one version of the protocol.
 package enum VersionedKeys: Sendable, Equatable {
     case version3(Version3Keys)
+    case version4(Version4Keys)
 
     package var version: ProtocolVersion {
         switch self {
         case .version3(let keys): keys.version
+        case .version4: .v4_0
         }
     }
 }
@@ -16,6 +18,7 @@ extension ActivationRecord {
     func dialect(server: ServerConnection, applicationKeys: ApplicationEncryption) throws -> any ActivationDialect {
         switch self.keys {
         case .version3(let keys): try Version3Dialect(self, keys, server: server, applicationKeys: applicationKeys)
+        case .version4(let keys): try Version4Dialect(self, keys, server: server, applicationKeys: applicationKeys)
         }
     }
 }

@@ -7,12 +7,24 @@ extension MobileTokenError.Code {
     public static let invalidActivationCode = Self("invalidActivationCode")
     /// The factors cannot be used: a password that is too short, a key of the wrong length, a factor that is not set up.
     public static let invalidAuthentication = Self("invalidAuthentication")
+    /// The factor was unlocked before the password was changed or the activation upgraded: unlock it again. Nothing was sent.
+    public static let factorOutdated = Self("factorOutdated")
     /// The name of a token or an activation is empty, too long, or holds a control character.
     public static let invalidName = Self("invalidName")
     /// The store contains no such activation.
     public static let unknownActivation = Self("unknownActivation")
 
+    /// The libcrypto of this process lacks an algorithm of the suite; the message names the version found and the one needed.
+    public static let suiteUnavailable = Self("suiteUnavailable")
+    /// The activation's version of the protocol does not have this.
+    public static let notSupported = Self("notSupported")
+
     // MARK: What the server said
+
+    /// The server does not offer this activation an upgrade to a newer version of the protocol.
+    public static let upgradeNotOffered = Self("upgradeNotOffered")
+    /// The server refused to upgrade the activation, which stays as it was.
+    public static let upgradeFailed = Self("upgradeFailed")
 
     /// The server refused the signature, the password or the token.
     public static let authenticationFailed = Self("authenticationFailed")
@@ -65,6 +77,10 @@ extension MobileTokenError.Code {
     /// The server made the activation, but it could not be stored: the code is used. The message says which activation is to
     /// be removed at the server, and ``MobileTokenError/underlying`` why it could not be stored.
     public static let activationNotSaved = Self("activationNotSaved")
+
+    /// The server made the activation and it is stored, but the server could not be told so: nothing can be signed before
+    /// ``Activation/confirm(password:)``.
+    public static let activationNotConfirmed = Self("activationNotConfirmed")
 
     /// The store could not read or write.
     public static let storeFailed = Self("storeFailed")

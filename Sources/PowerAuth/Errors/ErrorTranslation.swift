@@ -46,12 +46,15 @@ extension MobileTokenError {
             return try await body()
         } catch let error as MobileTokenError where error.code == .activationNotStored {
             throw MobileTokenError.unknownActivation
-        } catch let error where error is CancellationError || error is MobileTokenError {
+        } catch let error where error is CancellationError || error is MobileTokenError || error is any SigningObstacle
+        {
             throw error
         } catch {
             throw MobileTokenError(.storeFailed, "The activation store failed", underlying: error)
         }
     }
+
+    static func unsupported(_ what: String) -> Self { Self(.notSupported, what) }
 
     /// Returns the error of a response that cannot be read or trusted. `what` names the call, never its content.
     static func invalidResponse(_ what: String, underlying: (any Error)? = nil) -> Self {

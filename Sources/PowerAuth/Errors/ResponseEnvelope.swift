@@ -44,6 +44,7 @@ package enum ResponseEnvelope {
         "ERR_TEMPORARY_KEY": .temporaryKeyRefused,
         "ERR_ENCRYPTION": .encryptionFailed,
         "ERR_SECURE_VAULT": .vaultUnlockFailed,
+        "ERR_UPGRADE": .upgradeFailed,
     ]
 
     private static func code(httpStatus: Int, serverCode: String?, isReadable: Bool) -> MobileTokenError.Code {

@@ -5,9 +5,12 @@ extension Activation {
     ///
     /// A wrong password is not noticed here: only the server can tell, from a signature.
     public nonisolated func unlockKnowledge(password: SecretBytes) async throws -> UnlockedFactor {
-        let keys = try await self.signingKeys(for: .possessionAndKnowledge(password: password))
-        guard let key = keys.keys.last else { throw MobileTokenError.unknownActivation }
-        return UnlockedFactor(activationID: self.activationID, key: key)
+        try await self.withSigningKeys(for: .possessionAndKnowledge(password: password)) { keys in
+            guard let key = keys.keys.last, let generation = keys.knowledgeGeneration else {
+                throw MobileTokenError.unknownActivation
+            }
+            return UnlockedFactor(activationID: self.activationID, key: key, generation: generation)
+        }
     }
 
     /// Unlocks the knowledge factor with a password held as a string.
@@ -19,8 +22,12 @@ extension Activation {
     ///
     /// - Throws: ``MobileTokenError/Code/authenticationFailed`` when they are not; that counts as a failed attempt.
     public func validate(_ authentication: Authentication) async throws {
+        try await self.validate(authentication, reason: .password)
+    }
+
+    func validate(_ authentication: Authentication, reason: ValidationReason) async throws {
         try await self.send(with: authentication) { keys in
-            SignedRequest(try keys.dialect.endpoint(of: .validate), keys: keys)
+            SignedRequest(try keys.dialect.endpoint(of: .validate(reason)), keys: keys)
         } receive: { _ in
         }
     }
@@ -31,7 +38,8 @@ extension Activation {
         try await self.dialect.changePassword(of: self, from: old, to: new)
     }
 
-    /// Changes the password without asking the server.
+    /// Changes the password without asking the server. In version 3 of the protocol only; from version 4 on passwords are changed
+    /// together with the server, and this throws ``MobileTokenError/Code/notSupported``.
     ///
     /// Nothing here can tell whether `old` is right. If it is not, the knowledge factor is lost for good: no password
     /// will unlock it any more. Prefer ``changePassword(from:to:)``.

@@ -7,11 +7,11 @@ import PowerAuthCrypto
 public struct ReceiptSignature: Sendable, Hashable {
     /// The activation whose key signed.
     public let activationID: String
-    /// The device's public key, compressed. Compare it with one that is known from elsewhere: any party can make a key.
+    /// The device's public key for ECDSA, compressed: on P-256, or on P-384 for an activation of version 4. Compare it with one that is known from elsewhere: any party can make a key.
     public let devicePublicKey: [UInt8]
     /// When it was made, by the local clock.
     public let localDate: Date
-    /// ECDSA over SHA-256, DER.
+    /// ECDSA over SHA-256 or, on P-384, SHA-384. DER.
     public let signature: [UInt8]
 
     /// Returns what is signed: fixed words, and the digest of the line before in hexadecimal digits.
@@ -21,8 +21,12 @@ public struct ReceiptSignature: Sendable, Hashable {
 
     /// Returns whether the key that the signature names made it for the digest of the line before.
     func isValid(head: [UInt8]) -> Bool {
-        guard let key = try? P256PublicKey(x963: self.devicePublicKey) else { return false }
-        return key.isValid(derSignature: self.signature, for: Self.message(head: head))
+        let message = Self.message(head: head)
+        if let key = try? P256PublicKey(x963: self.devicePublicKey) {
+            return key.isValid(derSignature: self.signature, for: message)
+        }
+        let key = try? P384PublicKey(x963: self.devicePublicKey)
+        return key?.isValid(derSignature: self.signature, for: message) ?? false
     }
 }
 
@@ -42,7 +46,7 @@ extension ReceiptSignature {
         }
         self.init(
             activationID: try facts.string("activation"),
-            devicePublicKey: try facts.bytes("devicePublicKey", count: 33),
+            devicePublicKey: try facts.bytes("devicePublicKey", count: 33, 49),
             localDate: try facts.date("localTime"),
             signature: signature
         )

@@ -39,7 +39,7 @@ extension Activation {
     }
 
     /// Does what a comparison asks for before the next signature; it may sign.
-    private func apply(_ compared: ComparedStatus, in turn: SigningTurn) async throws {
+    func apply(_ compared: ComparedStatus, in turn: SigningTurn) async throws {
         switch try self.counterKnowledge.apply(compared.status.counter, counter: compared.counter) {
         case .sign: return
         case .letServerCatchUp:
@@ -53,8 +53,9 @@ extension Activation {
     ///   was the last chance. `nil` when the server has caught up.
     func letServerCatchUp(in turn: SigningTurn) async throws -> ComparedStatus? {
         let request = SignedRequest(
-            try self.dialect.endpoint(of: .validate),
-            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey])
+            try self.dialect.endpoint(of: .validate(.counterSynchronization)),
+            keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey]),
+            isConfirming: true
         )
         do {
             _ = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)

@@ -25,20 +25,30 @@ extension Activation {
         guard DecimalCode.componentLengths.contains(componentLength) else {
             throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }
-        let keys = try await self.signingKeys(for: authentication)
-        return try await self.withSigningTurn { turn, _ in
-            try self.checkNotRemoved()
-            // There may be no network, so nothing is settled first; the next online signature will.
-            guard let taken = try await self.takeCounter(in: turn, settled: .notRequired) else {
-                throw MobileTokenError.unknownActivation
-            }
-            self.observe(taken, by: keys.type, to: nil)
+        return try await self.withSigningKeys(for: authentication) { keys in
+            let taken = try await self.takeOfflineCounter(for: keys)
             return try keys.dialect.offlineSignature(
                 SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
                 keys: keys,
                 counter: taken.value,
                 componentLength: componentLength
             )
+        }
+    }
+
+    private nonisolated func takeOfflineCounter(for keys: SigningKeys) async throws -> CounterLedger.Taken {
+        try await self.withSigningTurn { turn, _ in
+            try self.checkNotRemoved()
+            do {
+                // There may be no network, so nothing is settled first; the next online signature will.
+                guard let taken = try await self.takeCounter(for: keys, in: turn, settled: .notRequired) else {
+                    throw MobileTokenError.unknownActivation
+                }
+                self.observe(taken, by: keys.type, to: nil)
+                return taken
+            } catch is AwaitingConfirmation {
+                throw MobileTokenError.activationNotConfirmed
+            }
         }
     }
 }

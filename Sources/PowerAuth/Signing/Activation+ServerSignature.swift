@@ -4,6 +4,8 @@ public enum ServerSigningKey: Sendable, Hashable {
     case master
     /// The key that the server made for this activation.
     case activation
+    /// A key that both sides know, in version 4 of the protocol: what is checked is a code of 32 bytes, not a signature.
+    case shared
 }
 
 /// The encoding of an ECDSA signature.
@@ -15,7 +17,7 @@ public enum ServerSignatureFormat: Sendable, Hashable {
 }
 
 extension Activation {
-    /// Returns whether the server signed `data`: ECDSA on P-256 over SHA-256.
+    /// Returns whether the server signed `data`: ECDSA on P-256 over SHA-256, in version 4 of the protocol on P-384 over SHA-384.
     public nonisolated func isSignedByServer(
         _ data: [UInt8],
         signature: [UInt8],

@@ -4,17 +4,22 @@ import HTTPClientTransport
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
     ///
-    /// - Parameter makeRequest: Makes the request for the dialect that the keys are of.
+    /// - Parameters:
+    ///   - dialect: The only one that the request makes sense in, if there is one.
+    ///   - makeRequest: Makes the request for the dialect that the keys are of.
     /// - Throws: `CancellationError` at once when the task is canceled. Before anything was signed the request is then
     ///   dropped; later it is finished in the background, `receive` included.
     nonisolated func send<Value: Sendable>(
         with authentication: Authentication,
+        in dialect: (any ActivationDialect)? = nil,
         _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
         receive: @escaping @Sendable (ChannelResponse) async throws -> Value
     ) async throws -> Value {
-        let request = try makeRequest(try await self.signingKeys(for: authentication))
-        return try await self.withSigningTurn { turn, caller in
-            try await receive(try await self.exchange(request, in: turn, for: caller))
+        try await self.withSigningKeys(for: authentication, in: dialect) { keys in
+            let request = try makeRequest(keys)
+            return try await self.withSigningTurn { turn, caller in
+                try await receive(try await self.exchange(request, in: turn, for: caller))
+            }
         }
     }
 
@@ -42,7 +47,7 @@ extension Activation {
     }
 
     /// Makes one signed exchange, within a turn. Puts right what can be put right, each thing once.
-    private func exchange(
+    func exchange(
         _ request: SignedRequest,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
@@ -62,6 +67,9 @@ extension Activation {
                     in: turn,
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
+            } catch let obstacle as AwaitingConfirmation {
+                guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
+                try await self.completeUpgrade(in: turn, for: caller)
             } catch is Unsettled {
                 // Happens again only when another call moves the counter between the status and the next attempt.
                 try await self.settle(in: turn, for: caller)
@@ -91,6 +99,8 @@ extension Activation {
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let notAfter = turn.notAfter
         let taken = try await self.takeCounter(
+            for: request.keys,
+            isConfirming: request.isConfirming,
             in: turn,
             settled: requirement,
             confirmed: confirmed,
@@ -124,6 +134,7 @@ extension Activation {
             )
         }
         headers[header.name] = header.value
+        if request.sendsEncryptionHeader { headers.setEncryption(of: body) }
         self.observe(taken, by: request.keys.type, to: request.path)
         let response = try await self.server.post(
             request.path,
@@ -149,6 +160,8 @@ extension Activation {
 
     /// Moves the counter in the store, durably, and returns the value to sign with; see ``CounterLedger/take(_:confirmed:)``.
     nonisolated func takeCounter(
+        for keys: SigningKeys,
+        isConfirming: Bool = false,
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement,
         confirmed: SigningCounter? = nil,
@@ -156,7 +169,8 @@ extension Activation {
     ) async throws -> CounterLedger.Taken? {
         try await MobileTokenError.mapStoreErrors {
             try await turn.update(recording: intent) { record in
-                try record.ledger.take(requirement, confirmed: confirmed)
+                try keys.checkUse(of: record, isConfirming: isConfirming)
+                return try record.ledger.take(requirement, confirmed: confirmed)
             }
         }
     }

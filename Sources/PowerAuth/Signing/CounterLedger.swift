@@ -109,6 +109,23 @@ extension CounterLedger {
     }
 }
 
+// MARK: - Another counter
+
+extension CounterLedger {
+    /// Returns the ledger with a new counter that the server has handed out. The count of moves goes on.
+    func restarted(with counter: SigningCounter) -> Self {
+        let moves = self.history.moves
+        return Self(counter: counter, history: CounterHistory(moves: moves, confirmedMoves: moves))
+    }
+
+    /// Returns the ledger of a counter that was left for another one, which has moved since.
+    func caughtUp(to moves: UInt64) -> Self {
+        var ledger = self
+        ledger.catchUp(to: moves)
+        return ledger
+    }
+}
+
 extension CounterLedger {
     /// How many values are passed over once a state that was put back has been compared: half of the server's usual window.
     /// The server cannot know those that were signed offline, or never arrived.

@@ -10,6 +10,10 @@ struct SignedRequest: Sendable {
     var decision: DecisionTicket?
     /// Makes the body anew for every attempt: an encrypted one may be used once.
     let body: @Sendable () async throws -> RequestBody
+    /// Whether it may come before a confirmation that the server waits for.
+    var isConfirming = false
+    /// Whether the header of encryption goes with that of the signature, as it does where the two are of different versions.
+    var sendsEncryptionHeader = false
 
     init(
         path: String,
@@ -17,6 +21,7 @@ struct SignedRequest: Sendable {
         keys: SigningKeys,
         headers: HTTPHeaders = [:],
         decision: DecisionTicket? = nil,
+        sendsEncryptionHeader: Bool = false,
         body: @escaping @Sendable () async throws -> RequestBody
     ) {
         self.path = path
@@ -24,12 +29,14 @@ struct SignedRequest: Sendable {
         self.keys = keys
         self.headers = headers
         self.decision = decision
+        self.sendsEncryptionHeader = sendsEncryptionHeader
         self.body = body
     }
 
     /// Creates a request whose body is in the clear.
-    init(_ endpoint: DialectEndpoint, keys: SigningKeys) {
+    init(_ endpoint: DialectEndpoint, keys: SigningKeys, isConfirming: Bool = false) {
         self.init(path: endpoint.path, uriID: endpoint.uriID, keys: keys) { RequestBody(bytes: endpoint.body) }
+        self.isConfirming = isConfirming
     }
 }
 

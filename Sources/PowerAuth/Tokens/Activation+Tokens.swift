@@ -55,6 +55,8 @@ extension Activation {
     ) async throws -> ChannelResponse {
         try self.checkNotRemoved()
         let name = try Self.tokenName(name)
+        // Between the two steps of an upgrade nothing else is sent.
+        if self.upgradeCount > 0 { try await self.withSigningTurn { _, _ in } }
         let token = try await self.token(name, with: .possession)
         try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have shown the time
         do {
@@ -160,7 +162,8 @@ extension Activation {
             return SignedRequest(path: endpoint.path, uriID: endpoint.uriID, keys: keys) {
                 try await keys.dialect.encryption.encrypt(endpoint.body, for: .tokenCreation)
             }
-        } receive: { [dialect] response in
+        } receive: { response in
+            let dialect = self.dialect
             let path = try dialect.endpoint(of: .createToken).path
             let token = try response.read { bytes in try dialect.token(in: bytes, of: path) }
             // Kept even when the caller no longer waits: the server has it now, and the next request can use it.

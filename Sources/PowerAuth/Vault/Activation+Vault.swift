@@ -34,7 +34,10 @@ extension Activation {
         try await self.dialect.dataKey(of: self, index: index, with: authentication, reason: reason)
     }
 
-    /// Signs data with the device's private key: ECDSA over SHA-256, DER.
+    /// Signs data with the device's private key for ECDSA: over SHA-256 in version 3 of the protocol, over SHA-384 in version
+    /// 4. DER.
+    ///
+    /// In a hybrid suite this is one signature of two; see ``deviceSignature(of:with:reason:)``.
     ///
     /// - Parameter authentication: Possession and knowledge.
     public func signWithDeviceKey(
@@ -42,13 +45,69 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> [UInt8] {
+        try await self.deviceSignature(of: data, with: authentication, reason: reason).ecdsa
+    }
+
+    /// Signs data with all private keys of the device: in version 4 of the protocol ECDSA on P-384 over SHA-384, and ML-DSA
+    /// where the suite has it.
+    ///
+    /// - Parameter authentication: Possession and knowledge.
+    public func deviceSignature(
+        of data: [UInt8],
+        with authentication: Authentication,
+        reason: VaultUnlockReason = .signWithDevicePrivateKey
+    ) async throws -> DeviceSignature {
         try await self.dialect.deviceSignature(of: data, by: self, with: authentication, reason: reason)
+    }
+
+    /// Derives a key for the application's own data. In version 4 of the protocol only.
+    ///
+    /// ```swift
+    /// let key = try await activation.deriveApplicationKey(index: 1, from: .twoFactors, with: .possessionAndBiometry(key: unlockKey))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - index: The same index gives the same key as long as the activation lives.
+    ///   - base: Which factors open it.
+    ///   - byteCount: 16 or more.
+    /// - Throws: ``MobileTokenError/Code/notSupported`` in version 3 of the protocol.
+    public func deriveApplicationKey(
+        index: UInt64,
+        from base: ApplicationKeyBase,
+        byteCount: Int = 32,
+        with authentication: Authentication,
+        reason: VaultUnlockReason = .fetchEncryptionKey
+    ) async throws -> SecretBytes {
+        try await self.dialect.applicationKey(
+            of: self,
+            base: base,
+            index: index,
+            byteCount: byteCount,
+            with: authentication,
+            reason: reason
+        )
     }
 
     /// Sets up the biometry factor, or replaces the key that protects it. On a server that key is 16 bytes from outside:
     /// a file, a KMS, an HSM.
     public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
-        try BiometryKeyProtection.validate(key)
+        try BiometryUnlockKey.validate(key)
         try await self.dialect.addBiometryFactor(to: self, key: key, password: password)
     }
+}
+
+/// The signatures of a device, one by each of its keys.
+public struct DeviceSignature: Sendable, Hashable {
+    /// ECDSA, DER.
+    public let ecdsa: [UInt8]
+    /// ML-DSA; `nil` where the activation has no such key.
+    public let mldsa: [UInt8]?
+}
+
+/// The factors that open a key for an application's own data.
+public enum ApplicationKeyBase: Sendable, Hashable {
+    /// Possession and knowledge.
+    case knowledge
+    /// Possession with either of the other two.
+    case twoFactors
 }

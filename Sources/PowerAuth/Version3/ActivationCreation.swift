@@ -5,7 +5,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
-struct ActivationCreation: Sendable {
+struct ActivationCreation: NewActivation {
     static let path = "/pa/v3/activation/create"
 
     private let request: ActivationRequest
@@ -19,7 +19,7 @@ struct ActivationCreation: Sendable {
     }
 
     /// What the server answered, and the key that it answered to.
-    struct Created: Sendable {
+    struct Created: CreatedActivation {
         fileprivate let deviceKey: P256PrivateKey
         fileprivate let serverPublicKey: P256PublicKey
         let activationID: String
@@ -87,6 +87,13 @@ struct ActivationCreation: Sendable {
             customAttributes: outer.customAttributes
         )
     }
+
+    func isSigned(_ code: ActivationCode) -> Bool {
+        code.isSigned(by: self.server.application.masterPublicKey)
+    }
+
+    /// Does nothing: an activation of version 3 needs no confirmation.
+    func finish(_ activation: Activation, password: SecretBytes) {}
 
     /// Returns the record to store. Derives a key from the password, on the threads made for that.
     func record(_ created: Created, password: SecretBytes, biometryKey: SecretBytes?) async throws -> ActivationRecord {

@@ -45,7 +45,7 @@ struct ECIESScheme: EncryptionScheme {
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
         // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
         let response = try await server.time.measuring(\.issuedAt) {
-            try await server.ask(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
+            try await server.askInVersion3(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
                 let response = try MobileTokenError.mapErrors(ofResponse: path) {
                     try TemporaryKeyResponse(
                         jwt: token.jwt,

@@ -78,8 +78,8 @@ extension Version3Dialect {
     }
 
     /// Returns what the record holds for this version.
-    func keys(of record: ActivationRecord) throws(MobileTokenError) -> Version3Keys {
-        guard let keys = record.version3 else { throw .unknownActivation }
+    func keys(of record: ActivationRecord) throws -> Version3Keys {
+        guard let keys = record.version3 else { throw OutdatedDialect() }
         return keys
     }
 }

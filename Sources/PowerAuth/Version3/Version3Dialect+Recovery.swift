@@ -9,7 +9,7 @@ extension Version3Dialect {
     ) async throws -> Bool {
         let path = "/pa/v3/recovery/confirm"
         let plaintext = try Wire.encode(RecoveryConfirmation(recoveryCode: code))
-        return try await activation.send(with: authentication) { keys in
+        return try await activation.send(with: authentication, in: self) { keys in
             SignedRequest(path: path, uriID: "/pa/recovery/confirm", keys: keys) {
                 try await self.keys.encrypt(plaintext, for: .recoveryConfirm)
             }

@@ -22,7 +22,10 @@ extension Version3Dialect {
                 counter: try MobileTokenError.mapCryptoErrors {
                     try ReportedCounter(blob, transportKey: self.transportKey)
                 },
-                customObject: response.customObject
+                customObject: response.customObject,
+                serverVersion: blob.currentVersion,
+                isUpgradeOffered: blob.currentVersion == ActivationStatusBlob.newestVersion
+                    && blob.upgradeVersion > ActivationStatusBlob.newestVersion
             )
         }
     }
@@ -45,8 +48,10 @@ extension Version3Dialect {
                     nonce: nonce
                 )
             } catch .unsupportedVersion(let version) {
-                let what = "The activation is of version \(version) of the protocol, which this client does not speak"
-                throw MobileTokenError.invalidResponse(what)
+                throw MobileTokenError.invalidResponse(
+                    "The activation is of version \(version) of the protocol at the server, and of version 3 in this store",
+                    underlying: ActivationStatusError.unsupportedVersion(version)
+                )
             }
         }
     }

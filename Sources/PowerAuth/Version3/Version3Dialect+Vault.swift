@@ -15,15 +15,30 @@ extension Version3Dialect {
         }
     }
 
+    func applicationKey(
+        of activation: Activation,
+        base: ApplicationKeyBase,
+        index: UInt64,
+        byteCount: Int,
+        with authentication: Authentication,
+        reason: VaultUnlockReason
+    ) throws -> SecretBytes {
+        throw MobileTokenError.unsupported(
+            "Version 3 of the protocol derives keys with deriveDataKey(index:with:reason:)"
+        )
+    }
+
     func deviceSignature(
         of data: [UInt8],
         by activation: Activation,
         with authentication: Authentication,
         reason: VaultUnlockReason
-    ) async throws -> [UInt8] {
+    ) async throws -> DeviceSignature {
         try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, keys in
             let privateKey = try keys.devicePrivateKey(vaultKey: vaultKey)
-            return try MobileTokenError.mapCryptoErrors { try privateKey.derSignature(for: data) }
+            return try MobileTokenError.mapCryptoErrors {
+                DeviceSignature(ecdsa: try privateKey.derSignature(for: data), mldsa: nil)
+            }
         }
     }
 
@@ -41,7 +56,7 @@ extension Version3Dialect {
         }
         let path = "/pa/v3/vault/unlock"
         let plaintext = try Wire.encode(UnlockRequest(reason: reason.rawValue))
-        return try await activation.send(with: authentication) { keys in
+        return try await activation.send(with: authentication, in: self) { keys in
             SignedRequest(path: path, uriID: "/pa/vault/unlock", keys: keys) {
                 try await self.keys.encrypt(plaintext, for: .vaultUnlock)
             }

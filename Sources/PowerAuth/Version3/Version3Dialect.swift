@@ -44,10 +44,16 @@ final class Version3Dialect: ActivationDialect {
         self.keys = EncryptionKeys(ECIESScheme(scope: scope, version: keys.version), server: server)
     }
 
+    var suite: AlgorithmSuite? { nil }
     var encryption: any RequestEncryption { self.keys }
 
     /// The type of a signature with any factors has a name in version 3.
     func check(_ type: SignatureType) {}
+
+    /// Always the same: a change of password protects the same key anew.
+    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8] { [] }
+
+    func checkUse(of record: ActivationRecord, isConfirming: Bool) throws { _ = try self.keys(of: record) }
 }
 
 // MARK: - Signing
@@ -59,7 +65,7 @@ extension Version3Dialect {
         nonce: [UInt8],
         counter: SigningCounter
     ) throws -> (name: String, value: String) {
-        guard let counter = counter.version3 else { throw MobileTokenError.unknownActivation }
+        guard let counter = counter.version3 else { throw OutdatedDialect() }
         let signature = RequestSignature(
             SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body),
             keys: request.keys.keys,
@@ -83,7 +89,7 @@ extension Version3Dialect {
         counter: SigningCounter,
         componentLength: Int
     ) throws -> String {
-        guard let counter = counter.version3 else { throw MobileTokenError.unknownActivation }
+        guard let counter = counter.version3 else { throw OutdatedDialect() }
         return RequestSignature(data, keys: keys.keys, counter: counter, secret: .offline)
             .offline(componentLength: componentLength)
     }
@@ -109,7 +115,12 @@ extension Version3Dialect {
         key: ServerSigningKey,
         format: ServerSignatureFormat
     ) -> Bool {
-        let publicKey = key == .master ? self.server.application.masterPublicKey : self.serverPublicKey
+        let publicKey: P256PublicKey
+        switch key {
+        case .master: publicKey = self.server.application.masterPublicKey
+        case .activation: publicKey = self.serverPublicKey
+        case .shared: return false
+        }
         return switch format {
         case .der: publicKey.isValid(derSignature: signature, for: data)
         case .jose: publicKey.isValid(rawSignature: signature, for: data)
@@ -120,9 +131,8 @@ extension Version3Dialect {
 extension SigningCounter {
     /// The counter of an activation of version 3; `nil` for others.
     package var version3: HashCounter? {
-        switch self {
-        case .version3(let counter): counter
-        }
+        guard case .version3(let counter) = self else { return nil }
+        return counter
     }
 }
 
@@ -131,10 +141,11 @@ extension SigningCounter {
 extension Version3Dialect {
     func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint {
         switch call {
-        case .validate: DialectEndpoint(path: "/pa/v3/signature/validate", uriID: "/pa/signature/validate")
+        case .validate(_): DialectEndpoint(path: "/pa/v3/signature/validate", uriID: "/pa/signature/validate")
         case .removeActivation: DialectEndpoint(path: "/pa/v3/activation/remove", uriID: "/pa/activation/remove")
         case .createToken: DialectEndpoint(path: "/pa/v3/token/create", uriID: "/pa/token/create")
         case .userInfo: DialectEndpoint(path: "/pa/v3/user/info", uriID: "/pa/user/info")
+        case .rename, .detail: throw .unsupported("Version 3 of the protocol cannot rename activations")
         case .removeToken(let id):
             DialectEndpoint(
                 path: "/pa/v3/token/remove",
@@ -157,4 +168,8 @@ extension Version3Dialect {
         let tokenId: String
         let tokenSecret: String
     }
+}
+
+extension DialectEndpoint {
+    static var version3Status: Self { Self(path: "/pa/v3/status", uriID: "") }
 }

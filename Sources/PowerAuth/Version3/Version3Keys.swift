@@ -47,9 +47,8 @@ extension ActivationRecord {
     /// The keys of an activation of version 3; `nil` for others. Setting it to `nil` does nothing.
     package var version3: Version3Keys? {
         get {
-            switch self.keys {
-            case .version3(let keys): keys
-            }
+            guard case .version3(let keys) = self.keys else { return nil }
+            return keys
         }
         set { if let newValue { self.keys = .version3(newValue) } }
     }

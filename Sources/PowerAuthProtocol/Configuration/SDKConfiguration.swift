@@ -49,7 +49,7 @@ public struct SDKConfiguration: Sendable, Equatable {
 
     /// Reads a configuration string. Whitespace around it is ignored.
     ///
-    /// - Throws: The first mistake; `requiresVersion4` when the server no longer speaks a version that this package does.
+    /// - Throws: The first mistake; `requiresVersion4` when the key of version 3 is missing.
     public init(parsing string: String) throws(SDKConfigurationError) {
         let contents = try SDKConfigurationContents(parsing: string)
         guard let masterPublicKey = try contents.key(.p256, { try? P256PublicKey(x963: $0) }) else {

@@ -23,6 +23,8 @@ public struct SDKConfigurationError: Error, Hashable, Sendable, CustomStringConv
     public static let invalidMasterPublicKey = Self("a master key is invalid, or there are two of a kind")
     /// There is no key of a kind that this version of the package knows.
     public static let missingMasterPublicKey = Self("the master key is missing")
-    /// There are keys of version 4 of the protocol alone, which this version of the package does not speak.
-    public static let requiresVersion4 = Self("the server requires version 4 of the protocol, which is not supported")
+    /// There are keys of version 4 of the protocol alone, without that of version 3, which every configuration has.
+    public static let requiresVersion4 = Self(
+        "there are keys of version 4 of the protocol alone, without that of version 3"
+    )
 }

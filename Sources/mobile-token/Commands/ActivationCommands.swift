@@ -5,7 +5,7 @@ import PowerAuthProtocol
 
 /// Commands about the activation itself.
 enum ActivationCommands {
-    static let all = [activate, status, counter, changePassword, remove]
+    static let all = [activate, confirm, status, counter, upgrade, changePassword, remove]
 
     static let activate = Command(
         "activate",
@@ -15,11 +15,12 @@ enum ActivationCommands {
         options: PasswordSource.options + [
             .init("name", "TEXT", "the name of this device on the server (default: mobile-token)"),
             .init("otp", "CODE", "the one-time password that some servers require"),
-            .init("protocol", "VERSION", "3.1, 3.2 or 3.3 (default: 3.3); the activation keeps it"),
+            .init("protocol", "VERSION", "3.1, 3.2, 3.3 or 4.0 (default: 3.3)"),
+            suiteOption,
             .init("replace", nil, "forget the profile's current activation"),
         ]
     ) { invocation in
-        let session = try Session(invocation, version: Self.version(invocation))
+        let session = try Session(invocation, version: Self.version(invocation), suite: Self.suite(invocation))
         guard !session.hasActivation || invocation.has("replace") else {
             throw UsageError(
                 message: "this profile has an activation; use --replace, or another --profile",
@@ -45,13 +46,64 @@ enum ActivationCommands {
         return .done
     }
 
+    static let confirm = Command(
+        "confirm",
+        summary: "Complete an activation in version 4.0 that was interrupted.",
+        discussion: "Nothing can be signed before. Does nothing when the activation is complete.",
+        options: PasswordSource.options
+    ) { invocation in
+        let session = try Session(invocation)
+        let activation = try await session.activation()
+        try await activation.confirm(password: PasswordSource(invocation).read(prompt: "Password: "))
+        session.output.result(["confirmed": true], text: "The activation is complete.")
+        return .done
+    }
+
     private static func version(_ invocation: Invocation) throws -> ProtocolVersion {
         guard let name = invocation["protocol"] else { return .v3_3 }
-        guard let version = ProtocolVersion(rawValue: name), ProtocolVersion.version3.contains(version) else {
-            let names = ProtocolVersion.version3.map(\.rawValue).joined(separator: ", ")
+        guard let version = ProtocolVersion(rawValue: name) else {
+            let names = ProtocolVersion.allCases.map(\.rawValue).joined(separator: ", ")
             throw UsageError(message: "--protocol takes one of: \(names)", command: invocation.command)
         }
         return version
+    }
+
+    private static let suiteOption = Command.Option(
+        "suite",
+        "NAME",
+        "the algorithms in version 4.0: EC_P384, EC_P384_ML_L3 (default) or EC_P384_ML_L5"
+    )
+
+    private static func suite(_ invocation: Invocation) throws -> AlgorithmSuite? {
+        guard let name = invocation["suite"] else { return nil }
+        guard let suite = AlgorithmSuite(rawValue: name) else {
+            let names = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError(message: "--suite takes one of: \(names)", command: invocation.command)
+        }
+        return suite
+    }
+
+    static let upgrade = Command(
+        "upgrade",
+        summary: "Upgrade the activation to version 4.0 of the protocol, which cannot be undone.",
+        discussion: "The server must offer it, which 'status' shows. Password and identifier stay; services go on.",
+        options: PasswordSource.options + [suiteOption]
+    ) { invocation in
+        let session = try Session(invocation, suite: Self.suite(invocation))
+        let activation = try await session.activation()
+        let password = try PasswordSource(invocation).read(prompt: "Password: ")
+        try await activation.upgrade(password: password)
+        session.output.result(
+            [
+                "activationId": .string(activation.activationID),
+                "version": .string(activation.version.rawValue),
+                "suite": activation.suite.map { .string($0.rawValue) } ?? .null,
+                "fingerprint": .string(activation.fingerprint),
+            ],
+            text:
+                "The activation speaks version \(activation.protocolDescription), fingerprint \(activation.fingerprint)."
+        )
+        return .done
     }
 
     static let status = Command(
@@ -68,8 +120,16 @@ enum ActivationCommands {
                 "failedAttempts": .number(JSONNumber(status.failedAttempts)),
                 "remainingAttempts": .number(JSONNumber(status.remainingAttempts)),
                 "counter": .string("\(status.counter.result)"),
+                "version": .string(activation.version.rawValue),
+                "suite": activation.suite.map { .string($0.rawValue) } ?? .null,
+                "isUpgradeOffered": .bool(status.isUpgradeOffered),
+                "flags": .array(status.flags.names.map { .string($0) }),
             ],
-            text: "\(status.state), \(status.remainingAttempts) attempts left, counter \(status.counter.result)"
+            text: ([
+                "\(status.state), \(status.remainingAttempts) attempts left, counter \(status.counter.result)",
+                "version \(activation.protocolDescription)",
+            ] + (status.isUpgradeOffered ? ["upgrade to 4.0 offered"] : []) + status.flags.names)
+            .joined(separator: ", ")
         )
         return .done
     }
@@ -137,5 +197,12 @@ enum ActivationCommands {
             text: "Removed \(TextTable.printable(activation.activationID))."
         )
         return .done
+    }
+}
+
+extension Activation {
+    /// The version of the protocol, and the suite where there is one.
+    fileprivate nonisolated var protocolDescription: String {
+        ([self.version.rawValue] + [self.suite?.rawValue].compactMap(\.self)).joined(separator: " with ")
     }
 }

@@ -31,8 +31,10 @@ struct Session: Sendable {
     ///
     /// Server, configuration and trust come from the options, else from the profile.
     ///
-    /// - Parameter version: The version of the protocol for a new activation.
-    init(_ invocation: Invocation, version: ProtocolVersion = .v3_3) throws {
+    /// - Parameters:
+    ///   - version: The version of the protocol for a new activation.
+    ///   - suite: The algorithms for a new activation of version 4, and for an upgrade.
+    init(_ invocation: Invocation, version: ProtocolVersion = .v3_3, suite: AlgorithmSuite? = nil) throws {
         let folder = try ProfileFolder(invocation)
         let stored = try folder.load()
         guard let url = invocation["url"] ?? stored?.url else {
@@ -52,6 +54,7 @@ struct Session: Sendable {
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = try CurlTransport(configuration: Self.transport(invocation, trust))
         configuration.version = version
+        if let suite { configuration.suite = suite }
         configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
         self.store = SQLiteActivationStore(path: folder.database)
         configuration.store = self.store
@@ -114,6 +117,12 @@ struct Session: Sendable {
             if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
                 try self.remember(id)
                 Output.note("mobile-token: activated \(id) before the program was interrupted")
+            }
+            throw error
+        } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
+            if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
+                try self.remember(id)
+                Output.note("mobile-token: use 'mobile-token confirm' to complete the activation")
             }
             throw error
         }

@@ -148,6 +148,15 @@ import Testing
         #expect(try self.read(Self.text(key: "1", signature: signature)).signingKey == .personalized)
     }
 
+    @Test(arguments: 31...33) func aCodeUnderTheSharedKeyHas32Bytes(count: Int) throws {
+        let text = Self.text(key: "2", signature: Data(count: count).base64EncodedString())
+        if count == 32 {
+            #expect(try self.read(text).signingKey == .shared)
+        } else {
+            #expect(self.error(text)?.code == .malformedSignature)
+        }
+    }
+
     @Test(arguments: [
         ("", [false, false, false, false]), ("BXFC", [true, true, true, true]), ("FX", [false, true, true, false]),
         ("B", [true, false, false, false]), ("bxfc", [false, false, false, false]),

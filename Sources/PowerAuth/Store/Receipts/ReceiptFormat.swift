@@ -152,8 +152,8 @@ extension JSONObject {
         return number
     }
 
-    func bytes(_ name: String, count: Int) throws(ReceiptFormatError) -> [UInt8] {
-        guard let bytes = Hexadecimal.decode(try self.string(name)), bytes.count == count else {
+    func bytes(_ name: String, count: Int...) throws(ReceiptFormatError) -> [UInt8] {
+        guard let bytes = Hexadecimal.decode(try self.string(name)), count.contains(bytes.count) else {
             throw ReceiptFormatError(member: name)
         }
         return bytes

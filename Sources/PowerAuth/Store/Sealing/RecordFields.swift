@@ -22,8 +22,8 @@ struct RecordFields {
 
     /// The names of the fields that only activations of one version of the protocol have.
     struct VersionNames {
-        let open: Set<ExactString>
-        let secret: Set<ExactString>
+        var open: Set<ExactString>
+        var secret: Set<ExactString>
     }
 
     init() {}
@@ -34,8 +34,9 @@ struct RecordFields {
         self.open[Name.applicationKey] = Array(record.applicationKey.utf8)
         switch record.keys {
         case .version3(let keys): self.write(keys)
+        case .version4(let keys): self.write(keys)
         }
-        self.secret[Name.counter] = Self.bytes(of: record.ledger)
+        self.write(record.ledger)
         for (name, token) in record.tokens {
             self.secret[ExactString(Name.tokenPrefix + name.string)] = Self.bytes(of: token)
         }
@@ -48,7 +49,12 @@ struct RecordFields {
         guard let createdAt = UInt64(bigEndianBytes: try self.bytes(Name.createdAt)[...]) else {
             throw MobileTokenError.damaged(Name.createdAt.string)
         }
-        let keys = VersionedKeys.version3(try self.version3Keys(version))
+        let keys: VersionedKeys =
+            if version.isVersion3 {
+                .version3(try self.version3Keys(version))
+            } else {
+                .version4(try self.version4Keys())
+            }
         let ledger = try self.ledger(of: version)
         return ActivationRecord(
             activationID: activationID,
@@ -63,9 +69,9 @@ struct RecordFields {
         )
     }
 
-    private func version() throws -> ProtocolVersion {
+    func version() throws -> ProtocolVersion {
         let name = try self.string(Name.version)
-        guard let version = ProtocolVersion(rawValue: name), version.isVersion3 else {
+        guard let version = ProtocolVersion(rawValue: name) else {
             throw MobileTokenError(.storeFromFuture, "The activation is of a version of the protocol not known here")
         }
         return version
@@ -73,7 +79,7 @@ struct RecordFields {
 
     /// Throws at a value that this version does not know: it would be lost with the next change.
     private func checkNames(for version: ProtocolVersion) throws {
-        let names = Self.version3Names
+        let names = version.isVersion3 ? Self.version3Names : Self.version4Names
         let unknown =
             self.open.keys.first { !Name.open.contains($0) && !names.open.contains($0) }
             ?? self.secret.keys.first {
@@ -105,6 +111,8 @@ struct RecordFields {
 extension RecordFields {
     private static let counterHeaderByteCount = 18
 
+    mutating func write(_ ledger: CounterLedger) { self.secret[Name.counter] = Self.bytes(of: ledger) }
+
     private static func bytes(of ledger: CounterLedger) -> SecretBytes {
         ledger.counter.data.withUnsafeBytes { data in
             SecretBytes(count: self.counterHeaderByteCount + data.count) { target in
@@ -118,7 +126,7 @@ extension RecordFields {
         }
     }
 
-    private func ledger(of version: ProtocolVersion) throws -> CounterLedger {
+    func ledger(of version: ProtocolVersion) throws -> CounterLedger {
         try self.secretBytes(Name.counter).withUnsafeBytes { bytes in
             guard bytes.count > Self.counterHeaderByteCount,
                 let moves = UInt64(bigEndianBytes: bytes[1..<9]),
@@ -126,7 +134,9 @@ extension RecordFields {
             else { throw MobileTokenError.damaged(Name.counter.string) }
             let data = SecretBytes(copying: bytes[Self.counterHeaderByteCount...])
             return CounterLedger(
-                counter: .version3(HashCounter(data: data, byte: bytes[17])),
+                counter: version.isVersion3
+                    ? .version3(HashCounter(data: data, byte: bytes[17]))
+                    : .version4(Version4.HashCounter(data: data, byte: bytes[17])),
                 history: CounterHistory(moves: moves, confirmedMoves: confirmedMoves),
                 isUnsettled: bytes[0] != 0
             )

@@ -110,6 +110,12 @@ extension Version4 {
         /// `SubjectPublicKeyInfo`.
         package let mldsa: [UInt8]?
 
+        /// Restores keys that were stored.
+        package init(ecdsa: [UInt8], mldsa: [UInt8]?) {
+            self.ecdsa = ecdsa
+            self.mldsa = mldsa
+        }
+
         package init(_ keys: SigningPublicKeys) {
             self.ecdsa = keys.ecdsa.uncompressed
             self.mldsa = keys.mldsa?.publicKeyInfo

@@ -18,7 +18,8 @@ let observationTypes: [Any.Type] = [
 ]
 
 let activationTypes: [Any.Type] = [
-    Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationState.self,
+    Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
+    ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self,
     RecoveryCodes.self, Authentication.self, UnlockedFactor.self, SecretBytes.self, VaultUnlockReason.self,
     CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self, ServerSignatureFormat.self,
     (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,

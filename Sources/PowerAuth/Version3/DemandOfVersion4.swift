@@ -1,0 +1,39 @@
+import PowerAuthProtocol
+
+extension ServerConnection {
+    /// Asks for a key of version 3, and finds out whether a refusal may be of the version: a server that has moved on to
+    /// version 4 says no more than that it hands out no key.
+    func askInVersion3<Request: Encodable, Response: Decodable, Value>(
+        _ path: String,
+        for activationID: String?,
+        _ request: Request,
+        returning: Response.Type,
+        read: (Response) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await self.ask(path, for: activationID, request, returning: returning, read: read)
+        } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {
+            guard let suites = try? await self.suitesOnOffer(), !suites.isEmpty else { throw refusal }
+            throw MobileTokenError(
+                .temporaryKeyRefused,
+                """
+                The server refused version 3 of the protocol. It offers version 4.0 (\(suites.joined(separator: ", "))), \
+                and may accept nothing else
+                """,
+                httpStatus: refusal.httpStatus,
+                serverCode: refusal.serverCode,
+                underlying: refusal
+            )
+        }
+    }
+
+    /// The suites of version 4 that the server offers to the application, by name.
+    private func suitesOnOffer() async throws -> [String] {
+        let request = OfferRequest(applicationKey: self.application.applicationKey)
+        let path = Version4.Endpoint.serverStatus.path
+        return try await self.ask(path, for: nil, request, returning: Offer.self) { $0.supportedAlgorithms ?? [] }
+    }
+
+    private struct OfferRequest: Encodable { let applicationKey: String }
+    private struct Offer: Decodable { let supportedAlgorithms: [String]? }
+}

@@ -1,0 +1,192 @@
+import Coordination
+public import PowerAuthCrypto
+public import PowerAuthProtocol
+
+extension Activation {
+    /// Upgrades an activation of version 3 to version 4 of the protocol, for good.
+    ///
+    /// The server must offer it: see ``ActivationStatus/isUpgradeOffered``. Identifier and name stay, the password and the key
+    /// from outside stay, tokens are renewed when they are next used. Services of this activation wait meanwhile and go on.
+    /// Interrupted at any point, the next call of this method or the next signature completes it, or goes on in version 3.
+    ///
+    /// ```swift
+    /// if try await activation.status().isUpgradeOffered {
+    ///     try await activation.upgrade(password: password)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - suite: The suite of the client's configuration when it is `nil`.
+    ///   - biometryKey: The key from outside that unlocks the biometry factor, when it is set up.
+    /// - Throws: ``MobileTokenError/Code/upgradeNotOffered`` and any error of the server; the activation then stays as it was.
+    public func upgrade(
+        password: SecretBytes,
+        biometryKey: SecretBytes? = nil,
+        suite: AlgorithmSuite? = nil
+    ) async throws {
+        try Password.validate(password)
+        if let biometryKey { try BiometryUnlockKey.validate(biometryKey) }
+        let suite = suite ?? self.server.configuration.suite
+        let protection = NewKeys.Protection(password: password, biometryKey: biometryKey)
+        self.upgradeCount += 1
+        defer { self.upgradeCount -= 1 }
+        try await self.withSigningKeys(for: .possessionAndKnowledge(password: password)) { keys in
+            try await self.withSigningTurn { turn, caller in
+                let record = try await self.storedRecord()
+                if let stored = record.version4 {
+                    // Another process was quicker, or this one was interrupted.
+                    try await self.adopt(record)
+                    guard case .upgrade? = stored.pendingConfirmation else { return }
+                } else {
+                    try await self.startUpgrade(to: suite, keys: keys, protection: protection, in: turn, for: caller)
+                }
+                try await self.completeUpgrade(in: turn, for: caller)
+            }
+        }
+    }
+
+    /// Agrees on the keys of version 4, and stores them.
+    private func startUpgrade(
+        to suite: AlgorithmSuite,
+        keys: SigningKeys,
+        protection: NewKeys.Protection,
+        in turn: SigningTurn,
+        for caller: UncancellableTask.Caller
+    ) async throws {
+        let status = try await self.fetchStatus().status
+        guard status.state == .active, status.isUpgradeOffered else {
+            throw MobileTokenError(.upgradeNotOffered, "The server does not offer version 4 to this activation")
+        }
+        let hasBiometry = keys.dialect.hasBiometryFactor(try await self.storedRecord())
+        guard hasBiometry == (protection.biometryKey != nil) else {
+            throw MobileTokenError(
+                .invalidAuthentication,
+                hasBiometry
+                    ? "The biometry factor needs its key, or must be removed first" : "There is no biometry factor"
+            )
+        }
+        let newKeys = try NewKeys(suite: suite)
+        let endpoint = Version4.Endpoint.upgradeStart
+        let plaintext = try Wire.encode(
+            Version4.UpgradeRequest(
+                sharedSecretRequest: newKeys.agreement.request,
+                devicePublicKeys: newKeys.deviceKeys.publicKeys,
+                enableBiometry: hasBiometry
+            )
+        )
+        let encryption = self.applicationKeys.version4(suite)
+        let request = SignedRequest(
+            path: endpoint.path,
+            uriID: endpoint.uriID,
+            keys: keys,
+            sendsEncryptionHeader: true
+        ) {
+            try await encryption.encrypt(plaintext, for: .upgradeStart)
+        }
+        // Lost or refused, it is as if nothing had been asked: the server goes on with version 3.
+        let response = try await self.exchange(request, in: turn, for: caller)
+        let message = try Wire.decode(Version4.NewKeysMessage.self, from: response, of: endpoint.path)
+        try await self.keepUpgrade(newKeys, message, path: endpoint.path, protection: protection, in: turn)
+    }
+
+    private func keepUpgrade(
+        _ newKeys: NewKeys,
+        _ message: Version4.NewKeysMessage,
+        path: String,
+        protection: NewKeys.Protection,
+        in turn: SigningTurn
+    ) async throws {
+        // The agreement serves once, and a store may make a change more than once.
+        let keys = try newKeys.keys(
+            of: self.activationID,
+            from: message,
+            path: path,
+            protection: protection,
+            pending: nil,
+            randomness: self.server.randomness
+        )
+        try await self.updateRecord(in: turn) { record in
+            guard let version3 = record.version3 else { throw OutdatedDialect() }
+            let before = Version4Keys.Version3State(keys: version3, ledger: record.ledger)
+            record.keys = .version4(keys)
+            record.version4?.pendingConfirmation = .upgrade(from: before)
+            record.ledger = record.ledger.restarted(
+                with: .version4(Version4.HashCounter(data: message.counterData))
+            )
+        }
+        try self.adopt(try await self.storedRecord())
+    }
+
+    /// Completes an upgrade that was interrupted after its keys had been stored.
+    ///
+    /// - Returns: Whether there was one.
+    func completePendingUpgrade() async throws -> Bool {
+        try await self.withSigningTurn { turn, caller in
+            let record = try await self.storedRecord()
+            guard case .upgrade? = record.version4?.pendingConfirmation else { return false }
+            try await self.adopt(record)
+            try await self.completeUpgrade(in: turn, for: caller)
+            return true
+        }
+    }
+
+    /// Confirms an upgrade whose keys are stored. Possession is enough, so no password is needed.
+    func completeUpgrade(in turn: SigningTurn, for caller: UncancellableTask.Caller) async throws {
+        let dialect = self.dialect
+        let keys = SigningKeys(dialect: dialect, type: .possession, keys: [dialect.possessionKey])
+        let endpoint = try DialectEndpoint(.upgradeConfirm, Version4.NoContent())
+        do {
+            try await self.confirm(SignedRequest(endpoint, keys: keys, isConfirming: true), in: turn, for: caller) {
+                !$0.flags.contains(.upgradeAwaitsConfirmation)
+            }
+        } catch let refusal as RefusedConfirmation {
+            try await self.abandonUpgrade(isCertain: refusal.isCertain, in: turn)
+            throw refusal.error
+        }
+        try await self.updateRecord(in: turn) { record in
+            record.version4?.pendingConfirmation = nil
+            record.tokens = [:]  // they are of version 3
+        }
+        self.forgetTokens()
+    }
+
+    /// Goes back to version 3 when the server has not gone along, and will not.
+    ///
+    /// - Parameter isCertain: Whether no confirmation can still be on its way.
+    private func abandonUpgrade(isCertain: Bool, in turn: SigningTurn) async throws {
+        var record = try await self.storedRecord()
+        guard case .upgrade(let before)? = record.version4?.pendingConfirmation else { return }
+        record.keys = .version3(before.keys)
+        let previous = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
+        // Only the server's own word, under the keys of version 3, says that it never went along.
+        guard let report = try? await previous.status(), report.serverVersion == 3 else { return }
+        // A server that has forgotten the new keys cannot accept a late confirmation either.
+        if !isCertain { guard try await self.hasServerForgottenKeys() else { return } }
+        try await self.updateRecord(in: turn) { record in
+            record.keys = .version3(before.keys)
+            record.ledger = before.ledger.caughtUp(to: record.counterMoves)
+        }
+        try self.adopt(try await self.storedRecord())
+    }
+
+    private func hasServerForgottenKeys() async throws -> Bool {
+        do {
+            _ = try await self.dialect.status()
+            return false
+        } catch let error as MobileTokenError {
+            return error.isRefusal
+        }
+    }
+}
+
+/// The server's refusal of a confirmation.
+struct RefusedConfirmation: Error {
+    let error: MobileTokenError
+    /// Whether no earlier one can still be on its way.
+    let isCertain: Bool
+}
+
+extension MobileTokenError {
+    /// Whether the server said that it did nothing.
+    var isRefusal: Bool { self.httpStatus != nil && self.fate == .refused }
+}

@@ -1,0 +1,218 @@
+import PowerAuthCrypto
+package import PowerAuthProtocol
+
+/// How an activation of version 4 speaks with the server.
+final class Version4Dialect: ActivationDialect {
+    let activationID: String
+    let algorithms: AlgorithmSuite
+    let fingerprint: String
+    let possessionKey: SecretBytes
+    let utility: Version4.ActivationKeys.Utility
+    let serverPublicKeys: Version4.SigningKeysMessage
+    let server: ServerConnection
+    /// Of this activation's scope.
+    let keys: EncryptionKeys<Version4Scheme>
+    let applicationEncryption: any RequestEncryption
+
+    init(
+        _ record: ActivationRecord,
+        _ keys: Version4Keys,
+        server: ServerConnection,
+        applicationKeys: ApplicationEncryption
+    ) throws {
+        self.activationID = record.activationID
+        self.algorithms = keys.suite
+        self.possessionKey = keys.possessionKey
+        self.utility = keys.utility
+        self.serverPublicKeys = keys.serverPublicKeys
+        self.server = server
+        self.applicationEncryption = applicationKeys.version4(keys.suite)
+        self.fingerprint = try keys.fingerprint(of: record.activationID)
+        let scope = Version4Scheme.Scope.activation(
+            id: record.activationID,
+            utility: keys.utility,
+            serverPublicKeys: keys.serverPublicKeys
+        )
+        self.keys = EncryptionKeys(Version4Scheme(scope: scope, suite: keys.suite), server: server)
+    }
+
+    var version: ProtocolVersion { .v4_0 }
+    var suite: AlgorithmSuite? { self.algorithms }
+    var encryption: any RequestEncryption { self.keys }
+
+    func check(_ type: SignatureType) throws(MobileTokenError) { _ = try type.version4() }
+
+    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8] { record.version4?.knowledgeKey.salt ?? [] }
+
+    func checkUse(of record: ActivationRecord, isConfirming: Bool) throws {
+        guard let keys = record.version4 else { throw OutdatedDialect() }
+        guard let pending = keys.pendingConfirmation, !isConfirming else { return }
+        throw AwaitingConfirmation(step: pending == .activation ? .activation : .upgrade)
+    }
+}
+
+extension Version4Keys {
+    fileprivate func fingerprint(of activationID: String) throws(MobileTokenError) -> String {
+        try MobileTokenError.mapSuiteErrors { () throws(Version4.SharedSecretError) in
+            Version4.ActivationFingerprint(
+                devicePublicKeys: try self.devicePublicKeys.keys(of: self.suite),
+                activationID: activationID,
+                serverPublicKeys: try self.serverPublicKeys.keys(of: self.suite)
+            ).digits
+        }
+    }
+}
+
+// MARK: - Signing
+
+extension Version4Dialect {
+    func signatureHeader(
+        of request: SignedRequest,
+        body: [UInt8],
+        nonce: [UInt8],
+        counter: SigningCounter
+    ) throws -> (name: String, value: String) {
+        guard let counter = counter.version4 else { throw OutdatedDialect() }
+        let header = Version4.AuthenticationHeader(
+            activationID: self.activationID,
+            applicationKey: self.server.application.applicationKey,
+            nonce: nonce,
+            type: try request.keys.type.version4(),
+            code: try Version4.AuthenticationCode(
+                SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body),
+                keys: request.keys.keys,
+                counter: counter,
+                secret: .online(self.server.application.applicationSecret)
+            )
+        )
+        return (Version4.AuthenticationHeader.name, header.value)
+    }
+
+    func offlineSignature(
+        _ data: SignatureData,
+        keys: SigningKeys,
+        counter: SigningCounter,
+        componentLength: Int
+    ) throws -> String {
+        guard let counter = counter.version4 else { throw OutdatedDialect() }
+        return try MobileTokenError.mapCryptoErrors {
+            try Version4.AuthenticationCode(data, keys: keys.keys, counter: counter, secret: .offline)
+                .offline(componentLength: componentLength)
+        }
+    }
+
+    func tokenHeader(
+        _ token: ActivationRecord.Token,
+        nonce: [UInt8],
+        timestamp: Int64
+    ) throws -> (name: String, value: String) {
+        let header = try Version4.TokenHeader(
+            tokenID: token.id,
+            secret: token.secret,
+            nonce: nonce,
+            timestamp: timestamp
+        )
+        return (Version4.TokenHeader.name, header.value)
+    }
+
+    func isSignedByServer(
+        _ data: [UInt8],
+        signature: [UInt8],
+        key: ServerSigningKey,
+        format: ServerSignatureFormat
+    ) -> Bool {
+        let publicKey: P384PublicKey?
+        switch key {
+        case .shared: return Version4.OfflineQRMAC.isValid(signature, for: data, key: self.utility.personalizedData)
+        case .master: publicKey = self.server.application.version4MasterPublicKeys?.ecdsa
+        case .activation: publicKey = try? P384PublicKey(x963: self.serverPublicKeys.ecdsa)
+        }
+        return switch format {
+        case .der: publicKey?.isValid(derSignature: signature, for: data) ?? false
+        case .jose: publicKey?.isValid(rawSignature: signature, for: data) ?? false
+        }
+    }
+}
+
+extension SigningCounter {
+    /// The counter of an activation of version 4; `nil` for others.
+    package var version4: Version4.HashCounter? {
+        guard case .version4(let counter) = self else { return nil }
+        return counter
+    }
+}
+
+extension SignatureType {
+    /// Returns the name of the factors in version 4.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for a combination that it does not have.
+    fileprivate func version4() throws(MobileTokenError) -> Version4.AuthenticationCodeType {
+        guard let type = Version4.AuthenticationCodeType(rawValue: self.rawValue) else {
+            throw MobileTokenError(
+                .invalidAuthentication,
+                "Version 4 of the protocol signs with possession alone, or with one more factor"
+            )
+        }
+        return type
+    }
+}
+
+// MARK: - Calls
+
+extension Version4Dialect {
+    func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint {
+        switch call {
+        case .validate(let reason): try DialectEndpoint(.validate, Validation(reason: reason.rawValue))
+        case .removeActivation: try DialectEndpoint(.activationRemove, Version4.NoContent())
+        case .removeToken(let id): try DialectEndpoint(.tokenRemove, TokenRemoval(tokenId: id))
+        case .createToken: DialectEndpoint(encrypted: .tokenCreate)
+        case .userInfo: DialectEndpoint(encrypted: .userInfo)
+        case .detail: DialectEndpoint(encrypted: .activationDetail)
+        case .rename(let name):
+            DialectEndpoint(
+                path: Version4.Endpoint.activationRename.path,
+                uriID: Version4.Endpoint.activationRename.uriID,
+                body: try Wire.encode(Renaming(activationName: name))
+            )
+        }
+    }
+
+    func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token {
+        let created = try Wire.decode(Version4.TokenResponse.self, from: response, of: path)
+        return ActivationRecord.Token(id: created.tokenID, secret: created.tokenSecret)
+    }
+
+    private struct Validation: Encodable { let reason: String }
+    private struct TokenRemoval: Encodable { let tokenId: String }
+    private struct Renaming: Encodable { let activationName: String }
+}
+
+extension DialectEndpoint {
+    /// Creates a call whose body is in the clear.
+    init(_ endpoint: Version4.Endpoint, _ content: some Encodable) throws(MobileTokenError) {
+        self.init(
+            path: endpoint.path,
+            uriID: endpoint.uriID,
+            body: try Wire.encode(Wire.Request(requestObject: content))
+        )
+    }
+
+    static var version4Status: Self {
+        Self(path: Version4.Endpoint.serverStatus.path, uriID: "", body: Array(#"{"requestObject":{}}"#.utf8))
+    }
+
+    /// Creates a call whose body is encrypted, and which has no parameters.
+    init(encrypted endpoint: Version4.Endpoint) {
+        self.init(path: endpoint.path, uriID: endpoint.uriID)
+    }
+}
+
+extension Version4.Endpoint {
+    /// What is signed as the request's identifier; empty where nothing is signed.
+    var uriID: String {
+        switch self.authentication {
+        case .none, .token: ""
+        case .code(let uriID, _), .version3Code(let uriID): uriID
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// How version 4 encrypts requests in one scope: with a secret that client and server agree on for a while.
+struct Version4Scheme: EncryptionScheme {
+    /// For whom requests are encrypted.
+    enum Scope: Sendable {
+        /// For the application, before there is an activation or beside it.
+        case application
+        /// For one activation.
+        case activation(
+            id: String,
+            utility: Version4.ActivationKeys.Utility,
+            serverPublicKeys: Version4.SigningKeysMessage
+        )
+    }
+
+    let scope: Scope
+    let suite: AlgorithmSuite
+
+    var permanentKey: EncryptionKey<SecretBytes>? { nil }
+    var usesTimestamps: Bool { true }
+
+    func purpose(of use: EncryptionUse) -> Version4.EncryptionPurpose {
+        switch (use, self.scope) {
+        case (.tokenCreation, _): .tokenCreate
+        case (.generic, .application): .genericApplication
+        case (.generic, .activation): .genericActivation
+        }
+    }
+
+    func fetchKey(from server: ServerConnection) async throws -> (key: EncryptionKey<SecretBytes>, lifetime: Duration) {
+        let path = Version4.Endpoint.temporaryKey.path
+        let agreement = try PendingAgreement(suite: self.suite)
+        let request = Version4.TemporaryKeyRequest(
+            applicationKey: server.application.applicationKey,
+            activationID: self.activationID,
+            challenge: server.randomness.bytes(Version4.TemporaryKeyRequest.challengeByteCount),
+            sharedSecretRequest: agreement.request
+        )
+        let jwt = request.jwt(key: try self.requestKey(server.application))
+        let signingKeys = try self.signingKeys(server.application)
+        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
+        let response = try await server.time.measuring(\.issuedAt) {
+            try await server.ask(path, for: self.activationID, Token(jwt: jwt), returning: Token.self) { token in
+                let response = try MobileTokenError.mapErrors(ofResponse: path) {
+                    try Version4.TemporaryKeyResponse(
+                        jws: token.jwt,
+                        signedBy: signingKeys,
+                        answering: request,
+                        // A clock that was never compared with the server's must not declare a fresh key expired.
+                        now: server.time.isSynchronized ? server.time.milliseconds : .min
+                    )
+                }
+                // An expired key is refused while the response is known.
+                _ = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
+                return response
+            }
+        }
+        let secret = try agreement.secret(from: response.sharedSecretResponse, of: path)
+        let lifetime = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
+        return (EncryptionKey(id: response.keyID, material: secret), lifetime)
+    }
+
+    private struct Token: Codable { let jwt: String }
+
+    var activationID: String? {
+        switch self.scope {
+        case .application: nil
+        case .activation(let id, _, _): id
+        }
+    }
+
+    private func requestKey(_ application: SDKConfiguration) throws -> SecretBytes {
+        switch self.scope {
+        case .activation(_, let utility, _): utility.temporaryKeyRequest
+        case .application:
+            try MobileTokenError.mapCryptoErrors {
+                try Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: application.applicationSecret)
+            }
+        }
+    }
+
+    /// Returns the keys that sign temporary keys. They are parsed anew each time: parsed keys take kilobytes, and a fleet has
+    /// thousands.
+    private func signingKeys(_ application: SDKConfiguration) throws -> Version4.SigningPublicKeys {
+        switch self.scope {
+        case .activation(_, _, let keys):
+            try MobileTokenError.mapSuiteErrors { () throws(Version4.SharedSecretError) in
+                try keys.keys(of: self.suite)
+            }
+        case .application: try application.masterPublicKeys(of: self.suite)
+        }
+    }
+
+    func encrypt(
+        _ plaintext: [UInt8],
+        for purpose: Version4.EncryptionPurpose,
+        with key: EncryptionKey<SecretBytes>,
+        server: ServerConnection
+    ) throws -> RequestBody {
+        let parameters = try MobileTokenError.mapCryptoErrors {
+            try Version4.EncryptionParameters(
+                applicationKey: server.application.applicationKey,
+                applicationSecret: server.application.applicationSecret,
+                scope: self.encryptionScope,
+                purpose: purpose,
+                temporaryKeyID: key.id ?? "",
+                temporaryKey: key.material
+            )
+        }
+        var exchange = Version4.ClientExchange(parameters: parameters)
+        let request = try MobileTokenError.mapCryptoErrors {
+            try exchange.encryptRequest(
+                plaintext,
+                nonce: server.randomness.bytes(Version4.ClientExchange.nonceByteCount),
+                timestamp: server.time.milliseconds
+            )
+        }
+        return RequestBody(
+            bytes: try Wire.encode(request),
+            temporaryKeyID: key.id,
+            encryptionHeader: parameters.header.value
+        ) { [exchange] response in
+            var exchange = exchange
+            return try exchange.decryptResponse(
+                try Wire.decode(Version4.EncryptedResponse.self, from: response, of: "an encrypted request")
+            )
+        }
+    }
+
+    private var encryptionScope: Version4.EncryptionParameters.Scope {
+        switch self.scope {
+        case .application: .application
+        case .activation(let id, let utility, _): .activation(id: id, sharedInfo2Key: utility.sharedInfo2)
+        }
+    }
+}
+
+extension SDKConfiguration {
+    /// Returns the server's master keys of a suite.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` when one is missing, `suiteUnavailable` when this process cannot
+    ///   use the suite.
+    func masterPublicKeys(of suite: AlgorithmSuite) throws(MobileTokenError) -> Version4.SigningPublicKeys {
+        guard let keys = self.version4MasterPublicKeys, self.suites.contains(suite) else {
+            throw MobileTokenError(
+                .invalidConfiguration,
+                "sdkConfiguration: there are no master keys of \(suite.rawValue)"
+            )
+        }
+        do {
+            try suite.requireAvailability()
+        } catch {
+            throw .suiteUnavailable(error)
+        }
+        return try MobileTokenError.mapSuiteErrors { () throws(Version4.SharedSecretError) in
+            try keys.keys(of: suite)
+        }
+    }
+}

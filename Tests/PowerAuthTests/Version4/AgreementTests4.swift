@@ -1,0 +1,150 @@
+import Foundation
+import HTTPClientTransport
+import MobileTokenTesting
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import PowerAuth
+
+/// Client and server of version 4 go on agreeing whatever the network loses or repeats, with upgrades, changes of password and
+/// biometry among the calls.
+///
+/// `POWERAUTH_TEST_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct AgreementTests4 {
+    private static let callCount = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
+
+    /// What the device's user does one thing after the other, and knows afterwards.
+    private actor User {
+        let activation: Activation
+        private let unlockKey = SecretBytes(copying: Array(0..<16))
+        private var password = Version4Fixture.password
+        /// Passwords chosen so far; a change that failed leaves the one before.
+        private var changes = 0
+        /// Whether the server may have turned biometry off already.
+        private var isRemoving = false
+
+        init(_ activation: Activation) { self.activation = activation }
+
+        var twoFactors: Authentication { .possessionAndKnowledge(password: self.password) }
+
+        func changePassword() async throws {
+            self.changes += 1
+            let new = SecretBytes(utf8: "password \(self.changes)")
+            let before = try await self.activation.storedRecord().version4?.knowledgeKey
+            do {
+                try await self.activation.changePassword(from: self.password, to: new)
+            } catch {
+                // The store knows whether the new password protects a key now.
+                if try await self.activation.storedRecord().version4?.knowledgeKey == before { throw error }
+            }
+            self.password = new
+        }
+
+        func changeBiometry() async throws {
+            if try await self.activation.hasBiometryFactor() {
+                if !self.isRemoving { try await self.activation.validate(.possessionAndBiometry(key: self.unlockKey)) }
+                self.isRemoving = true
+                try await self.activation.removeBiometryFactor()
+                self.isRemoving = false
+            } else {
+                try await self.activation.addBiometryFactor(key: self.unlockKey, password: self.password)
+            }
+        }
+
+        func upgrade() async throws {
+            guard self.activation.version != .v4_0 else { return }
+            try await self.activation.upgrade(password: self.password)
+        }
+    }
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
+        let random = Shared(SeededGenerator(test: "agreement of version 4 from \(version.rawValue)"))
+        let elapsed = Shared(Duration.zero)
+        let clock = ManualClock()
+        let start = Date(timeIntervalSince1970: 1_790_000_000)
+        let now: @Sendable () -> Date = { start + elapsed.value.seconds }
+        let fixture = try Version4Fixture(version: version, server: Version4Server(now: now)) { configuration in
+            configuration.clock = clock
+            configuration.wallClock = { now() - 12_345 }
+        }
+        let activation =
+            version == .v4_0 ? try await fixture.activate() : try await fixture.activateInVersion3()
+        let user = User(activation)
+        fixture.server.setFate { _ in
+            switch random.update({ Int.random(in: 0..<100, using: &$0) }) {
+            case 0..<8: .requestLost
+            case 8..<16: .answerLost
+            case 16..<24: .duplicated
+            default: .delivered
+            }
+        }
+        let succeeded = Shared(Set<String>())
+        var number = 0
+        while number < Self.callCount {
+            let step = random.update { Duration.seconds(Int.random(in: 0..<20, using: &$0)) }
+            elapsed.update { $0 += step }
+            clock.advance(by: step)
+            let batch = random.update { Int.random(in: 1...4, using: &$0) }
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<batch {
+                    number += 1
+                    let id = "\(number)"
+                    let kind = random.update { Int.random(in: 0..<100, using: &$0) }
+                    group.addTask {
+                        do {
+                            try await Self.call(kind, id, activation)
+                            if kind < 60 { succeeded.update { _ = $0.insert(id) } }
+                        } catch let error as MobileTokenError {
+                            #expect(Self.expected.contains(error.code), "call \(id): \(error)")
+                        } catch {
+                            Issue.record("call \(id): \(error)")
+                        }
+                    }
+                }
+            }
+            // Half of the calls are made in version 3, where the activation began in it.
+            // One at a time, as a person does: what is left of a change is known only when it has ended.
+            let kind = random.update { Int.random(in: 0..<20, using: &$0) }
+            do {
+                switch kind {
+                case 0 where activation.version == .v4_0: try await user.changePassword()
+                case 1 where activation.version == .v4_0: try await user.changeBiometry()
+                case 2, 3: try await activation.approve("two-\(number)", with: user.twoFactors)
+                case 4 where number > Self.callCount / 2: try await user.upgrade()
+                default: break
+                }
+            } catch let error as MobileTokenError {
+                #expect(Self.expected.contains(error.code), "change at \(number): \(error)")
+            }
+        }
+        fixture.server.setFate { _ in .delivered }
+        try await user.upgrade()
+        let status = try await activation.status()
+        #expect(status.state == .active)
+        #expect(status.failedAttempts == 0)
+        #expect((0..<status.counter.window).contains(status.counter.distance))
+        let accepted = fixture.server.state.withLock { $0.accepted } + fixture.server.version3.state.value.accepted
+        #expect(Set(accepted).count == accepted.count, "accepted twice")
+        #expect(succeeded.value.isSubset(of: accepted), "reported and not accepted")
+        try await activation.approve("last", with: user.twoFactors)
+        #expect(fixture.server.state.withLock { $0.accepted }.last == "last")
+    }
+
+    /// What a lossy network may do to a call; everything else is a disagreement.
+    private static let expected: Set<MobileTokenError.Code> = [.noConnection, .connectionLost]
+
+    private static func call(_ kind: Int, _ id: String, _ activation: Activation) async throws {
+        switch kind {
+        case 0..<60: try await activation.approve(id)
+        case 60..<80: try await activation.poll()
+        case 80..<88: _ = try await activation.status()
+        case 88..<94: _ = try await activation.userInfo()
+        case 94..<97: try await activation.requestToken("other")
+        default: try await activation.removeToken("other")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Basics
+import HTTPClientTransport
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import PowerAuth
+
+/// One bit flipped anywhere on the way: the receiver refuses by name, and nothing changes.
+@Suite(.timeLimit(.minutes(5))) struct TamperingTests4 {
+    /// Every bit of the first bytes, and a sample of those that follow.
+    private static func positions(of byteCount: Int, isExhaustive: Bool) -> [Int] {
+        let count = byteCount * 8
+        let first = isExhaustive ? Array(0..<min(count, 256 * 8)) : []
+        return first + stride(from: first.count, to: count, by: 67)
+    }
+
+    private static func flipped(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
+        var bytes = bytes
+        bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+        return bytes
+    }
+
+    /// Whitespace, names of members that nobody reads and the envelope around the proof may change without harm; then the
+    /// result must be the same as without the change.
+    @Test(arguments: [
+        "/pa/v4/activation/status", "/pa/v4/token/create", "/pa/v4/vault/unlock", "/pa/v4/keystore/create",
+        "/pa/v4/password/change",
+    ])
+    func aFlippedBitInAResponseIsRefusedOrChangesNothing(path: String) async throws {
+        let fixture = try Version4Fixture()
+        let activation = try await fixture.activate()
+        let server = fixture.server
+
+        func call() async throws -> String {
+            switch path {
+            case "/pa/v4/activation/status":
+                let status = try await activation.status()
+                return "\(status.state) \(status.flags) \(status.failedAttempts)"
+            case "/pa/v4/token/create":
+                try await activation.removeTokenLocally("t")
+                try await activation.requestToken("t")
+                let token = try #require(try await activation.storedRecord().tokens["t"])
+                #expect(try server.account(activation.activationID).tokens[token.id] == token.secret)
+                return "token"
+            case "/pa/v4/vault/unlock":
+                let key = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
+                return key.withUnsafeBytes { Array($0) }.description
+            case "/pa/v4/password/change":
+                try await activation.changePassword(from: Version4Fixture.password, to: Version4Fixture.password)
+                return "changed"
+            default:
+                // A new client has no key yet.
+                let client = try Version4Fixture(server: server, store: fixture.store).client
+                let fresh = try await client.activation(id: activation.activationID)
+                return "\(try await fresh.status().state)"
+            }
+        }
+
+        let expected = try await call()
+        let bit = Shared<Int?>(nil)
+        let byteCount = Shared(0)
+        server.state.withLock {
+            $0.rewrite = { request, response in
+                guard request.url.hasSuffix(path), response.status == 200, let flipped = bit.value else {
+                    return response
+                }
+                byteCount.value = response.body.count
+                var response = response
+                response.body = Self.flipped(response.body, flipped % (response.body.count * 8))
+                return response
+            }
+        }
+        bit.value = 0
+        _ = try? await call()
+        var refusals = 0
+        let isExhaustive = path.hasSuffix("/status")
+        for position in Self.positions(of: byteCount.value, isExhaustive: isExhaustive) {
+            bit.value = position
+            do {
+                let result = try await call()
+                #expect(result == expected, "bit \(position)")
+            } catch let error as MobileTokenError {
+                #expect(error.code == .invalidResponse, "bit \(position): \(error)")
+                refusals += 1
+            }
+        }
+        #expect(refusals > 10)
+        bit.value = nil
+        #expect(try await call() == expected)
+        // What was refused changed nothing: the password is the old one, and the counters agree.
+        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(try await activation.status().failedAttempts == 0)
+        #expect(try await activation.status().counter.distance == 0)
+    }
+
+    @Test func aFlippedBitInARequestIsRefused() async throws {
+        let fixture = try Version4Fixture()
+        let activation = try await fixture.activate()
+        let requests = Shared<[HTTPRequest]>([])
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/api/signed") else { return .delivered }
+            requests.update { $0.append(request) }
+            return .requestLost
+        }
+        _ = try? await activation.approve("genuine")
+        fixture.server.setFate { _ in .delivered }
+        let genuine = try #require(requests.value.first)
+        let body = try #require(genuine.body)
+        for bit in 0..<body.count * 8 {
+            var changed = genuine
+            changed.body = Self.flipped(body, bit)
+            #expect(try await fixture.server.send(changed).status != 200, "bit \(bit)")
+        }
+        #expect(fixture.server.state.withLock { $0.accepted }.isEmpty)
+        #expect(try await fixture.server.send(genuine).status == 200)
+        #expect(try await fixture.server.send(genuine).status == 401)
+        #expect(fixture.server.state.withLock { $0.accepted } == ["genuine"])
+    }
+
+    @Test(arguments: AlgorithmSuite.available)
+    func aFlippedBitInTheCreationOfAnActivationIsRefused(suite: AlgorithmSuite) async throws {
+        let fixture = try Version4Fixture(suite: suite)
+        _ = try await fixture.activate()
+        let bit = Shared(0)
+        fixture.server.state.withLock {
+            $0.rewrite = { request, response in
+                guard request.url.hasSuffix("/activation/create"), response.status == 200 else { return response }
+                var response = response
+                response.body = Self.flipped(response.body, bit.value % (response.body.count * 8))
+                return response
+            }
+        }
+        var refusals = 0
+        for index in 0..<24 {
+            bit.value = index * 997 + index
+            do {
+                try await fixture.activate().approve("\(index)")
+            } catch let error as MobileTokenError {
+                #expect(error.code == .invalidResponse, "bit \(bit.value): \(error)")
+                refusals += 1
+            }
+        }
+        #expect(refusals > 10)
+        // Only what was not refused is kept.
+        #expect(try await fixture.client.activationIDs().count == 25 - refusals)
+    }
+}

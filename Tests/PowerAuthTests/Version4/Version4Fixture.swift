@@ -1,0 +1,58 @@
+import HTTPClientTransport
+@testable import PowerAuth
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// A client at a server of version 4, and what most tests do with it.
+struct Version4Fixture {
+    static let password = SecretBytes(utf8: Fixture.password)
+    static let twoFactors = Authentication.possessionAndKnowledge(password: Self.password)
+
+    let server: Version4Server
+    let store: any ActivationStore
+    let client: MobileTokenClient
+
+    init(
+        suite: AlgorithmSuite = .p384,
+        version: ProtocolVersion = .v4_0,
+        server: Version4Server? = nil,
+        store: any ActivationStore = InMemoryActivationStore(),
+        transport: (any HTTPTransport)? = nil,
+        _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
+    ) throws {
+        let server = try server ?? Version4Server()
+        var configuration = MobileTokenClient.Configuration()
+        configuration.transport = transport ?? server
+        configuration.store = store
+        configuration.version = version
+        configuration.suite = suite
+        configure(&configuration)
+        self.server = server
+        self.store = store
+        self.client = try MobileTokenClient(
+            baseURL: VerifyingServer.baseURL,
+            sdkConfiguration: server.configuration,
+            configuration: configuration
+        )
+    }
+
+    func activate(biometryKey: SecretBytes? = nil) async throws -> Activation {
+        var request = try ActivationRequest(code: self.server.makeCode())
+        request.name = "bot"
+        return try await self.client.activate(request, password: Self.password, biometryKey: biometryKey).activation
+    }
+
+    /// An activation of version 3 that the server offers an upgrade.
+    func activateInVersion3(biometryKey: SecretBytes? = nil) async throws -> Activation {
+        var request = try ActivationRequest(code: try self.server.version3.makeCode())
+        request.name = "bot"
+        let activation = try await self.client.activate(request, password: Self.password, biometryKey: biometryKey)
+            .activation
+        let record = try await activation.storedRecord()
+        self.server.offerUpgrade(
+            to: activation.activationID,
+            transportKey: record.version3?.transportKey ?? SecretBytes(copying: [])
+        )
+        return activation
+    }
+}
