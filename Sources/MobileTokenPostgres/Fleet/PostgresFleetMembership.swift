@@ -129,10 +129,9 @@ public final class PostgresFleetMembership: FleetMembership {
         }
         await assign(FleetAssignment(buckets: []))
         guard let seat else { return }
-        // The task is canceled, and what is not given back now would be nobody's for a lifetime.
-        _ = try? await UncancellableTask.run { [store] _ in
-            try await store.withConnection { try FleetTables.leave(as: seat, $0) }
-        }
+        // In a task of its own, which is waited for: this one is canceled, and what is not given back would be nobody's for a
+        // lifetime.
+        await Task { [store] in try? await store.withConnection { try FleetTables.leave(as: seat, $0) } }.value
     }
 }
 

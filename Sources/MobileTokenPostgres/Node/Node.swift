@@ -103,8 +103,9 @@ final class Node: Sendable {
 
     private func leave(_ seat: Seat?) async {
         guard let seat else { return }
-        // Also when the caller is canceled; should it fail, the others find out after a lifetime.
-        _ = try? await UncancellableTask.run { _ in try await self.pool.withConnection { try seat.leave($0) } }
+        // In a task of its own, which is waited for, since the caller may be canceled. Should it fail, the others find out after
+        // a lifetime.
+        await Task { try? await self.pool.withConnection { try seat.leave($0) } }.value
     }
 
     // MARK: The seat
