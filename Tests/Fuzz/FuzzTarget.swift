@@ -9,7 +9,9 @@ struct FuzzTarget: Sendable {
         self.run = { input in try? run(input) }
     }
 
-    static let all = jsonTargets + protocolTargets + operationTargets + storeTargets + emulatorTargets
+    static let all =
+        jsonTargets + protocolTargets + operationTargets + storeTargets + emulatorTargets
+        + version4Targets
 }
 
 /// Ends the process when a property does not hold, as libFuzzer expects of a defect.

@@ -13,7 +13,7 @@ extension Version4 {
         /// `nil` where no code is asked for.
         let type: SignatureType?
         private let envelope: OpenedEnvelope?
-        private let body: RequestContext
+        private let context: RequestContext
 
         fileprivate init(
             _ application: ServerApplication,
@@ -28,13 +28,13 @@ extension Version4 {
             self.keys = keys
             self.type = type
             self.envelope = envelope
-            self.body = context
+            self.context = context
         }
 
         /// The parameters: the decrypted object, or the `requestObject` of a body that is not encrypted.
         func parameters() throws(Refusal) -> JSONObject {
             if let envelope = self.envelope { return try envelope.content() }
-            guard let object = try self.body.json().optionalObject("requestObject") else {
+            guard let object = try self.context.json().optionalObject("requestObject") else {
                 throw .validation("The request object is missing")
             }
             return object
@@ -43,7 +43,7 @@ extension Version4 {
         /// Returns the response: encrypted and bare, or in the usual object.
         fileprivate func response(_ content: JSONValue?) throws(Refusal) -> ServerResponse {
             if let envelope = self.envelope {
-                return .json(try envelope.seal(content ?? [:], at: self.body.now))
+                return .json(try envelope.seal(content ?? [:], at: self.context.now))
             }
             return content.map { .object($0) } ?? .ok
         }

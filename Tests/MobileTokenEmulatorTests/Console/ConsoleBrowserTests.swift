@@ -215,6 +215,24 @@ struct ConsoleBrowserTests {
         }
     }
 
+    @Test func versionSuiteAndFlagsStandInTheDetails() async throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.activeDevice4(enableBiometry: true)
+        let document = Data(try fixture.exportedState().utf8)
+        try await withConsole(view: "activations") { emulator, page async throws in
+            try await emulator.importState(document)
+            try await page.wait(until: "document.querySelector('#activations-list .row')")
+            try await page.click("#activations-list .row")
+            let details = "document.querySelector('#details').textContent"
+            try await page.wait(until: "\(details).includes('\(device.activationID)')")
+            let shown = try await page.evaluate(details)
+            for text in ["4.0", "EC_P384", "BIOMETRY_IS_ON"] { #expect(shown.contains(text)) }
+            try await page.click("[data-action='Block for a minute']")
+            try await page.wait(until: "\(details).includes('Block ends')")
+            #expect(await emulator.activations().first?.blockExpires != nil)
+        }
+    }
+
     @Test func aMessageIsMadeInThePage() async throws {
         try await withConsole(view: "messages") { emulator, page async throws in
             try await page.press("n")

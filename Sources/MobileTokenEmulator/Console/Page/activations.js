@@ -67,6 +67,9 @@ function actions(item, path) {
   const commit = () => ask(`cloud/registrations/${encodeURIComponent(item.id)}/commit`, { method: "POST", body: {} });
   if (item.status === "PENDING_COMMIT") buttons.push(action("Commit", commit, "primary"));
   if (item.status === "ACTIVE") buttons.push(action("Block", () => ask(`${path}/block`, { method: "POST" })));
+  // Only version 4 of the protocol knows blocks that end.
+  const blockForAMinute = () => ask(`${path}/block`, { method: "POST", body: { seconds: 60 } });
+  if (item.status === "ACTIVE" && item.version === "4.0") buttons.push(action("Block for a minute", blockForAMinute));
   if (item.status === "BLOCKED") buttons.push(action("Unblock", () => ask(`${path}/unblock`, { method: "POST" })));
   if (item.status !== "REMOVED") buttons.push(dangerousAction("Remove", "Remove for good?", () => ask(path, { method: "DELETE" })));
   return buttons;
