@@ -43,6 +43,20 @@ import Testing
         #expect(Self.file(tested, holds: Array(example[bot...])))
     }
 
+    /// The page about observing shows what is compiled in two places: beside the other snippets, and in the daemon's tests.
+    @Test func theObserversAreCompiled() throws {
+        let files = try ["Snippets", "Examples/approval-daemon/Tests/TelemetryTests"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
+                .filter { $0.hasSuffix(".swift") }
+                .map { Self.lines(try Self.text("\(folder)/\($0)")) }
+        }
+        let examples = try Self.examples(in: "Sources/MobileToken/MobileToken.docc/Observing.md")
+        #expect(examples.count >= 3)
+        for example in examples {
+            #expect(files.contains { Self.file($0, holds: example) }, "\(example.joined(separator: "\n"))")
+        }
+    }
+
     // MARK: -
 
     /// What a test is given in place of making it.

@@ -1,0 +1,142 @@
+import Foundation
+import MobileToken
+
+/// What the daemon is told by its file and its environment.
+public struct DaemonConfiguration: Sendable {
+    /// The bank.
+    struct Server: Sendable {
+        var baseURL: String
+        var sdkConfiguration: String
+        var powerAuthURL: String?
+        var certificateAuthorityFile: String?
+        var publicKeyPins: [String]
+    }
+
+    /// Where the activations are.
+    struct Store: Sendable {
+        var path: String
+        var sealingKeyFile: String?
+    }
+
+    /// How often the bank is asked, and how much.
+    struct Polling: Sendable {
+        var interval: Duration
+        var limits: ServerLimits
+    }
+
+    /// The health endpoint.
+    struct Status: Sendable {
+        var host: String
+        var port: UInt16
+        /// How long ago an active activation may have been polled.
+        var maximumPollAge: Duration
+    }
+
+    /// Where receipts are exported to, and how often; nowhere without a folder.
+    struct Receipts: Sendable {
+        var folder: String?
+        var interval: Duration
+    }
+
+    var server: Server
+    var store: Store
+    var passwordFile: String
+    var polling: Polling
+    var policy: PaymentPolicy
+    var status: Status
+    var receipts: Receipts
+    var gracePeriod: Duration
+    var logLevel: LogLevel
+
+    /// Whether nothing at all would be approved.
+    public var approvesNothing: Bool { self.policy.rules.isEmpty }
+    /// The address of the health endpoint.
+    public var statusURL: String { StatusServer.url(host: self.status.host, port: self.status.port) }
+}
+
+extension DaemonConfiguration {
+    /// Reads a file, and lets the environment have the last word.
+    ///
+    /// - Throws: ``ConfigurationError``.
+    public init(file path: String, environment: [String: String]) throws {
+        let json: JSONValue
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            json = try JSONValue(parsing: Array(data), limits: JSONLimits(maximumByteCount: 1 << 20, maximumDepth: 16))
+        } catch let error as JSONError {
+            throw ConfigurationError(path, "is not JSON: \(error)")
+        } catch {
+            throw ConfigurationError(path, "cannot be read")
+        }
+        try self.init(json: json, environment: environment)
+    }
+
+    init(json: JSONValue, environment: [String: String]) throws {
+        let environment = try EnvironmentSettings(environment)
+        self = try SettingsReader.read(try environment.overriding(json)) { settings in
+            try Self(&settings, environment.credentialsFolder)
+        }
+    }
+
+    private init(_ settings: inout SettingsReader, _ credentialsFolder: String?) throws {
+        self.server = try settings.object("server") { try Server(&$0) }
+        self.store = try settings.object("store") { settings in
+            Store(
+                path: try settings.string("path") ?? SQLiteActivationStore.defaultPath,
+                sealingKeyFile: try settings.string("sealingKeyFile")
+            )
+        }
+        let credential = credentialsFolder.map { $0 + "/" + PasswordFile.credentialName }
+        guard let passwordFile = try settings.string("passwordFile") ?? credential else {
+            throw settings.error("passwordFile", "is missing, and there is no credentials directory")
+        }
+        self.passwordFile = passwordFile
+        self.polling = try settings.object("polling") { try Polling(&$0) }
+        self.policy = try settings.object("policy") { try PaymentPolicy(&$0) }
+        self.status = try settings.object("status") { settings in
+            Status(
+                host: try settings.string("host") ?? "127.0.0.1",
+                port: UInt16(clamping: try settings.integer("port", in: 0...65_535) ?? 9464),
+                maximumPollAge: try settings.seconds("maximumPollAgeSeconds", in: 10...86_400) ?? .seconds(60)
+            )
+        }
+        self.receipts = try settings.object("receipts") { settings in
+            Receipts(
+                folder: try settings.string("folder"),
+                interval: try settings.seconds("exportIntervalSeconds", in: 1...86_400) ?? .seconds(3600)
+            )
+        }
+        self.gracePeriod = try settings.seconds("gracePeriodSeconds", in: 1...3600) ?? .seconds(25)
+        let level = try settings.string("logLevel") ?? LogLevel.info.rawValue
+        guard let logLevel = LogLevel(rawValue: level) else {
+            let choices = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            throw settings.error("logLevel", "is none of: \(choices)")
+        }
+        self.logLevel = logLevel
+    }
+}
+
+extension DaemonConfiguration.Server {
+    fileprivate init(_ settings: inout SettingsReader) throws {
+        self.init(
+            baseURL: try settings.requiredString("baseURL"),
+            sdkConfiguration: try settings.requiredString("sdkConfiguration"),
+            powerAuthURL: try settings.string("powerAuthURL"),
+            certificateAuthorityFile: try settings.string("certificateAuthorityFile"),
+            publicKeyPins: try settings.strings("publicKeyPins") ?? []
+        )
+    }
+}
+
+extension DaemonConfiguration.Polling {
+    fileprivate init(_ settings: inout SettingsReader) throws {
+        self.interval = try settings.seconds("intervalSeconds", in: 5...86_400) ?? .seconds(7)
+        self.limits = ServerLimits()
+        if let limit = try settings.integer("requestsPerSecond", in: 1...100_000) {
+            self.limits.requestsPerSecond = Double(limit)
+        }
+        if let limit = try settings.integer("concurrentRequests", in: 1...10_000) {
+            self.limits.concurrentRequests = Int(limit)
+        }
+    }
+}

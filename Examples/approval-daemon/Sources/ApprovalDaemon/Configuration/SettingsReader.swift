@@ -1,0 +1,140 @@
+import Foundation
+import MobileToken
+
+/// Why a configuration is refused: which setting, and what is wrong with it.
+public struct ConfigurationError: Error, CustomStringConvertible {
+    /// Where the setting is, such as `policy.rules[0].limit`, or the name of an environment variable.
+    public let setting: String
+    /// What is wrong with it. Never holds the value.
+    public let problem: String
+
+    init(_ setting: String, _ problem: String) {
+        self.setting = setting
+        self.problem = problem
+    }
+
+    /// The setting and the problem, on one line.
+    public var description: String { "\(self.setting): \(self.problem)" }
+}
+
+/// Reads the members of one JSON object, each once and exactly: what is of another type, given twice or not known is refused by
+/// its name.
+struct SettingsReader {
+    private let path: String
+    private let object: JSONObject
+    private var known: [String] = []
+
+    /// Reads an object with `body`, and refuses the members that `body` did not ask for.
+    static func read<Value>(
+        _ value: JSONValue?,
+        at path: String = "",
+        _ body: (inout SettingsReader) throws -> Value
+    ) throws -> Value {
+        let object = try value.map { try Self.object($0, path) } ?? JSONObject()
+        var reader = SettingsReader(path: path, object: object)
+        for name in object.duplicateKeys { throw ConfigurationError(reader.name(name), "is given more than once") }
+        let result = try body(&reader)
+        for name in object.keys where !reader.known.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+            let choices = reader.known.sorted().joined(separator: ", ")
+            throw ConfigurationError(reader.name(name), "is no setting; there are: \(choices)")
+        }
+        return result
+    }
+
+    private init(path: String, object: JSONObject) {
+        self.path = path
+        self.object = object
+    }
+
+    private static func object(_ value: JSONValue, _ path: String) throws -> JSONObject {
+        guard let object = value.object else {
+            throw ConfigurationError(path.isEmpty ? "(file)" : path, "is not an object")
+        }
+        return object
+    }
+
+    private func name(_ member: String) -> String { self.path.isEmpty ? member : "\(self.path).\(member)" }
+
+    /// Returns an error about a member.
+    func error(_ member: String, _ problem: String) -> ConfigurationError {
+        ConfigurationError(self.name(member), problem)
+    }
+
+    private mutating func value(_ member: String) -> JSONValue? {
+        self.known.append(member)
+        return self.object[member]
+    }
+
+    // MARK: Values
+
+    mutating func string(_ member: String) throws -> String? {
+        guard let value = self.value(member) else { return nil }
+        guard let string = value.string else { throw self.error(member, "is not a string") }
+        guard !string.isEmpty else { throw self.error(member, "is empty") }
+        guard !string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw self.error(member, "has a control character")
+        }
+        return string
+    }
+
+    mutating func requiredString(_ member: String) throws -> String {
+        guard let string = try self.string(member) else { throw self.error(member, "is missing") }
+        return string
+    }
+
+    mutating func strings(_ member: String) throws -> [String]? {
+        guard let value = self.value(member) else { return nil }
+        guard let elements = value.array else { throw self.error(member, "is not a list") }
+        return try elements.map { element in
+            guard let string = element.string, !string.isEmpty else {
+                throw self.error(member, "is not a list of strings")
+            }
+            return string
+        }
+    }
+
+    mutating func boolean(_ member: String) throws -> Bool? {
+        guard let value = self.value(member) else { return nil }
+        guard let boolean = value.bool else { throw self.error(member, "is neither true nor false") }
+        return boolean
+    }
+
+    mutating func integer(_ member: String, in range: ClosedRange<Int64>) throws -> Int64? {
+        guard let value = self.value(member) else { return nil }
+        guard let integer = value.int64, range.contains(integer) else {
+            throw self.error(member, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return integer
+    }
+
+    /// A number of seconds.
+    mutating func seconds(_ member: String, in range: ClosedRange<Int64>) throws -> Duration? {
+        try self.integer(member, in: range).map { .seconds($0) }
+    }
+
+    /// An amount of money: a number, or a string of digits.
+    mutating func decimal(_ member: String) throws -> Decimal? {
+        guard let value = self.value(member) else { return nil }
+        let number = value.number ?? value.string.flatMap { JSONNumber(literal: $0) }
+        guard let decimal = number?.decimal, decimal.isFinite else {
+            throw self.error(member, "is not a number")
+        }
+        return decimal
+    }
+
+    mutating func object<Value>(_ member: String, _ body: (inout SettingsReader) throws -> Value) throws -> Value {
+        try Self.read(self.value(member), at: self.name(member), body)
+    }
+
+    /// A list of objects; empty when it is missing.
+    mutating func objects<Value>(
+        _ member: String,
+        _ body: (inout SettingsReader) throws -> Value
+    ) throws -> [Value] {
+        guard let value = self.value(member) else { return [] }
+        guard let elements = value.array else { throw self.error(member, "is not a list") }
+        return try elements.enumerated().map { index, element in
+            try Self.read(element, at: "\(self.name(member))[\(index)]", body)
+        }
+    }
+}

@@ -1,0 +1,293 @@
+import Foundation
+import MobileToken
+import Synchronization
+import Telemetry
+
+/// Decides the operations of all activations of a store by the rules of its configuration, until its task is canceled.
+public final class Daemon: Sendable {
+    private let configuration: DaemonConfiguration
+    private let logger: JSONLogger
+    private let metrics = MetricsRegistry()
+    private let board: StatusBoard
+    private let store: SQLiteActivationStore
+    private let transport: CurlTransport
+    private let client: MobileTokenClient
+    private let agent: ApprovalAgent
+    private let clock: any Clock<Duration>
+    private let listeningPort = Mutex<UInt16?>(nil)
+
+    /// Puts the daemon together. Nothing is opened or sent yet, except that the passwords are looked at.
+    ///
+    /// - Parameters:
+    ///   - writer: Takes the lines of the log.
+    ///   - environment: Where systemd names its credentials.
+    /// - Throws: ``ConfigurationError`` for what cannot work.
+    public convenience init(
+        _ configuration: DaemonConfiguration,
+        writer: LogWriter,
+        environment: [String: String] = [:]
+    ) throws {
+        try self.init(configuration, writer: writer, environment: environment, surroundings: Surroundings())
+    }
+
+    /// What tests replace: time, and what lies between the client and the network.
+    struct Surroundings: Sendable {
+        var clock: any Clock<Duration> = ContinuousClock()
+        var wallClock: @Sendable () -> Date = { Date() }
+        var wrap: @Sendable (CurlTransport) -> any HTTPTransport = { $0 }
+    }
+
+    init(
+        _ configuration: DaemonConfiguration,
+        writer: LogWriter,
+        environment: [String: String] = [:],
+        surroundings: Surroundings
+    ) throws {
+        let logger = JSONLogger(writer, level: configuration.logLevel, now: surroundings.wallClock)
+        let passwords = PasswordFile(
+            path: configuration.passwordFile,
+            credentialsFolder: environment["CREDENTIALS_DIRECTORY"]
+        )
+        try passwords.check()
+        self.configuration = configuration
+        self.logger = logger
+        self.clock = surroundings.clock
+        self.board = StatusBoard(
+            metrics: self.metrics,
+            writer: writer,
+            maximumPollAge: configuration.status.maximumPollAge,
+            now: Self.stopwatch()
+        )
+        self.store = Self.store(configuration.store)
+        self.transport = try Self.transport(configuration.server)
+        self.client = try Self.client(
+            configuration.server,
+            store: self.store,
+            transport: surroundings.wrap(self.transport),
+            observer: Telemetry(logger: logger, metrics: self.metrics),
+            surroundings
+        )
+        self.agent = Self.agent(configuration, self.client, passwords, logger, self.metrics)
+    }
+
+    /// The port of the health endpoint, while it listens.
+    var port: UInt16? { self.listeningPort.withLock { $0 } }
+
+    /// Whether a daemon ended because it could not listen.
+    public static func isListeningFailure(_ error: any Error) -> Bool { error is StatusServer.Failure }
+
+    // MARK: Life
+
+    /// Opens the store, listens, and decides until the calling task is canceled. Then it begins nothing new, lets what is signed
+    /// come to its end for no longer than the time of grace, exports the receipts, and closes what it opened.
+    ///
+    /// - Throws: what keeps it from starting, or ends it.
+    public func run() async throws {
+        try await self.store.open()
+        let server: StatusServer
+        do {
+            server = try StatusServer(host: self.configuration.status.host, port: self.configuration.status.port) {
+                [board] in board.respond(to: $0)
+            }
+        } catch {
+            await self.close()
+            throw error
+        }
+        self.listeningPort.withLock { $0 = server.port }
+        self.logStart(server.port)
+        let result = await withTaskCancellationHandler {
+            await self.decide()
+        } onCancel: {
+            self.board.beginShutdown()
+            self.logger.log(.info, "shutting down", [:])
+        }
+        await self.exportReceipts()
+        await self.close()
+        self.listeningPort.withLock { $0 = nil }
+        server.stop()
+        try result.get()
+        self.logger.log(.info, "stopped", [:])
+    }
+
+    private func decide() async -> Result<Void, any Error> {
+        await withTaskGroup { group in
+            group.addTask { await self.keepStatus() }
+            group.addTask { await self.keepExporting() }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await self.agent.run())
+            } catch {
+                result = .failure(error)
+            }
+            group.cancelAll()
+            return result
+        }
+    }
+
+    private func close() async {
+        await self.client.shutdown()
+        await self.transport.shutdown()
+        await self.store.close()
+    }
+
+    private func logStart(_ port: UInt16) {
+        if self.configuration.approvesNothing {
+            self.logger.log(.warning, "no rule: everything is left to people", [:])
+        }
+        self.logger.log(
+            .info,
+            "started",
+            [
+                "bank": self.configuration.server.baseURL, "store": self.configuration.store.path,
+                "policy": self.configuration.policy.name, "policyVersion": self.configuration.policy.version,
+                "rules": String(self.configuration.policy.rules.count),
+                "status": StatusServer.url(host: self.configuration.status.host, port: port),
+            ]
+        )
+    }
+
+    // MARK: Beside it
+
+    private func keepStatus() async {
+        repeat {
+            self.board.update(await self.agent.health)
+        } while (try? await self.clock.sleep(for: .seconds(1))) != nil
+    }
+
+    private func keepExporting() async {
+        while (try? await self.clock.sleep(for: self.configuration.receipts.interval)) != nil {
+            await self.exportReceipts()
+        }
+    }
+
+    private func exportReceipts() async {
+        guard let folder = self.configuration.receipts.folder else { return }
+        do {
+            let export = try await ReceiptArchive(folder: folder).export(from: self.client)
+            self.metrics.count("approval_daemon_receipt_exports_total", ("outcome", "succeeded"))
+            self.logger.log(.info, "receipts exported", ["entries": String(export.entryCount)])
+        } catch {
+            // They stay in the store, and the next export begins where this one did.
+            self.metrics.count("approval_daemon_receipt_exports_total", ("outcome", "failed"))
+            self.logger.log(.error, "receipts not exported", ["error": "\(error)"])
+        }
+    }
+}
+
+// MARK: - The parts
+
+extension Daemon {
+    private static func store(_ settings: DaemonConfiguration.Store) -> SQLiteActivationStore {
+        let key = settings.sealingKeyFile.map { SealingKeyFile(path: $0) }
+        return SQLiteActivationStore(path: settings.path, sealingKey: key)
+    }
+
+    private static func transport(_ settings: DaemonConfiguration.Server) throws -> CurlTransport {
+        var configuration = CurlTransport.Configuration()
+        if let file = settings.certificateAuthorityFile {
+            configuration.tls.validation = .certificateAuthority(file: file)
+        }
+        configuration.tls.pinnedPublicKeys = settings.publicKeyPins
+        do {
+            return try CurlTransport(configuration: configuration)
+        } catch {
+            throw ConfigurationError("server", "\(error)")
+        }
+    }
+
+    private static func client(
+        _ settings: DaemonConfiguration.Server,
+        store: SQLiteActivationStore,
+        transport: any HTTPTransport,
+        observer: any MobileTokenObserver,
+        _ surroundings: Surroundings
+    ) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.powerAuthURL = settings.powerAuthURL
+        configuration.store = store
+        configuration.transport = transport
+        configuration.observer = observer
+        configuration.clock = surroundings.clock
+        configuration.wallClock = surroundings.wallClock
+        do {
+            return try MobileTokenClient(
+                baseURL: settings.baseURL,
+                sdkConfiguration: settings.sdkConfiguration,
+                configuration: configuration
+            )
+        } catch {
+            throw Self.configurationError(error.message)
+        }
+    }
+
+    /// The client's message begins with the name of what is wrong, which is the member's as well.
+    private static func configurationError(_ message: String) -> ConfigurationError {
+        guard let colon = message.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return ConfigurationError("server", message)
+        }
+        let problem = message[message.utf8.index(after: colon)...].utf8.drop { $0 == UInt8(ascii: " ") }
+        return ConfigurationError("server.\(message[..<colon])", String(decoding: problem, as: UTF8.self))
+    }
+
+    private static func agent(
+        _ settings: DaemonConfiguration,
+        _ client: MobileTokenClient,
+        _ passwords: PasswordFile,
+        _ logger: JSONLogger,
+        _ metrics: MetricsRegistry
+    ) -> ApprovalAgent {
+        var fleet = OperationsFleet.Configuration()
+        fleet.pollInterval = settings.polling.interval
+        fleet.limits = settings.polling.limits
+        var configuration = ApprovalAgent.Configuration()
+        configuration.policyName = settings.policy.name
+        configuration.policyVersion = settings.policy.version
+        configuration.gracePeriod = settings.gracePeriod
+        return ApprovalAgent(
+            fleet: client.fleet(configuration: fleet),
+            factors: { activation in
+                let password = try Self.logging("password not read", of: activation, logger) {
+                    try passwords.password(of: activation.activationID)
+                }
+                return try await activation.unlockKnowledge(password: password)
+            },
+            configuration: configuration
+        ) { [policy = settings.policy] review in
+            switch policy.judge(review) {
+            case .approve: return .approve
+            case .leave(let reason):
+                metrics.count("approval_daemon_left_total", ("reason", reason.rawValue))
+                logger.log(
+                    .info,
+                    "left to people",
+                    [
+                        "activation": review.activationID, "operation": review.operation.id,
+                        "name": review.operation.name, "reason": reason.rawValue,
+                    ]
+                )
+                return .leave
+            }
+        }
+    }
+
+    /// Runs `body`, and logs what is wrong with a setting that it needs.
+    private static func logging<Result>(
+        _ message: StaticString,
+        of activation: Activation,
+        _ logger: JSONLogger,
+        _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch let error as ConfigurationError {
+            logger.log(.error, message, ["activation": activation.activationID, "error": error.description])
+            throw error
+        }
+    }
+
+    /// Returns what reads the time that has passed while the machine was awake, whatever everything else waits on.
+    private static func stopwatch() -> @Sendable () -> Duration {
+        let start = SuspendingClock.now
+        return { start.duration(to: .now) }
+    }
+}

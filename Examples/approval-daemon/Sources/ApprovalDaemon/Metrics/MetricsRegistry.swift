@@ -1,0 +1,173 @@
+import Synchronization
+import Telemetry
+
+/// Counters, gauges and histograms, and the text that scrapers read.
+///
+/// The dimensions of a metric come from sets that are small. Should one not be, what comes after ``seriesLimit`` series is left
+/// out and counted, so that memory is bounded.
+final class MetricsRegistry: MetricsShape {
+    static let seriesLimit = 500
+    /// The upper bounds of histograms: seconds for what is timed, steps for what is counted.
+    static let timeBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
+    static let stepBounds = [1.0, 2, 5, 10, 20]
+
+    private let families = Mutex<[String: MetricFamily]>([:])
+    private let droppedCount = Atomic(0)
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> Instrument {
+        Instrument(registry: self, label: label, dimensions: dimensions, kind: .counter)
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> Instrument {
+        Instrument(registry: self, label: label, dimensions: dimensions, kind: .histogram(Self.timeBounds))
+    }
+
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> Instrument {
+        let kind: MetricFamily.Kind = aggregate ? .histogram(Self.stepBounds) : .gauge
+        return Instrument(registry: self, label: label, dimensions: dimensions, kind: kind)
+    }
+
+    /// One series of a metric.
+    struct Instrument: CounterShape, TimerShape, RecorderShape {
+        fileprivate let registry: MetricsRegistry
+        fileprivate let label: String
+        fileprivate let dimensions: [(String, String)]
+        fileprivate let kind: MetricFamily.Kind
+
+        func increment(by amount: Int64) { self.record(Double(amount)) }
+        func recordNanoseconds(_ duration: Int64) { self.record(Double(duration) / 1e9) }
+        func record(_ value: Int64) { self.record(Double(value)) }
+        func record(_ value: Double) { self.registry.record(value, self) }
+    }
+
+    private func record(_ value: Double, _ instrument: Instrument) {
+        let labels = MetricFamily.labels(instrument.dimensions)
+        let isTaken = self.families.withLock { families in
+            families[instrument.label, default: MetricFamily(instrument.kind)]
+                .record(value, labels, limit: Self.seriesLimit)
+        }
+        if !isTaken { self.droppedCount.add(1, ordering: .relaxed) }
+    }
+
+    /// Forgets the series of a gauge, before it is set anew for those that there still are.
+    func clear(_ label: String) { self.families.withLock { _ = $0.removeValue(forKey: label) } }
+
+    /// Returns all metrics in the text format of Prometheus, version 0.0.4.
+    func text() -> String {
+        self.set("approval_daemon_series_dropped", Double(self.droppedCount.load(ordering: .relaxed)))
+        let families = self.families.withLock { $0 }
+        return families.sorted { $0.key < $1.key }.map { $0.value.text(of: $0.key) }.joined()
+    }
+}
+
+/// All series of one metric.
+struct MetricFamily: Sendable {
+    enum Kind: Sendable {
+        case counter, gauge
+        case histogram([Double])
+    }
+
+    private struct Series {
+        var value = 0.0
+        var count = 0
+        var buckets: [Int] = []
+    }
+
+    private let kind: Kind
+    private var series: [String: Series] = [:]
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// Takes in a value: adds it, sets it, or sorts it into its bucket.
+    ///
+    /// - Returns: `false` when there is no room for another series.
+    mutating func record(_ value: Double, _ labels: String, limit: Int) -> Bool {
+        guard self.series[labels] != nil || self.series.count < limit else { return false }
+        var series = self.series[labels] ?? Series()
+        switch self.kind {
+        case .counter: series.value += value
+        case .gauge: series.value = value
+        case .histogram(let bounds):
+            if series.buckets.isEmpty { series.buckets = Array(repeating: 0, count: bounds.count) }
+            for (index, bound) in bounds.enumerated() where value <= bound { series.buckets[index] += 1 }
+            series.value += value
+            series.count += 1
+        }
+        self.series[labels] = series
+        return true
+    }
+
+    /// `path="/a",outcome="failed"`, escaped.
+    static func labels(_ dimensions: [(String, String)]) -> String {
+        dimensions.map { name, value in
+            let escaped = value.unicodeScalars.map { scalar in
+                switch scalar {
+                case "\\": #"\\"#
+                case "\"": #"\""#
+                case "\n": #"\n"#
+                default: String(scalar)
+                }
+            }
+            return "\(name)=\"\(escaped.joined())\""
+        }.joined(separator: ",")
+    }
+
+    func text(of name: String) -> String {
+        var lines = ["# TYPE \(name) \(self.typeName)"]
+        if let help = MetricCatalog.help[name] { lines.insert("# HELP \(name) \(help)", at: 0) }
+        for (labels, series) in self.series.sorted(by: { $0.key < $1.key }) {
+            guard case .histogram(let bounds) = self.kind else {
+                lines.append("\(name)\(Self.braced(labels)) \(series.value)")
+                continue
+            }
+            for (bound, count) in zip(bounds.map { "\($0)" } + ["+Inf"], series.buckets + [series.count]) {
+                lines.append("\(name)_bucket\(Self.braced(labels, "le=\"\(bound)\"")) \(count)")
+            }
+            lines.append("\(name)_sum\(Self.braced(labels)) \(series.value)")
+            lines.append("\(name)_count\(Self.braced(labels)) \(series.count)")
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private var typeName: String {
+        switch self.kind {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+
+    private static func braced(_ labels: String...) -> String {
+        let labels = labels.filter { !$0.isEmpty }.joined(separator: ",")
+        return labels.isEmpty ? "" : "{\(labels)}"
+    }
+}
+
+/// What each metric means. The README has the same table, and a test compares them.
+enum MetricCatalog {
+    static let help = [
+        "mobile_token_requests_total": "Requests to the bank, by path and outcome.",
+        "mobile_token_request_duration_seconds": "How long requests to the bank took, by path.",
+        "mobile_token_requests_retried_total": "Requests made once more with what was missing put right, by reason.",
+        "mobile_token_signatures_total": "Signatures made, by factors.",
+        "mobile_token_counter_distance": "How far a signature's counter was ahead of the bank's; 1 when all is well.",
+        "mobile_token_decisions_total": "Decisions that ended, by verdict and result.",
+        "mobile_token_receipts_total": "Receipts, by kind; outcomeNotWritten needs a person.",
+        "mobile_token_poll_lag_seconds": "How much later than planned polls began.",
+        "mobile_token_operations_listed_total": "Operations that appeared.",
+        "mobile_token_activations_opened": "Activations opened, or found not to open.",
+        "mobile_token_activations_assigned": "Activations that this process polls.",
+        "mobile_token_agent_events_total": "What the agent did, by kind.",
+        "approval_daemon_left_total": "Operations that the policy left to people, by reason.",
+        "approval_daemon_activations": "Activations, by phase.",
+        "approval_daemon_healthy": "1 when /health says 200.",
+        "approval_daemon_ready": "1 when /ready says 200.",
+        "approval_daemon_oldest_poll_seconds": "Age of the oldest successful poll of an active activation.",
+        "approval_daemon_decisions_in_flight": "Decisions under way.",
+        "approval_daemon_decisions_unknown": "Decisions of which nobody can find out what became.",
+        "approval_daemon_clock_skew_seconds": "By how much the local clock differs from the bank's.",
+        "approval_daemon_receipt_exports_total": "Exports of receipts, by outcome.",
+        "approval_daemon_log_lines_dropped": "Log lines dropped because their reader was too slow.",
+        "approval_daemon_series_dropped": "Values left out because a metric had too many series.",
+    ]
+}

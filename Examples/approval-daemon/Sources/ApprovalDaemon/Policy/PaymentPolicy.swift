@@ -1,0 +1,115 @@
+import Foundation
+import MobileToken
+
+/// Which payments are approved without a person. Without rules there are none.
+struct PaymentPolicy: Sendable {
+    /// What a payment must be for one rule to approve it.
+    struct Rule: Sendable {
+        /// The name of the operation, byte for byte.
+        var template: String
+        var currency: String
+        /// The most that one operation may move.
+        var limit: Decimal
+        var accounts: Accounts
+    }
+
+    /// Where the money may go.
+    enum Accounts: Sendable {
+        case any
+        /// These, byte for byte as they are signed.
+        case only([String])
+    }
+
+    /// Why an operation is left to people.
+    enum LeaveReason: String, Sendable, CaseIterable {
+        case incomplete, unknownTemplate, totalUnknown, overLimit, accountNotAllowed
+    }
+
+    enum Judgment: Sendable, Hashable {
+        case approve
+        case leave(LeaveReason)
+    }
+
+    /// What receipts call the policy.
+    var name: String
+    var version: String
+    var rules: [Rule]
+
+    /// Judges an operation by each rule for its name. The first rule that approves counts; otherwise the reason of the last.
+    func judge(_ review: OperationReview) -> Judgment {
+        guard review.isComplete else { return .leave(.incomplete) }
+        var judgment = Judgment.leave(.unknownTemplate)
+        for rule in self.rules where rule.template.isSame(as: review.operation.name) {
+            judgment = rule.judge(review)
+            if judgment == .approve { return .approve }
+        }
+        return judgment
+    }
+}
+
+extension PaymentPolicy.Rule {
+    fileprivate func judge(_ review: OperationReview) -> PaymentPolicy.Judgment {
+        guard let total = review.total(in: self.currency), total > 0 else { return .leave(.totalUnknown) }
+        guard total <= self.limit else { return .leave(.overLimit) }
+        guard self.accounts.allow(review.signedData) else { return .leave(.accountNotAllowed) }
+        return .approve
+    }
+}
+
+extension PaymentPolicy.Accounts {
+    /// Looks at what gets signed, which the review has found to be what is shown.
+    fileprivate func allow(_ data: OfflineOperationData?) -> Bool {
+        guard case .only(let allowed) = self else { return true }
+        let accounts: [String] = (data?.fields ?? []).compactMap { field in
+            switch field {
+            case .account(let iban, _): iban
+            case .anyAccount(let account): account
+            default: nil
+            }
+        }
+        return !accounts.isEmpty && accounts.allSatisfy { account in allowed.contains { $0.isSame(as: account) } }
+    }
+}
+
+extension String {
+    /// Whether both are the same bytes: what looks alike is not the same account.
+    fileprivate func isSame(as other: String) -> Bool { self.utf8.elementsEqual(other.utf8) }
+}
+
+// MARK: - From the configuration
+
+extension PaymentPolicy {
+    init(_ settings: inout SettingsReader) throws {
+        self.name = try settings.string("name") ?? "payments"
+        self.version = try settings.string("version") ?? ""
+        self.rules = try settings.objects("rules") { try Rule(&$0) }
+    }
+}
+
+extension PaymentPolicy.Rule {
+    fileprivate init(_ settings: inout SettingsReader) throws {
+        self.template = try settings.requiredString("template")
+        self.currency = try settings.requiredString("currency")
+        guard self.currency.utf8.count == 3, self.currency.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
+            throw settings.error("currency", "is not a code of three capital letters")
+        }
+        guard let limit = try settings.decimal("limit") else { throw settings.error("limit", "is missing") }
+        guard limit > 0 else { throw settings.error("limit", "is not more than zero") }
+        self.limit = limit
+        self.accounts = try Self.accounts(&settings)
+    }
+
+    /// A list of accounts, or `anyAccount`: neither is the default of the other.
+    private static func accounts(_ settings: inout SettingsReader) throws -> PaymentPolicy.Accounts {
+        let listed = try settings.strings("accounts")
+        let isAny = try settings.boolean("anyAccount") ?? false
+        switch (listed, isAny) {
+        case (.some, true): throw settings.error("anyAccount", "contradicts the list of accounts")
+        case (.some(let accounts), false):
+            guard !accounts.isEmpty else { throw settings.error("accounts", "is empty") }
+            return .only(accounts)
+        case (nil, true): return .any
+        case (nil, false): throw settings.error("accounts", "is missing; say \"anyAccount\": true if that is meant")
+        }
+    }
+}

@@ -1,0 +1,168 @@
+public import MobileToken
+
+/// Tells a logger and metrics what the SDK does.
+///
+/// Identifiers of activations and operations go into the log, and never into the dimensions of a metric, where each would be a
+/// series of its own.
+public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileTokenObserver {
+    private let logger: Logger
+    private let metrics: Metrics
+
+    /// Creates an observer for a client's configuration.
+    public init(logger: Logger, metrics: Metrics) {
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    // MARK: Requests
+
+    /// Counts and times the request, and logs one that failed.
+    public func requestFinished(_ request: RequestObservation, with result: RequestObservation.Result) {
+        let outcome = result.outcome.description
+        self.metrics.count("mobile_token_requests_total", ("path", request.path), ("outcome", outcome))
+        self.metrics.time("mobile_token_request_duration_seconds", result.duration, ("path", request.path))
+        self.logger.log(
+            result.outcome == .succeeded || result.outcome == .canceled ? .debug : .notice,
+            "request ended",
+            [
+                "request": String(request.id), "activation": request.activationID, "path": request.path,
+                "outcome": outcome, "status": result.httpStatus.map(String.init),
+                "error": result.error?.description, "milliseconds": result.duration.inMilliseconds,
+            ]
+        )
+    }
+
+    /// Counts the retry.
+    public func requestRetried(_ retry: RetryObservation) {
+        self.metrics.count("mobile_token_requests_retried_total", ("reason", retry.reason.rawValue))
+        self.logger.log(
+            .debug,
+            "request made once more",
+            ["activation": retry.activationID, "path": retry.path, "reason": retry.reason.rawValue]
+        )
+    }
+
+    // MARK: Signatures
+
+    /// Counts the signature, and takes in how far the counter is ahead.
+    public func signatureMade(_ signature: SignatureObservation) {
+        self.metrics.count("mobile_token_signatures_total", ("factors", signature.factors))
+        self.metrics.record("mobile_token_counter_distance", Double(signature.counterDistance))
+    }
+
+    /// Logs counters that are too far apart to sign any more.
+    public func counterCompared(_ comparison: CounterComparison, of activationID: String) {
+        self.logger.log(
+            comparison.canSign ? .debug : .error,
+            "counters compared",
+            [
+                "activation": activationID, "distance": String(comparison.distance),
+                "window": String(comparison.window), "canSign": String(comparison.canSign),
+            ]
+        )
+    }
+
+    // MARK: Decisions
+
+    /// Counts and logs the decision.
+    public func decisionEnded(_ decision: DecisionObservation) {
+        let (verdict, result) = (decision.verdict.rawValue, decision.result.name)
+        self.metrics.count("mobile_token_decisions_total", ("verdict", verdict), ("result", result))
+        self.logger.log(
+            .info,
+            "decision ended",
+            [
+                "activation": decision.activationID, "operation": decision.operationID, "verdict": verdict,
+                "result": decision.result.description, "factors": decision.factors, "policy": decision.policyName,
+            ]
+        )
+    }
+
+    /// Counts the receipt, and logs one that could not be written.
+    public func receiptWritten(_ receipt: ReceiptObservation) {
+        self.metrics.count("mobile_token_receipts_total", ("kind", receipt.kind.description))
+        self.logger.log(
+            receipt.kind == .outcomeNotWritten ? .error : .debug,
+            "receipt",
+            [
+                "activation": receipt.activationID, "kind": receipt.kind.description,
+                "result": receipt.result?.description, "error": receipt.error?.description,
+            ]
+        )
+    }
+
+    // MARK: Polling
+
+    /// Takes in how late the poll is.
+    public func pollStarted(_ poll: PollObservation) {
+        self.metrics.time("mobile_token_poll_lag_seconds", poll.lag)
+    }
+
+    /// Logs that the interval is another one than was asked for.
+    public func pollIntervalRaised(activationID: String, requested: Duration, used: Duration) {
+        self.logger.log(
+            .warning,
+            "poll interval raised",
+            ["activation": activationID, "requested": "\(requested)", "used": "\(used)"]
+        )
+    }
+
+    /// Counts new operations.
+    public func operationListChanged(_ list: OperationListObservation) {
+        self.metrics.count("mobile_token_operations_listed_total", by: list.added)
+    }
+
+    // MARK: Fleets and agents
+
+    /// Logs the new phase of an activation.
+    public func activationStateChanged(_ state: ActivationStateObservation) {
+        self.logger.log(
+            state.isEnded ? .error : state.reason == nil ? .info : .warning,
+            "activation changed",
+            ["activation": state.activationID, "phase": state.phase, "reason": state.reason?.description]
+        )
+    }
+
+    /// Shows how far the start has come.
+    public func fleetOpened(_ count: Int, of total: Int) {
+        self.metrics.set("mobile_token_activations_opened", Double(count))
+        self.metrics.set("mobile_token_activations_assigned", Double(total))
+    }
+
+    /// Counts and logs what the agent did.
+    public func agentReported(_ report: AgentObservation) {
+        self.metrics.count("mobile_token_agent_events_total", ("kind", report.kind))
+        let level: Logger.Level =
+            switch report.kind {
+            case "stopped", "unknown": .error
+            case "refused", "unanswered", "retrying": .warning
+            default: .info
+            }
+        self.logger.log(
+            level,
+            "agent",
+            [
+                "activation": report.activationID, "operation": report.operationID, "name": report.operationName,
+                "kind": report.kind, "detail": report.detail.isEmpty ? nil : report.detail,
+            ]
+        )
+    }
+}
+
+extension DecisionOutcome.Result {
+    /// The name of the case alone, of which there are few.
+    fileprivate var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused: "refused"
+        case .unanswered: "unanswered"
+        case .inferred: "inferred"
+        case .notFollowed: "notFollowed"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var inMilliseconds: String { String(Int64(self / .milliseconds(1))) }
+}

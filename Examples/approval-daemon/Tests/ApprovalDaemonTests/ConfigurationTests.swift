@@ -1,0 +1,152 @@
+import Foundation
+import MobileToken
+import Testing
+
+@testable import ApprovalDaemon
+
+/// What a configuration may say, and what is refused by its name.
+@Suite struct ConfigurationTests {
+    static let whole = """
+        {
+          "server": {"baseURL": "https://bank.example.com", "sdkConfiguration": "abc", "publicKeyPins": ["sha256//x"]},
+          "store": {"path": "/var/lib/a.sqlite", "sealingKeyFile": "/etc/key"},
+          "passwordFile": "/etc/passwords",
+          "polling": {"intervalSeconds": 30, "requestsPerSecond": 20, "concurrentRequests": 4},
+          "policy": {
+            "name": "small payments", "version": "7",
+            "rules": [
+              {"template": "authorize_payment", "currency": "CZK", "limit": "49.90", "accounts": ["CZ5508"]},
+              {"template": "authorize_payment", "currency": "EUR", "limit": 2, "anyAccount": true}
+            ]
+          },
+          "status": {"host": "::1", "port": 8080, "maximumPollAgeSeconds": 90},
+          "receipts": {"folder": "/var/lib/receipts", "exportIntervalSeconds": 60},
+          "gracePeriodSeconds": 5,
+          "logLevel": "debug"
+        }
+        """
+    static let least = #"{"server": {"baseURL": "https://b", "sdkConfiguration": "s"}, "passwordFile": "/p"}"#
+
+    private func read(_ json: String, _ environment: [String: String] = [:]) throws -> DaemonConfiguration {
+        try DaemonConfiguration(json: try JSONValue(parsing: json), environment: environment)
+    }
+
+    private func refusal(_ json: String, _ environment: [String: String] = [:]) -> String? {
+        do {
+            _ = try self.read(json, environment)
+            return nil
+        } catch {
+            return (error as? ConfigurationError)?.setting
+        }
+    }
+
+    @Test func everythingCanBeSaid() throws {
+        let configuration = try self.read(Self.whole)
+        #expect(configuration.server.publicKeyPins == ["sha256//x"])
+        #expect(configuration.store.sealingKeyFile == "/etc/key")
+        #expect(configuration.polling.interval == .seconds(30))
+        #expect(configuration.polling.limits.requestsPerSecond == 20)
+        #expect(configuration.policy.rules.map(\.limit) == [Decimal(string: "49.90"), 2])
+        #expect(configuration.statusURL == "http://[::1]:8080")
+        #expect(configuration.status.maximumPollAge == .seconds(90))
+        #expect(configuration.receipts.interval == .seconds(60))
+        #expect(configuration.gracePeriod == .seconds(5))
+        #expect(configuration.logLevel == .debug)
+        #expect(!configuration.approvesNothing)
+    }
+
+    @Test func theDefaultsAreTheSafeOnes() throws {
+        let configuration = try self.read(Self.least)
+        #expect(configuration.approvesNothing)
+        #expect(configuration.status.host == "127.0.0.1")
+        #expect(configuration.polling.interval == .seconds(7))
+        #expect(configuration.store.path == SQLiteActivationStore.defaultPath)
+        #expect(configuration.receipts.folder == nil)
+    }
+
+    @Test func theEnvironmentWins() throws {
+        let configuration = try self.read(
+            Self.whole,
+            [
+                "APPROVAL_DAEMON_SERVER_BASE_URL": "https://other", "APPROVAL_DAEMON_STATUS_PORT": "1",
+                "APPROVAL_DAEMON_POLICY_RULES": "[]", "APPROVAL_DAEMON_GRACE_PERIOD_SECONDS": "9",
+                "APPROVAL_DAEMON_CONFIG": "/is/read/before", "PATH": "/bin",
+            ]
+        )
+        #expect(configuration.server.baseURL == "https://other")
+        #expect(configuration.server.sdkConfiguration == "abc")
+        #expect(configuration.status.port == 1)
+        #expect(configuration.gracePeriod == .seconds(9))
+        #expect(configuration.approvesNothing)
+    }
+
+    @Test func credentialsTakeThePlaceOfThePasswordFile() throws {
+        let json = #"{"server": {"baseURL": "https://b", "sdkConfiguration": "s"}}"#
+        let configuration = try self.read(json, ["CREDENTIALS_DIRECTORY": "/run/credentials/x"])
+        #expect(configuration.passwordFile == "/run/credentials/x/passwords")
+        #expect(self.refusal(json) == "passwordFile")
+    }
+
+    @Test(arguments: [
+        (#""extra": 1,"#, "extra"),
+        (#""gracePeriodSeconds": "5","#, "gracePeriodSeconds"),
+        (#""gracePeriodSeconds": 0,"#, "gracePeriodSeconds"),
+        (#""gracePeriodSeconds": 5.5,"#, "gracePeriodSeconds"),
+        (#""logLevel": "loud","#, "logLevel"),
+        (#""polling": 7,"#, "polling"),
+        (#""polling": {"intervalSeconds": 4},"#, "polling.intervalSeconds"),
+        (#""polling": {"interval": 7},"#, "polling.interval"),
+        (#""status": {"port": 70000},"#, "status.port"),
+        (#""status": {"host": ""},"#, "status.host"),
+        (#""receipts": {"folder": "a\nb"},"#, "receipts.folder"),
+        (#""store": {"path": "/a", "path": "/b"},"#, "store.path"),
+        (#""policy": {"rules": {}},"#, "policy.rules"),
+        (#""policy": {"rules": [1]},"#, "policy.rules[0]"),
+    ])
+    func whatIsNotASettingIsRefusedByItsName(member: String, name: String) {
+        let json = Self.least.replacingOccurrences(of: "{\"server\"", with: "{\(member) \"server\"")
+        #expect(self.refusal(json) == name)
+    }
+
+    @Test(arguments: [
+        (#""currency": "CZK", "limit": 5, "anyAccount": true"#, "template"),
+        (#""template": "p", "limit": 5, "anyAccount": true"#, "currency"),
+        (#""template": "p", "currency": "czk", "limit": 5, "anyAccount": true"#, "currency"),
+        (#""template": "p", "currency": "CZK", "anyAccount": true"#, "limit"),
+        (#""template": "p", "currency": "CZK", "limit": 0, "anyAccount": true"#, "limit"),
+        (#""template": "p", "currency": "CZK", "limit": "5 CZK", "anyAccount": true"#, "limit"),
+        (#""template": "p", "currency": "CZK", "limit": 5"#, "accounts"),
+        (#""template": "p", "currency": "CZK", "limit": 5, "anyAccount": false"#, "accounts"),
+        (#""template": "p", "currency": "CZK", "limit": 5, "accounts": []"#, "accounts"),
+        (#""template": "p", "currency": "CZK", "limit": 5, "accounts": ["a"], "anyAccount": true"#, "anyAccount"),
+        (#""template": "p", "currency": "CZK", "limit": 5, "anyAccount": true, "max": 1"#, "max"),
+    ])
+    func aRuleSaysEverythingOrIsRefused(members: String, name: String) {
+        let rules = #"{"policy": {"rules": [{\#(members)}]}, "server""#
+        let json = Self.least.replacingOccurrences(of: "{\"server\"", with: rules)
+        #expect(self.refusal(json) == "policy.rules[0].\(name)")
+    }
+
+    @Test func variablesThatMeanNothingAreRefused() {
+        #expect(self.refusal(Self.least, ["APPROVAL_DAEMON_SERVER_URL": "x"]) == "APPROVAL_DAEMON_SERVER_URL")
+        #expect(self.refusal(Self.least, ["APPROVAL_DAEMON_STATUS_PORT": "x"]) == "APPROVAL_DAEMON_STATUS_PORT")
+    }
+
+    @Test func anErrorNeverHoldsTheValue() {
+        let json = Self.least.replacingOccurrences(of: #""s"}"#, with: #"7}"#)
+        do {
+            _ = try self.read(json)
+            Issue.record("was accepted")
+        } catch {
+            #expect("\(error)" == "server.sdkConfiguration: is not a string")
+        }
+    }
+
+    /// The example that the README and the package of the service begin with.
+    @Test func theExampleIsAccepted() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "configuration.example.json")
+        let configuration = try DaemonConfiguration(file: file.path, environment: [:])
+        #expect(configuration.policy.rules.count == 1)
+    }
+}

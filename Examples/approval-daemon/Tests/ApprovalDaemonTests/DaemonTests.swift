@@ -1,0 +1,165 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Testing
+
+@testable import ApprovalDaemon
+
+/// The daemon at a real bank, over real sockets, in time that a test lets pass.
+@Suite(.timeLimit(.minutes(4)), .serialized) struct DaemonTests {
+    @Test func aPaymentWithinTheRulesIsApprovedAndEverythingElseIsLeft() async throws {
+        try await Stage.with { stage in
+            let small = try await stage.createOperation("payment", amount: "50")
+            let left = [
+                try await stage.createOperation("payment", amount: "50.01"),
+                try await stage.createOperation("payment", amount: "1", account: "CZ2730300000001165254011"),
+                try await stage.createOperation("login"),
+                try await stage.createOperation("payment_suspicious", amount: "1"),
+            ]
+            try await stage.withDaemon { daemon in
+                #expect(await stage.emulator.decision(on: small)?.status == "APPROVED")
+                while !(try await daemon.get("/metrics").body.contains(#"agent_events_total{kind="left"}"#)) {}
+                // Everything was looked at: one payment that is made now is approved after the others were left.
+                let last = try await stage.createOperation("payment", amount: "1")
+                #expect(await stage.emulator.decision(on: last)?.status == "APPROVED")
+                for operation in left {
+                    #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                }
+                let metrics = try await daemon.get("/metrics").body
+                for reason in ["overLimit", "accountNotAllowed", "unknownTemplate"] {
+                    #expect(metrics.contains("approval_daemon_left_total{reason=\"\(reason)\"} 1.0"))
+                }
+            }
+
+            let receipts = try await stage.receipts()
+            #expect(receipts.map(\.intent.personalData?.operationID).first == small)
+            #expect(receipts.map(\.outcome?.result) == [.accepted, .accepted])
+            #expect(receipts.allSatisfy { $0.intent.policy?.name == "small payments" && $0.intent.isComplete == true })
+            // They were exported when the daemon ended, and nobody has changed them.
+            let verification = try await ReceiptArchive(folder: stage.receiptFolder).verify()
+            #expect(verification.fault == nil)
+            #expect(verification.counts.intents == 2)
+
+            let log = try stage.checkLog(try String(contentsOfFile: stage.logFile, encoding: .utf8))
+            let messages = log.compactMap { $0["message"]?.string }
+            #expect(messages.first == "started")
+            #expect(messages.suffix(1) == ["stopped"])
+            #expect(messages.contains("decision ended"))
+            let reasons = log.filter { $0["message"]?.string == "left to people" }.compactMap { $0["reason"]?.string }
+            #expect(reasons.sorted() == ["accountNotAllowed", "overLimit", "unknownTemplate"])
+        }
+    }
+
+    @Test func healthFollowsTheBank() async throws {
+        try await Stage.with { stage in
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilWell("/ready")
+                try await daemon.waitUntilWell()
+                try await stage.emulator.withFault(.unavailable()) {
+                    try await daemon.waitUntilUnwell(because: "bankAway")
+                    // A restart would not bring the bank back.
+                    #expect(try await daemon.get("/ready").status == 200)
+                    #expect(try await daemon.get("/metrics").body.contains("approval_daemon_healthy 0.0"))
+                }
+                try await daemon.waitUntilWell()
+            }
+        }
+    }
+
+    @Test func anActivationThatIsBlockedOrRemovedAsksForAPerson() async throws {
+        try await Stage.with { stage in
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilWell()
+                try await stage.emulator.blockActivation(stage.activationID)
+                try await daemon.waitUntilUnwell(because: "activationWaiting")
+                try await stage.emulator.unblockActivation(stage.activationID)
+                try await daemon.waitUntilWell()
+                try await stage.emulator.removeActivation(stage.activationID)
+                try await daemon.waitUntilUnwell(because: "activationStopped")
+            }
+        }
+    }
+
+    @Test func aPauseOfTheStoreShowsInHealth() async throws {
+        try await Stage.with { stage in
+            let store = SQLiteActivationStore(path: stage.storePath)
+            let client = try stage.emulator.makeClient { $0.store = store }
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilWell()
+                try await client.pauseDeciding(reason: "audit")
+                let operation = try await stage.createOperation("payment", amount: "2")
+                try await daemon.waitUntilUnwell(because: "decidingPaused")
+                #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                try await client.resumeDeciding()
+                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+            }
+            await store.close()
+        }
+    }
+
+    @Test func everyMetricIsInTheREADMEAndEveryLineParses() async throws {
+        try await Stage.with { stage in
+            let operation = try await stage.createOperation("payment", amount: "2")
+            try await stage.withDaemon { daemon in
+                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                var text = ""
+                while !text.contains("mobile_token_decisions_total") { text = try await daemon.get("/metrics").body }
+                let names = try Prometheus.check(text)
+                #expect(names.isSuperset(of: ["mobile_token_decisions_total", "approval_daemon_healthy"]))
+                #expect(names.isSubset(of: MetricCatalog.help.keys))
+            }
+        }
+    }
+
+    @Test func aPasswordThatIsMissingIsTriedAgainWhenTheFileIsMended() async throws {
+        try await Stage.with { stage in
+            try stage.folder.write("passwords", "somebody-else 1234\n")
+            let operation = try await stage.createOperation("payment", amount: "2")
+            try await stage.withDaemon { daemon in
+                while !(try await daemon.get("/metrics").body.contains(#"agent_events_total{kind="retrying"}"#)) {}
+                #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+                try stage.folder.write("passwords", "* \(Stage.password)\n")
+                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+            }
+        }
+    }
+
+    @Test func aStoreOfAnotherKeyKeepsItFromStarting() async throws {
+        try await Stage.with { stage in
+            try stage.folder.write("store/activations.sqlite.key", String(repeating: "x", count: 32))
+            await #expect(throws: MobileTokenError.self) { try await stage.withDaemon { _ in } }
+        }
+    }
+}
+
+/// The text format of Prometheus, as far as a scraper checks it.
+enum Prometheus {
+    /// Returns the names of the metrics.
+    static func check(_ text: String) throws -> Set<String> {
+        #expect(text.hasSuffix("\n"))
+        var types: [String: String] = [:]
+        var series: Set<String> = []
+        for line in text.split(separator: "\n").map(String.init) {
+            if let match = line.wholeMatch(of: #/# TYPE ([a-z_]+) (counter|gauge|histogram)/#) {
+                #expect(types[String(match.1)] == nil, "\(match.1) comes twice")
+                types[String(match.1)] = String(match.2)
+            } else if line.hasPrefix("# HELP ") {
+                #expect(line.split(separator: " ").count > 3)
+            } else {
+                let match = try #require(line.wholeMatch(of: Self.sample), "not a sample: \(line)")
+                #expect(series.insert("\(match.1)\(match.2 ?? "")").inserted, "comes twice: \(line)")
+                let family = String(match.1).replacing(#/_(bucket|sum|count)$/#, with: "")
+                #expect(types[String(match.1)] ?? types[family] != nil, "has no type: \(line)")
+                #expect(Double(String(match.3)) != nil)
+            }
+        }
+        return Set(types.keys)
+    }
+
+    private static var sample: Regex<(Substring, Substring, Substring?, Substring)> {
+        let label = #"[a-z_]+="(?:[^"\\\n]|\\["\\n])*""#
+        // The pattern is a constant; were it wrong, nothing would match and every test fail.
+        return (try? Regex(#"([a-z_]+)(\{\#(label)(?:,\#(label))*\})? ([-+0-9.e]+)"#)) ?? #/(x)(y)?(z)/#
+    }
+}

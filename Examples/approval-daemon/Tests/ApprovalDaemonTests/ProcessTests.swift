@@ -1,0 +1,156 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import Synchronization
+import Testing
+
+/// The program itself: its signals, its exit status, and what it writes.
+@Suite(.timeLimit(.minutes(4)), .serialized) struct ProcessTests {
+    @Test(arguments: [SIGTERM, SIGINT]) func aSignalEndsItInOrder(signal: Int32) async throws {
+        try await Stage.with { stage in
+            let operation = try await stage.createOperation("payment", amount: "20")
+            let file = try stage.folder.write("configuration.json", stage.configuration(#", "gracePeriodSeconds": 20"#))
+            // The signal comes while the approval is on its way, and the bank takes its time.
+            let path = "/api/auth/token/app/operation/authorize"
+            try await stage.emulator.withFault(.init(delay: 1), on: path) {
+                let program = try DaemonProcess(["--config", file])
+                while !(await program.nextLine()?.contains(#""kind":"judged""#) ?? true) {}
+                program.send(signal)
+                program.send(signal)  // the same one, to the process and to its group
+                let begun = ContinuousClock.now
+                let status = await program.exitStatus()
+                #expect(status == 0)
+                #expect(begun.duration(to: .now) < .seconds(20))
+                let log = try stage.checkLog(program.log)
+                #expect(log.last?["message"]?.string == "stopped")
+                #expect(log.contains { $0["message"]?.string == "shutting down" })
+            }
+            // Either nothing was signed yet, or what was signed came to its end, and its receipt says so.
+            let decided = try await stage.emulator.cloud.operation(operation).status
+            #expect(try await stage.receipts().map(\.outcome?.result) == (decided == "APPROVED" ? [.accepted] : []))
+        }
+    }
+
+    @Test func aWrongConfigurationIsRefusedByName() async throws {
+        try await Stage.with { stage in
+            let file = try stage.folder.write("c.json", stage.configuration(#", "policies": {}"#))
+            for arguments in [["--config", file], ["--check", "--config", file], ["--probe", "--config", file]] {
+                let program = try DaemonProcess(arguments)
+                #expect(await program.exitStatus() == 78)
+                let line = try #require(try stage.checkLog(program.log).first)
+                #expect(line["message"]?.string == "configuration refused")
+                #expect(line["setting"]?.string == "policies")
+            }
+            let right = try stage.folder.write("d.json", stage.configuration())
+            #expect(try await DaemonProcess(["--check", "--config", right]).exitStatus() == 0)
+            let variables = ["APPROVAL_DAEMON_SERVER_BASE_URL": "http://bank.example"]
+            let insecure = try DaemonProcess(["--config", right], variables)
+            #expect(await insecure.exitStatus() == 78)
+            #expect(try stage.checkLog(insecure.log).first?["setting"]?.string == "server.baseURL")
+            try stage.folder.write("passwords", "* x\n", mode: 0o644)
+            let exposed = try DaemonProcess(["--config", right])
+            #expect(await exposed.exitStatus() == 78)
+            #expect(try stage.checkLog(exposed.log).first?["setting"]?.string == "passwordFile")
+            #expect(try await DaemonProcess(["--what"]).exitStatus() == 64)
+            #expect(try await DaemonProcess(["--probe", "--config", right]).exitStatus() == 1)
+        }
+    }
+
+    @Test func theProbeAsksARunningDaemon() async throws {
+        try await Stage.with { stage in
+            let file = try stage.folder.write("c.json", stage.configuration())
+            let program = try DaemonProcess(["--config", file])
+            var url: String?
+            while url == nil, let line = await program.nextLine() {
+                url = try JSONValue(parsing: line)["status"]?.string
+            }
+            let port = try #require(url?.split(separator: ":").last.map(String.init))
+            let running = try RunningDaemon(url: try #require(url))
+            try await running.waitUntilWell()
+            let probe = try DaemonProcess(["--probe", "--config", file], ["APPROVAL_DAEMON_STATUS_PORT": port])
+            #expect(await probe.exitStatus() == 0)
+            // Another one finds the port taken.
+            let second = try DaemonProcess(["--config", file], ["APPROVAL_DAEMON_STATUS_PORT": port])
+            #expect(await second.exitStatus() == 69)
+            program.send(SIGTERM)
+            #expect(await program.exitStatus() == 0)
+        }
+    }
+}
+
+/// The program, and what it writes to standard error. It is killed with its owner.
+final class DaemonProcess: Sendable {
+    private let process = Process()
+    private let lines: AsyncStream<String>
+    private let written = WrittenLines()
+    private let reading: Task<Void, Never>
+
+    private final class WrittenLines: Sendable {
+        private let lines = Mutex<[String]>([])
+        func add(_ line: String) { self.lines.withLock { $0.append(line) } }
+        var text: String { self.lines.withLock { $0.joined(separator: "\n") } }
+    }
+
+    init(_ arguments: [String], _ environment: [String: String] = [:]) throws {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let pipe = Pipe()
+        self.process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "approval-daemon")
+        self.process.arguments = arguments
+        self.process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
+        self.process.standardError = pipe
+        self.process.standardOutput = FileHandle.nullDevice
+        let (lines, line) = AsyncStream.makeStream(of: String.self)
+        self.lines = lines
+        self.reading = Task { [written] in
+            for await text in Self.lines(of: pipe.fileHandleForReading) {
+                written.add(text)
+                line.yield(text)
+            }
+            line.finish()
+        }
+        try self.process.run()
+    }
+
+    deinit { if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) } }
+
+    /// Reads on a thread of its own, since that blocks.
+    private static func lines(of file: FileHandle) -> AsyncStream<String> {
+        AsyncStream { continuation in
+            Thread.detachNewThread {
+                var rest: [UInt8] = []
+                while case let data = file.availableData, !data.isEmpty {
+                    rest += data
+                    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                        continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
+                        rest.removeSubrange(...end)
+                    }
+                }
+                continuation.finish()
+            }
+        }
+    }
+
+    /// The next line that it writes; `nil` when it has ended.
+    func nextLine() async -> String? { await self.lines.first { _ in true } }
+
+    /// Everything that it wrote, once it has ended.
+    var log: String { self.written.text }
+
+    func send(_ signal: Int32) { kill(self.process.processIdentifier, signal) }
+
+    func exitStatus() async -> Int32 {
+        await withTaskCancellationHandler {
+            await self.reading.value
+            await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
+                Thread.detachNewThread {
+                    self.process.waitUntilExit()
+                    ended.resume()
+                }
+            }
+        } onCancel: {
+            self.send(SIGKILL)
+        }
+        return self.process.terminationReason == .exit ? self.process.terminationStatus : -1
+    }
+}
