@@ -59,8 +59,8 @@ public actor ApprovalAgent {
     /// What holds decisions back for this process, and for all.
     var isPaused = false
     var storePause: DecisionPause?
-    /// When the store is asked for its pause again.
-    var nextPauseCheck = Duration.zero
+    /// When the store is asked whether its pause has ended; `nil` while there is none.
+    var nextPauseCheck: Duration?
     /// Why the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
@@ -95,6 +95,7 @@ public actor ApprovalAgent {
         get async {
             var health = Health()
             health.fleet = await self.source.health
+            await self.checkForPause()
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
             health.fleet.decisionsUnknown = self.supervision.unknownCount
             health.isDecidingPaused = self.isPaused || self.storePause != nil
@@ -166,7 +167,7 @@ public actor ApprovalAgent {
             self.alarm = nil
             self.factors.dropOld(at: self.now)
             await self.takeUnread()
-            await self.checkForPause()
+            await self.checkForEndOfPause()
             self.follow(self.supervision.wake(at: self.now))
         }
     }
