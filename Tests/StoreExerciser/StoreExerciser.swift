@@ -5,6 +5,7 @@ import MobileToken
 import MobileTokenTesting
 import PowerAuth
 import PowerAuthProtocol
+import Synchronization
 
 /// A process that works on an activation store, or signs with it, so that the tests can have several of them, and kill them.
 ///
@@ -84,6 +85,8 @@ struct StoreExerciser {
             try await self.poll(store)
         case "decide":
             try await self.decide(with: store)
+        case "agent":
+            try await self.runAgent(store)
         default:
             break
         }
@@ -101,19 +104,7 @@ struct StoreExerciser {
 
     /// Approves an operation, and dies on the way as told: `dies=before` its request leaves, or `dies=after` the response came.
     private func decide(with store: SQLiteActivationStore) async throws {
-        var configuration = MobileTokenClient.Configuration()
-        configuration.store = store
-        configuration.transport = DyingTransport(
-            base: try CurlTransport(),
-            path: "/operation/authorize",
-            diesBefore: self.settings["dies"] == "before"
-        )
-        let client = try MobileTokenClient(
-            baseURL: self.settings["url"] ?? "",
-            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
-            configuration: configuration
-        )
-        let activation = try await client.activation(id: self.activationID)
+        let activation = try await self.makeClient(store).activation(id: self.activationID)
         let (id, data) = (self.settings["operation"] ?? "", self.settings["data"] ?? "")
         var authentication = Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
         let intent = DecisionIntent(
@@ -156,9 +147,33 @@ struct StoreExerciser {
         try await fleet.run()
     }
 
+    /// Approves every login until it is killed, or dies on the way as told, at the decision after `survives=` others.
+    private func runAgent(_ store: SQLiteActivationStore) async throws {
+        var fleetConfiguration = OperationsFleet.Configuration()
+        fleetConfiguration.pollInterval = .seconds(5)
+        fleetConfiguration.random = { 0 }
+        var configuration = ApprovalAgent.Configuration()
+        configuration.requestTimeout = .seconds(1)  // on this machine nothing is on its way for longer
+        let password = self.settings["password"] ?? ""
+        let agent = ApprovalAgent(
+            fleet: try self.makeClient(store).fleet(configuration: fleetConfiguration),
+            factors: { activation in try await activation.unlockKnowledge(password: password) },
+            configuration: configuration
+        ) { review in review.operation.name == "login" ? .approve : .leave }
+        try await agent.run()
+    }
+
     private func makeClient(_ store: SQLiteActivationStore) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = store
+        if let dies = self.settings["dies"] {
+            configuration.transport = DyingTransport(
+                base: try CurlTransport(),
+                path: "/operation/authorize",
+                diesBefore: dies == "before",
+                survives: self.number("survives") ?? 0
+            )
+        }
         configuration.userAgent = "\(getpid())"
         return try MobileTokenClient(
             baseURL: self.settings["url"] ?? "",
@@ -169,13 +184,22 @@ struct StoreExerciser {
 }
 
 /// Kills the process around a request.
-private struct DyingTransport: HTTPTransport {
-    let base: CurlTransport
-    let path: String
-    let diesBefore: Bool
+private final class DyingTransport: HTTPTransport {
+    private let base: CurlTransport
+    private let path: String
+    private let diesBefore: Bool
+    /// How many requests to the path are let through.
+    private let left: Atomic<Int>
+
+    init(base: CurlTransport, path: String, diesBefore: Bool, survives: Int) {
+        (self.base, self.path, self.diesBefore) = (base, path, diesBefore)
+        self.left = Atomic(survives)
+    }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard request.url.hasSuffix(self.path) else { return try await self.base.send(request) }
+        guard request.url.hasSuffix(self.path), self.left.subtract(1, ordering: .relaxed).newValue < 0 else {
+            return try await self.base.send(request)
+        }
         if !self.diesBefore { _ = try await self.base.send(request) }
         kill(getpid(), SIGKILL)
         throw CancellationError()

@@ -8,8 +8,7 @@ extension ApprovalAgent {
         public internal(set) var fleet = FleetHealth()
         /// Whether decisions are held back, by ``ApprovalAgent/pauseDeciding()`` or for all processes (``decisionPause``).
         public internal(set) var isDecidingPaused = false
-        /// The pause that the store holds for all processes, as far as this one has noticed; see
-        /// ``MobileTokenClient/pauseDeciding(reason:)``.
+        /// The pause that the store holds for all processes; see ``MobileTokenClient/pauseDeciding(reason:)``.
         public internal(set) var decisionPause: DecisionPause?
         /// How many operations wait for the policy, for a retry or for the end of a decision.
         public internal(set) var openOperationCount = 0

@@ -1,4 +1,3 @@
-import Basics
 import PowerAuth
 
 // MARK: Pausing
@@ -19,25 +18,27 @@ extension ApprovalAgent {
         self.followPauses()
     }
 
-    /// How often at most the store is asked whether deciding is paused for all. Not what the pause rests on: nothing is signed
-    /// against it, noticed or not.
+    /// How often the store is asked whether its pause has ended. That one has begun needs no looking for: health asks, and the
+    /// next signature is refused.
     private static let pauseCheckInterval = Duration.seconds(2)
 
-    /// Asks the stores for a pause: when there is news to decide upon or somebody asks for the health, and from time to time
-    /// while there is a pause.
-    ///
-    /// An agent that is not paused sets no alarm for it: whoever moves a manual clock meets only what the bot itself waits for.
+    /// Asks the stores for a pause.
     func checkForPause() async {
-        guard self.nextPauseCheck <= self.now else { return }
-        self.nextPauseCheck = self.now + Self.pauseCheckInterval
         do {
             self.storePause = try await Self.pause(in: self.source.journals)
-            self.awaitsResumption = self.storePause != nil
+            self.nextPauseCheck = self.storePause == nil ? nil : self.now + Self.pauseCheckInterval
             self.followPauses()
         } catch {
             // A store that cannot be read signs nothing either; what is known stands.
+            if self.nextPauseCheck != nil { self.nextPauseCheck = self.now + Self.pauseCheckInterval }
             self.setAlarm()
         }
+    }
+
+    /// Asks whether a pause has ended, when it is time.
+    func checkForEndOfPause() async {
+        guard let nextPauseCheck, nextPauseCheck <= self.now else { return }
+        await self.checkForPause()
     }
 
     private static func pause(in journals: [any DecisionJournal]) async throws -> DecisionPause? {
@@ -50,17 +51,13 @@ extension ApprovalAgent {
     /// A decision was refused because of a pause that was not known here.
     func foundPause() {
         self.supervision.pause()
-        self.nextPauseCheck = .zero
-        self.awaitsResumption = true
+        self.nextPauseCheck = self.now
         self.setAlarm()
     }
 
     private func followPauses() {
-        if self.isPaused || self.storePause != nil {
-            self.supervision.pause()
-            self.setAlarm()
-        } else {
-            self.follow(self.supervision.resume(at: self.now))
-        }
+        let isPaused = self.isPaused || self.storePause != nil
+        if isPaused { self.supervision.pause() }
+        self.follow(isPaused || !self.supervision.isPaused ? [] : self.supervision.resume(at: self.now))
     }
 }

@@ -6,7 +6,6 @@ import PowerAuth
 
 extension ApprovalAgent {
     func take(_ news: AgentNews) async {
-        await self.checkForPause()
         switch news {
         case .listed(let id, let operations): await self.take(operations, of: id)
         case .state(let id, let state): await self.take(state, of: id)
@@ -112,8 +111,7 @@ extension ApprovalAgent {
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
         let unread = self.unread.lists.isEmpty ? nil : self.unread.time
-        let pause = self.awaitsResumption ? self.nextPauseCheck : nil
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread, pause]
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread, self.nextPauseCheck]
             .compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }

@@ -59,10 +59,8 @@ public actor ApprovalAgent {
     /// What holds decisions back for this process, and for all.
     var isPaused = false
     var storePause: DecisionPause?
-    /// When the store is asked for its pause again.
-    var nextPauseCheck = Duration.zero
-    /// Whether there is a pause whose end has to be noticed.
-    var awaitsResumption = false
+    /// When the store is asked whether its pause has ended; `nil` while there is none.
+    var nextPauseCheck: Duration?
     /// Why the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
@@ -95,9 +93,9 @@ public actor ApprovalAgent {
     /// How the agent is doing.
     public var health: Health {
         get async {
-            await self.checkForPause()
             var health = Health()
             health.fleet = await self.source.health
+            await self.checkForPause()
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
             health.fleet.decisionsUnknown = self.supervision.unknownCount
             health.isDecidingPaused = self.isPaused || self.storePause != nil
@@ -169,7 +167,7 @@ public actor ApprovalAgent {
             self.alarm = nil
             self.factors.dropOld(at: self.now)
             await self.takeUnread()
-            await self.checkForPause()
+            await self.checkForEndOfPause()
             self.follow(self.supervision.wake(at: self.now))
         }
     }

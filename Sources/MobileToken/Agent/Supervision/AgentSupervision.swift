@@ -57,7 +57,8 @@ package struct AgentSupervision: Sendable {
     private var alarms = Heap<Alarm>()
     private var alarmLimit = 64
     private var lastJob: UInt64 = 0
-    private var isPaused = false
+    /// Whether nothing more is begun for now.
+    package private(set) var isPaused = false
     /// Whether ``shutDown()`` was called.
     package private(set) var isShutDown = false
 

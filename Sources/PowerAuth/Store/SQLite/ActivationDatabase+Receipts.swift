@@ -156,25 +156,35 @@ extension ActivationDatabase {
 
 /// A pause is a setting, so that a store which older processes have open need not be migrated for it.
 extension ActivationDatabase {
-    private static let pause = "decision-pause"
+    static let decisionPause = "decision-pause"
 
     func decisionPause() throws -> DecisionPause? {
-        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.pause)]) { row in
-            // Whatever the row says, it stops: reading it must not be what goes wrong.
-            let members = (try? JSONValue(parsing: row.blob(0)))?.object
-            return DecisionPause(
-                date: Date(milliseconds: members?["date"]?.int64 ?? 0),
-                reason: members?["reason"]?.string ?? ""
-            )
+        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.decisionPause)]) { row in
+            DecisionPause(stored: row.blob(0))
         }
     }
 
     func setDecisionPause(_ pause: DecisionPause?) throws {
-        guard let pause else { return try self.removeSetting(Self.pause) }
+        guard let pause else { return try self.removeSetting(Self.decisionPause) }
+        try self.set(Self.decisionPause, to: pause.stored)
+    }
+}
+
+extension DecisionPause {
+    /// Whatever a row says, it stops: reading it must not be what goes wrong.
+    init(stored: [UInt8]) {
+        let members = (try? JSONValue(parsing: stored))?.object
+        self.init(
+            date: Date(milliseconds: members?["date"]?.int64 ?? 0),
+            reason: members?["reason"]?.string ?? ""
+        )
+    }
+
+    fileprivate var stored: [UInt8] {
         let members: JSONObject = [
-            "date": .number(JSONNumber(pause.date.milliseconds)), "reason": .string(pause.reason),
+            "date": .number(JSONNumber(self.date.milliseconds)), "reason": .string(self.reason),
         ]
-        try self.set(Self.pause, to: JSONValue.object(members).serialized())
+        return JSONValue.object(members).serialized()
     }
 }
 

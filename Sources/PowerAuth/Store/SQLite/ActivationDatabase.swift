@@ -104,15 +104,19 @@ final class ActivationDatabase {
         let sealed: SealedActivation
         /// What the store's key is recognized by.
         let keyCheck: [UInt8]
+        /// The pause of automatic decisions, if there is one.
+        let pause: DecisionPause?
     }
 
     /// Returns the activation as it is stored, or `nil`.
     func activation(_ activationID: String) throws -> Stored? {
         var slot: Int64?
         var keyCheck: [UInt8] = []
+        var pause: DecisionPause?
         let fields = try self.connection.rows(
             """
-            SELECT slot, name, is_sealed, field.value, (SELECT value FROM setting WHERE name = '\(Self.keyCheck)')
+            SELECT slot, name, is_sealed, field.value, (SELECT value FROM setting WHERE name = '\(Self.keyCheck)'),
+                (SELECT value FROM setting WHERE name = '\(Self.decisionPause)')
             FROM activation LEFT JOIN field USING (slot) WHERE activation_id = ? ORDER BY name
             """,
             [.text(activationID)]
@@ -120,6 +124,7 @@ final class ActivationDatabase {
             if slot == nil {
                 slot = row.integer(0)
                 keyCheck = row.blob(4)
+                pause = row.isNull(5) ? nil : DecisionPause(stored: row.blob(5))
             }
             return SealedActivation.Field(name: row.text(1), isSealed: row.integer(2) != 0, bytes: row.blob(3))
         }
@@ -128,7 +133,8 @@ final class ActivationDatabase {
         return Stored(
             slot: slot,
             sealed: SealedActivation(activationID: activationID, fields: fields),
-            keyCheck: keyCheck
+            keyCheck: keyCheck,
+            pause: pause
         )
     }
 

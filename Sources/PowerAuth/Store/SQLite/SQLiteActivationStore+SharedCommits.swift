@@ -89,14 +89,15 @@ extension SQLiteActivationStore {
     }
 
     private func apply(_ change: any AnyPendingChange, in open: Open) throws -> NewMark? {
-        if change.intent?.isAutomatic == true, let pause = try open.database.decisionPause() {
+        let activationID = change.activationID
+        guard let stored = try self.stored(activationID, in: open) else { throw MobileTokenError.notStored() }
+        if let pause = stored.pause, change.intent?.isAutomatic == true {
             throw MobileTokenError.decidingPaused(pause)
         }
-        let activationID = change.activationID
-        guard let (slot, sealed) = try self.stored(activationID, in: open) else { throw MobileTokenError.notStored() }
+        let slot = stored.slot
         let mark = open.lease.highWaterMark(of: slot, activationID: activationID)
         let (changes, (moves, hasMoved)) = try self.decrypting {
-            try open.sealing.change(sealed) { record in
+            try open.sealing.change(stored.sealed) { record in
                 record.ledger.catchUp(to: mark)
                 let before = record.counterMoves
                 try change.apply(to: &record)

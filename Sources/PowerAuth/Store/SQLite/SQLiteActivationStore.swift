@@ -136,8 +136,9 @@ public actor SQLiteActivationStore: ActivationStore {
         let open = try await self.opened()
         return try self.mapErrors {
             var highWaterMark: (slot: Int64, moves: UInt64)?
-            while let (slot, sealed) = try self.stored(activationID, in: open) {
-                var record = try self.decrypting { try open.sealing.open(sealed) }
+            while let stored = try self.stored(activationID, in: open) {
+                let slot = stored.slot
+                var record = try self.decrypting { try open.sealing.open(stored.sealed) }
                 if let highWaterMark, highWaterMark.slot == slot {
                     record.ledger.catchUp(to: highWaterMark.moves)
                     return record
@@ -247,16 +248,13 @@ public actor SQLiteActivationStore: ActivationStore {
     }
 
     /// Returns an activation in the form in which it is kept, read under the key that the store was opened with.
-    func stored(
-        _ activationID: String,
-        in open: Open
-    ) throws -> (slot: Int64, sealed: SealedActivation)? {
+    func stored(_ activationID: String, in open: Open) throws -> ActivationDatabase.Stored? {
         guard let stored = try open.database.activation(activationID) else {
             try self.checkKey(of: open)
             return nil
         }
         if stored.keyCheck != open.keyCheck { try self.checkKey(of: open) }
-        return (stored.slot, stored.sealed)
+        return stored
     }
 
     func decrypting<Result>(_ body: () throws -> Result) rethrows -> Result {

@@ -4,8 +4,7 @@ import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
 
-/// A bank on a bad day: it makes operations, cancels some, blocks, unblocks and removes devices, and commits others late,
-/// while its server and the network fail at random.
+/// A bank on a bad day: it makes operations, cancels some, blocks, unblocks and removes devices, and commits others late.
 struct TroubledBank {
     /// What an operation is, and what the policy makes of it.
     enum Kind: CaseIterable {
@@ -17,15 +16,20 @@ struct TroubledBank {
         case suspiciousPayment
         /// Of which something else gets signed than is shown.
         case deceptivePayment
+        /// What is shown cannot be understood as a whole. A policy that is asked all the same approves it.
+        case vagueTrap, strangeTrap, feeTrap
 
         /// The state that a decision leads to; `nil` for what is left to people.
         var decided: String? {
             switch self {
             case .login, .smallPayment: "APPROVED"
             case .quickLogin: "REJECTED"
-            case .largePayment, .suspiciousPayment, .deceptivePayment: nil
+            case .largePayment, .suspiciousPayment, .deceptivePayment, .vagueTrap, .strangeTrap, .feeTrap: nil
             }
         }
+
+        /// How long the bank waits for a decision.
+        var lifetime: Duration { self == .suspiciousPayment ? .seconds(120) : .seconds(300) }
 
         var template: String {
             switch self {
@@ -34,6 +38,9 @@ struct TroubledBank {
             case .smallPayment, .largePayment: "payment"
             case .suspiciousPayment: "payment_suspicious"
             case .deceptivePayment: "deceptive"
+            case .vagueTrap: "vague"
+            case .strangeTrap: "strange"
+            case .feeTrap: "fee"
             }
         }
 
@@ -47,7 +54,7 @@ struct TroubledBank {
     }
 
     struct Device {
-        let activation: Activation
+        let activationID: String
         let registrationID: String
         let user: String
         /// What it waits for, and until when: the commit, or the end of a blocking.
@@ -64,40 +71,82 @@ struct TroubledBank {
     }
 
     let emulator: Emulator
+    let plan: TroubledWorld.Plan
     var generator: SeededGenerator
     private(set) var devices: [Device] = []
     private(set) var operations: [String: Operation] = [:]
 
-    init(_ emulator: Emulator, _ generator: SeededGenerator) {
-        self.emulator = emulator
+    init(_ emulator: Emulator, _ plan: TroubledWorld.Plan, _ generator: SeededGenerator) {
+        (self.emulator, self.plan) = (emulator, plan)
         self.generator = generator
     }
 
-    /// Shows 20 CZK, and has a million signed.
-    static let deceptiveTemplate = #"""
-        {
-          "name": "deceptive", "operationType": "authorize_payment", "data": "A1*A1000000CZK*I${iban}",
-          "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
-          "parameters": {"iban": "CZ5508000000001234567899"},
-          "texts": {"en": {"title": "Payment"}},
-          "formData": {
-            "title": "@{title}", "message": "@{title}",
-            "attributes": [
-              {"type": "AMOUNT", "id": "payment.amount", "label": "Amount", "amount": 20, "currency": "CZK"},
-              {"type": "KEY_VALUE", "id": "payment.account", "label": "To", "value": "${iban}"}
-            ]
-          }
+    /// How the agent decides.
+    static let policy: ApprovalAgent.Policy = { review in
+        switch review.operation.name {
+        case "login", "trap": return .approve
+        case "login_1FA": return .reject(.unexpectedOperation)
+        default:
+            guard let total = review.total(in: "CZK"), total > 0, total <= 50 else { return .leave }
+            return .approve
         }
-        """#
+    }
 
+    private static let amount =
+        #"{"type": "AMOUNT", "id": "amount", "label": "Amount", "amount": 20, "currency": "CZK"}"#
+
+    static let templates = [
+        // Shows 20 CZK, and has a million signed.
+        Self.template("deceptive", type: "authorize_payment", data: "A1*A1000000CZK*I${iban}", [Self.amount]),
+        Self.template(
+            "vague",
+            data: "A1*A20CZK*I${iban}",
+            [#"{"type": "AMOUNT", "id": "amount", "label": "Amount", "amountFormatted": "a little"}"#]
+        ),
+        Self.template(
+            "strange",
+            data: "A1*A20CZK*I${iban}",
+            [Self.amount, #"{"type": "HOLOGRAM", "id": "picture", "label": "Look"}"#]
+        ),
+        Self.template(
+            "fee",
+            data: "A1*A20CZK*I${iban}",
+            [Self.amount, #"{"type": "AMOUNT", "id": "fee", "label": "Fee", "amount": 900, "currency": "EUR"}"#]
+        ),
+    ]
+
+    private static func template(
+        _ name: String,
+        type: String = "trap",
+        data: String,
+        _ attributes: [String]
+    ) -> String {
+        let account = #"{"type": "KEY_VALUE", "id": "account", "label": "To", "value": "${iban}"}"#
+        return #"""
+            {
+              "name": "\#(name)", "operationType": "\#(type)", "data": "\#(data)",
+              "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
+              "parameters": {"iban": "CZ5508000000001234567899"},
+              "texts": {"en": {"title": "Payment"}},
+              "formData": {
+                "title": "@{title}", "message": "@{title}",
+                "attributes": [\#((attributes + [account]).joined(separator: ", "))]
+              }
+            }
+            """#
+    }
+
+    /// - Parameter probability: That a request is struck, of each effect.
     static func faults(_ probability: Double) -> [FaultRule] {
-        let effects: [FaultRule.Effect] = [
-            .lostRequest, .lostAnswer, .init(status: 500), .unavailable(retryAfter: 5),
-            .init(status: 502, body: .garbage),
-            .init(body: .garbage), .init(body: .truncated),
+        let effects: [(String, FaultRule.Effect)] = [
+            ("lost request", .lostRequest), ("lost response", .lostAnswer), ("500", .init(status: 500)),
+            ("Retry-After", .unavailable(retryAfter: 5)), ("502 garbage", .init(status: 502, body: .garbage)),
+            ("garbage", .init(body: .garbage)), ("truncated", .init(body: .truncated)),
         ]
         return ["/api/**", "/pa/v3/**"].flatMap { path in
-            effects.map { FaultRule(name: "trouble", match: .init(path: path, probability: probability), effect: $0) }
+            effects.map { name, effect in
+                FaultRule(name: name, match: .init(path: path, probability: probability), effect: effect)
+            }
         }
     }
 
@@ -112,7 +161,7 @@ struct TroubledBank {
         if !isLate { try await self.emulator.cloud.commit(registration.id) }
         self.devices.append(
             Device(
-                activation: activation,
+                activationID: activation.activationID,
                 registrationID: registration.id,
                 user: user,
                 wait: isLate ? (true, Int.random(in: 30..<120, using: &self.generator)) : nil,
@@ -124,16 +173,22 @@ struct TroubledBank {
     /// What happens in one second.
     mutating func live(through second: Int) async throws {
         for index in self.devices.indices { try await self.endWait(of: index, at: second) }
-        if self.happens(0.05 * Double(self.devices.count)) { try await self.makeOperation(at: second) }
+        if self.happens(self.plan.operationsPerSecond) { try await self.makeOperation(at: second) }
         if self.happens(0.02) { try await self.cancelOperation(at: second) }
-        if self.happens(0.01) { try await self.block(at: second) }
-        if self.happens(0.002) { try await self.remove() }
+        if self.happens(0.0002 * Double(self.devices.count)) { try await self.block(at: second) }
+        if self.happens(0.00005 * Double(self.devices.count)) { try await self.remove() }
     }
 
     /// Everything that waits is let go on.
     mutating func calmDown() async throws {
         await self.emulator.faults.removeAll()
         for index in self.devices.indices { try await self.endWait(of: index, at: .max) }
+    }
+
+    /// Where each operation stands.
+    func statuses() async throws -> [String: String] {
+        let all = await self.emulator.operations()
+        return Dictionary(all.map { ($0.id, $0.status) }, uniquingKeysWith: { first, _ in first })
     }
 
     private mutating func happens(_ probability: Double) -> Bool {
@@ -147,7 +202,7 @@ struct TroubledBank {
         if wait.isCommit {
             try await self.emulator.cloud.commit(self.devices[index].registrationID)
         } else {
-            try await self.emulator.unblockActivation(self.devices[index].activation.activationID)
+            try await self.emulator.unblockActivation(self.devices[index].activationID)
         }
     }
 
@@ -176,17 +231,17 @@ struct TroubledBank {
         guard let index = self.devices.indices.randomElement(using: &self.generator), self.devices[index].wait == nil,
             !self.devices[index].isRemoved
         else { return }
-        try await self.emulator.blockActivation(self.devices[index].activation.activationID)
+        try await self.emulator.blockActivation(self.devices[index].activationID)
         self.devices[index].wait = (false, second + Int.random(in: 10..<200, using: &self.generator))
         self.devices[index].hadTrouble = true
     }
 
-    /// Two of ten devices at most.
+    /// One of five devices at most.
     private mutating func remove() async throws {
         guard self.devices.count(where: \.isRemoved) * 5 < self.devices.count,
             let index = self.devices.indices.randomElement(using: &self.generator), !self.devices[index].isRemoved
         else { return }
-        try await self.emulator.removeActivation(self.devices[index].activation.activationID)
+        try await self.emulator.removeActivation(self.devices[index].activationID)
         self.devices[index].isRemoved = true
         self.devices[index].hadTrouble = true
     }

@@ -1,0 +1,140 @@
+import HTTPClientTransport
+import MobileToken
+import PowerAuth
+import TestSupport
+
+/// What everything passes that a process does to the world outside: its store and its network. When the process is killed,
+/// nothing passes any more, whatever its tasks still try.
+final class LifeLine: Sendable {
+    struct Killed: Error {}
+
+    private struct State {
+        var pointsLeft: Int?
+        var isCut = false
+    }
+
+    private let state = Shared(State())
+
+    var isCut: Bool { self.state.value.isCut }
+
+    /// Kills the process at once.
+    func cut() { self.state.update { $0.isCut = true } }
+
+    /// Kills the process when it has passed so many more points: before or after it does something to the world.
+    func cut(after points: Int) { self.state.update { $0.pointsLeft = points } }
+
+    /// Passes a point.
+    ///
+    /// - Throws: ``Killed`` at the point where the process dies, and ever after.
+    func pass() throws {
+        let isCut = self.state.update { state in
+            if let left = state.pointsLeft {
+                state.pointsLeft = max(0, left - 1)
+                if left == 0 { state.isCut = true }
+            }
+            return state.isCut
+        }
+        if isCut { throw Killed() }
+    }
+
+    /// Does something between two points.
+    nonisolated(nonsending) func passing<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try self.pass()
+        let result = try await body()
+        try self.pass()
+        return result
+    }
+}
+
+/// The network as a mortal process has it: what is on its way when the process dies arrives all the same.
+struct MortalTransport: HTTPTransport {
+    let line: LifeLine
+    let network: any HTTPTransport
+    /// Called when a request is sent.
+    let note: @Sendable () -> Void
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await self.line.passing {
+            self.note()
+            return try await self.network.send(request)
+        }
+    }
+}
+
+/// A store as a mortal process has it: what was committed when the process dies is committed, though nobody heard of it.
+struct MortalStore: DecisionJournal {
+    let line: LifeLine
+    let base: SQLiteActivationStore
+
+    func prove() async throws { try await self.line.passing { try await self.base.prove() } }
+
+    func activationIDs() async throws -> [String] {
+        try await self.line.passing { try await self.base.activationIDs() }
+    }
+
+    func record(of activationID: String) async throws -> ActivationRecord? {
+        try await self.line.passing { try await self.base.record(of: activationID) }
+    }
+
+    func insert(_ record: ActivationRecord) async throws {
+        try await self.line.passing { try await self.base.insert(record) }
+    }
+
+    func update<Result: Sendable>(
+        _ activationID: String,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.line.passing { try await self.base.update(activationID, change) }
+    }
+
+    func remove(_ activationID: String) async throws {
+        try await self.line.passing { try await self.base.remove(activationID) }
+    }
+
+    func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        try await self.base.withSigningTurn(of: activationID) { _ in
+            try await body(SigningTurn(of: activationID, in: self))
+        }
+    }
+
+    // MARK: Receipts
+
+    func update<Result: Sendable>(
+        _ activationID: String,
+        recording intent: DecisionIntent,
+        _ change: @Sendable (inout ActivationRecord) throws -> Result
+    ) async throws -> Result {
+        try await self.line.passing { try await self.base.update(activationID, recording: intent, change) }
+    }
+
+    func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        try await self.line.passing { try await self.base.record(outcome, ofMove: moves, of: activationID) }
+    }
+
+    func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        try await self.line.passing { try await self.base.openDecisions(of: activationID) }
+    }
+
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] {
+        try await self.line.passing { try await self.base.receipts(of: activationID, after: number, limit: limit) }
+    }
+
+    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+        try await self.line.passing { try await self.base.receiptEntries(after: number, limit: limit) }
+    }
+
+    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+        try await self.line.passing { try await self.base.eraseReceipts(selection) }
+    }
+
+    func decisionPause() async throws -> DecisionPause? {
+        try await self.line.passing { try await self.base.decisionPause() }
+    }
+
+    func setDecisionPause(_ pause: DecisionPause?) async throws {
+        try await self.line.passing { try await self.base.setDecisionPause(pause) }
+    }
+}
