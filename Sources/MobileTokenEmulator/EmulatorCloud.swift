@@ -52,8 +52,11 @@ extension Emulator {
 
         /// Registers a device for a user.
         ///
-        /// - Parameter protocolVersion: The version whose master key signs the QR code, such as `4.0`; `nil` for the oldest that
-        ///   the server accepts. The code itself is good for every version.
+        /// - Parameters:
+        ///   - userID: Whose activation it will be.
+        ///   - flags: The flags of the activation.
+        ///   - protocolVersion: The version whose master key signs the QR code, such as `4.0`; `nil` for the oldest that the
+        ///     server accepts. The code itself is good for every version.
         @discardableResult
         public func register(
             userID: String,
