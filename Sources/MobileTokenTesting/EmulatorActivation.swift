@@ -45,7 +45,11 @@ extension Emulator {
         client: MobileTokenClient? = nil
     ) async throws -> Activation {
         let client = try client ?? self.makeClient()
-        let registration = try await self.cloud.register(userID: user, flags: flags)
+        let registration = try await self.cloud.register(
+            userID: user,
+            flags: flags,
+            protocolVersion: client.configuration.version.rawValue
+        )
         let activation = try await client.activate(
             code: registration.activationQRCode,
             name: name,
