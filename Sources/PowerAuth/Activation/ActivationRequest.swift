@@ -93,3 +93,19 @@ extension RecoveryCodes: CustomStringConvertible, CustomReflectable {
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension ActivationRequest {
+    /// The outer layer, the same in every version: who activates, around the inner layer that is encrypted by itself.
+    struct OuterLayer: Encodable {
+        let type: String
+        let identityAttributes: [String: JSONValue]
+        let activationData: JSONValue
+        let customAttributes: [String: JSONValue]?
+
+        init(_ request: ActivationRequest, activationData: JSONValue) {
+            (self.type, self.identityAttributes) = request.credentials.attributes
+            self.activationData = activationData
+            self.customAttributes = request.customAttributes.isEmpty ? nil : request.customAttributes
+        }
+    }
+}

@@ -47,7 +47,7 @@ struct ActivationCreation: NewActivation {
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
-            let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
+            let outer = ActivationRequest.OuterLayer(self.request, activationData: try JSONValue(parsing: layer.bytes))
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
         guard let innerLayer else {
@@ -158,19 +158,6 @@ extension ActivationCreation {
         let platform: String
         let deviceInfo: String
         let extras: String?
-    }
-
-    private struct OuterRequest: Encodable {
-        let type: String
-        let identityAttributes: [String: JSONValue]
-        let activationData: JSONValue
-        let customAttributes: [String: JSONValue]?
-
-        init(_ request: ActivationRequest, activationData: JSONValue) {
-            (self.type, self.identityAttributes) = request.credentials.attributes
-            self.activationData = activationData
-            self.customAttributes = request.customAttributes.isEmpty ? nil : request.customAttributes
-        }
     }
 
     private struct OuterResponse: Decodable {

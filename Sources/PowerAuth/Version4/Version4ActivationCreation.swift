@@ -52,7 +52,7 @@ struct Version4ActivationCreation: NewActivation {
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
-            let outer = OuterRequest(self.request, activationData: try JSONValue(parsing: layer.bytes))
+            let outer = ActivationRequest.OuterLayer(self.request, activationData: try JSONValue(parsing: layer.bytes))
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
         guard let innerLayer else {
@@ -113,18 +113,5 @@ extension Version4ActivationCreation {
         let platform: String
         let deviceInfo: String
         let extras: String?
-    }
-
-    private struct OuterRequest: Encodable {
-        let type: String
-        let identityAttributes: [String: JSONValue]
-        let activationData: JSONValue
-        let customAttributes: [String: JSONValue]?
-
-        init(_ request: ActivationRequest, activationData: JSONValue) {
-            (self.type, self.identityAttributes) = request.credentials.attributes
-            self.activationData = activationData
-            self.customAttributes = request.customAttributes.isEmpty ? nil : request.customAttributes
-        }
     }
 }
