@@ -51,13 +51,17 @@ struct MortalTransport: HTTPTransport {
     let line: LifeLine
     let network: any HTTPTransport
     /// Called when a request is sent.
-    let note: @Sendable () -> Void
+    let willSend: @Sendable () -> Void
+    /// Called when a response came.
+    let didReceive: @Sendable (HTTPRequest, HTTPResponse) -> Void
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await self.line.passing {
-            self.note()
+        let response = try await self.line.passing {
+            self.willSend()
             return try await self.network.send(request)
         }
+        self.didReceive(request, response)
+        return response
     }
 }
 

@@ -28,9 +28,6 @@ struct TroubledBank {
             }
         }
 
-        /// How long the bank waits for a decision.
-        var lifetime: Duration { self == .suspiciousPayment ? .seconds(120) : .seconds(300) }
-
         var template: String {
             switch self {
             case .login: "login"

@@ -28,6 +28,7 @@ final class TroubledWorld: Sendable {
     private let elapsed = Shared(Duration.zero)
     private let rate = Shared(RequestRate())
     private let story: Shared<[String: [ApprovalAgent.Event.Kind]]>
+    private let lists = Shared(ReceivedLists())
     private let late: Shared<LateRequests>
 
     init(_ emulator: Emulator, _ plan: Plan, _ generator: SeededGenerator) throws {
@@ -51,9 +52,15 @@ final class TroubledWorld: Sendable {
     /// - Parameter clock: The process's own.
     func network(of line: LifeLine, on clock: ManualClock) -> MortalTransport {
         let (start, zero) = (self.elapsed.value, clock.now)
-        return MortalTransport(line: line, network: self.network) {
-            self.rate.update { $0.count(at: start + zero.duration(to: clock.now)) }
-        }
+        return MortalTransport(
+            line: line,
+            network: self.network,
+            willSend: { self.rate.update { $0.count(at: start + zero.duration(to: clock.now)) } },
+            didReceive: { request, response in
+                guard request.url.hasSuffix("/operation/list") else { return }
+                self.lists.update { $0.receive(response) }
+            }
+        )
     }
 
     /// How many requests were sent within one second at most, by the clock of their process.
@@ -74,6 +81,9 @@ final class TroubledWorld: Sendable {
     /// What agents told of an operation.
     func story(of operationID: String) -> [ApprovalAgent.Event.Kind] { self.story.value[operationID] ?? [] }
 
+    /// Whether a process received a whole list with the operation, and lived until it had dealt with it.
+    func isListed(_ operationID: String) -> Bool { self.lists.value.operationIDs.contains(operationID) }
+
     /// What agents told, of all operations.
     var events: [ApprovalAgent.Event.Kind] { self.story.value.values.flatMap { $0 } }
 
@@ -88,6 +98,7 @@ final class TroubledWorld: Sendable {
             await self.pass(part, for: process)
             left -= part
         }
+        self.lists.update { $0.settle(isAlive: process?.line.isCut == false) }
         try await self.deliverLateRequests()
     }
 
@@ -131,6 +142,25 @@ private struct RequestRate {
         self.times.append(time)
         while let first = self.times.first, time - first >= .seconds(1) { self.times.removeFirst() }
         self.most = max(self.most, self.times.count)
+    }
+}
+
+/// Which operations were in the lists that came whole, known once their process has dealt with them.
+private struct ReceivedLists {
+    private(set) var operationIDs: Set<String> = []
+    private var unsettled: Set<String> = []
+
+    mutating func receive(_ response: HTTPResponse) {
+        guard response.status == 200, let list = try? JSONValue(parsing: response.body)["responseObject"]?.array else {
+            return
+        }
+        self.unsettled.formUnion(list.compactMap { $0["id"]?.string })
+    }
+
+    /// - Parameter isAlive: Whether the process that received them still lives, now that all is quiet.
+    mutating func settle(isAlive: Bool) {
+        if isAlive { self.operationIDs.formUnion(self.unsettled) }
+        self.unsettled = []
     }
 }
 
