@@ -60,6 +60,8 @@ extension PostgresActivationStore {
         /// A folder of this machine, outside the database, where it is noted how far each counter had come. A database that was
         /// put back to an earlier state is recognized by it.
         public var markFolder = Self.defaultMarkFolder
+        /// Paces heartbeats and attempts. How long this node relies on being alive is counted by the machine's clock.
+        package var clock: any Clock<Duration> = ContinuousClock()
 
         /// Creates a configuration with the documented defaults.
         ///
