@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// A command with the arguments it was called with.
