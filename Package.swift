@@ -98,7 +98,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
+            dependencies: [
+                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "HTTPClientTransport",
+                "ExactJSON",
+            ]
         ),
         .executableTarget(
             name: "mobile-token-postgres",

@@ -59,6 +59,12 @@ enum Program {
             handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "exec")
         ),
         Command(
+            "emulator",
+            "wait",
+            summary: "Wait until a development server accepts requests.",
+            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "wait")
+        ),
+        Command(
             "demo",
             summary: "Show the main job, end to end, against a development server of its own.",
             handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token", words: "demo")

@@ -21,6 +21,20 @@ import Testing
         }
     }
 
+    @Test func aCommandThatRunsEndsWithTheProgram() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await emulator.cloud.createOperation("login", userID: "alice")
+            let watch = try Program.start(["watch", "--exec", "echo $$; exec sleep 1000"], home: home.url)
+            _ = await watch.nextLine()
+            let process = try #require(await watch.nextLine().flatMap { pid_t($0) })
+            #expect(kill(process, 0) == 0)
+            watch.send(signal: SIGTERM)
+            #expect(await watch.outcome().exitCode == 130)
+            #expect(kill(process, 0) == -1 && errno == ESRCH)
+        }
+    }
+
     /// The change reaches a URL; here, the cloud API, which has no such path and says so.
     @Test func aChangeIsSentToAURL() async throws {
         try await withProgramAndServer { emulator, home in

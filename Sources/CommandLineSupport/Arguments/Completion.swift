@@ -72,7 +72,7 @@ extension Completion {
                         candidates=("${(@)candidates/$'\\t'/:}")
                         if [[ -n "${candidates[1]}" ]]; then _describe '\(name)' candidates; else _files; fi
                     }
-                    compdef \(function) \(name)
+                    if [[ "${funcstack[1]}" = '_\(name)' ]]; then \(function); else compdef \(function) \(name); fi
                     """
             case .fish:
                 return """

@@ -38,8 +38,10 @@ struct ChangeForwarding: Sendable {
         let document = change.document.serialized() + [UInt8(ascii: "\n")]
         if let command {
             do {
-                let status = try await Self.run(command, input: document)
-                if status != 0 { Output.note("mobile-token: the command ended with exit status \(status)") }
+                let status = try await ChildProcess.run(["/bin/sh", "-c", command], input: try Self.file(of: document))
+                if status != .done {
+                    Output.note("mobile-token: the command ended with exit status \(status.rawValue)")
+                }
             } catch {
                 Output.note("mobile-token: cannot run the command: \(TextTable.printable("\(error)"))")
             }
@@ -56,25 +58,6 @@ struct ChangeForwarding: Sendable {
             Output.note("mobile-token: \(TextTable.printable(target.url)) answered with HTTP \(response.status)")
         } catch {
             Output.note("mobile-token: not forwarded: \(TextTable.printable("\(error)"))")
-        }
-    }
-
-    /// Runs a command to its end. A canceled task ends it.
-    private static func run(_ command: String, input: [UInt8]) async throws -> Int32 {
-        let process = Process()
-        process.standardInput = try Self.file(of: input)
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", command]
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-                do { try process.run() } catch {
-                    process.terminationHandler = nil
-                    continuation.resume(throwing: error)
-                }
-            }
-        } onCancel: {
-            process.terminate()
         }
     }
 
