@@ -187,6 +187,8 @@ import TestSupport
             let error = await self.code { try await victim.upgrade(password: Version4Fixture.password) }
             let heir = try Version4Fixture(version: .v3_3, server: fixture.server, store: fixture.store)
             let activation = try await heir.client.activation(id: id)
+            try await activation.poll()
+            #expect(try await !fixture.store.isUpgrading(id), "killed at \(place)")
             if fixture.server.activation(id)?.device?.version == .version4 || activation.version == .v4_0 {
                 try await activation.approve("a", with: Version4Fixture.twoFactors)
                 #expect(activation.version == .v4_0)
