@@ -42,6 +42,7 @@ public final class PostgresActivationStore: Sendable {
     let node: Node
     /// The order of this process's changes of one activation.
     let changes = Gate()
+    let upgrades = UpgradeWatch()
     private let opening = Gate()
     private let state = Mutex(State.new)
     private let ring: Mutex<SealingKeyRing>
@@ -67,6 +68,7 @@ public final class PostgresActivationStore: Sendable {
         self.node = Node(
             name: configuration.nodeName,
             lifetimes: configuration.lifetimes,
+            newestFormat: configuration.newestFormat,
             pool: self.pool,
             keeperPool: keeperPool,
             channel: configuration.pollOnly ? nil : "mobile-token " + configuration.schema

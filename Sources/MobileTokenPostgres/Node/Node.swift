@@ -36,6 +36,8 @@ final class Node: Sendable {
 
     let name: String
     let lifetimes: NodeLifetimes
+    /// The latest form of activations that this node reads.
+    let newestFormat: RecordFormat
     private let pool: PostgresPool
     private let keeperPool: PostgresPool
     private let channel: String?
@@ -46,11 +48,20 @@ final class Node: Sendable {
 
     /// - Parameters:
     ///   - pool: For what callers wait for.
+    ///   - newestFormat: The latest form of activations that this node reads.
     ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
     ///   - channel: Where wishes are announced; `nil` where sessions cannot listen.
-    init(name: String, lifetimes: NodeLifetimes, pool: PostgresPool, keeperPool: PostgresPool, channel: String?) {
+    init(
+        name: String,
+        lifetimes: NodeLifetimes,
+        newestFormat: RecordFormat,
+        pool: PostgresPool,
+        keeperPool: PostgresPool,
+        channel: String?
+    ) {
         self.name = name
         self.lifetimes = lifetimes
+        self.newestFormat = newestFormat
         self.pool = pool
         self.keeperPool = keeperPool
         self.channel = channel
@@ -131,7 +142,10 @@ final class Node: Sendable {
                 try await Task.sleep(for: quarantine)
                 continue
             }
-            let seat = try await self.pool.withConnection { try Seat.take(name: name, lifetimes, $0) }
+            let newestFormat = self.newestFormat
+            let seat = try await self.pool.withConnection {
+                try Seat.take(name: name, reading: newestFormat, lifetimes, $0)
+            }
             self.state.withLock { state in
                 state.seat = seat
                 state.rights = [:]
@@ -166,15 +180,16 @@ final class Node: Sendable {
     private func take(_ activationID: String, as seat: Seat) async throws -> Bool {
         let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
         let channel = PostgresValue(self.channel)
-        let (isThere, isTaken) = try await self.pool.withConnection { connection in
+        let newestFormat = PostgresValue.integer(self.newestFormat.rawValue)
+        let (isThere, isReadable, isTaken) = try await self.pool.withConnection { connection in
             let results = try connection.run([
                 Seat.sweep,
                 PostgresStatement(
                     """
-                    UPDATE activation SET holder = $2 WHERE activation_id = $1
+                    UPDATE activation SET holder = $2 WHERE activation_id = $1 AND format <= $3
                         AND (holder IS NULL OR holder = $2 OR NOT EXISTS (SELECT FROM node WHERE number = holder))
                     """,
-                    values
+                    values + [newestFormat]
                 ),
                 PostgresStatement(
                     """
@@ -194,13 +209,19 @@ final class Node: Sendable {
                     """,
                     values + [channel]
                 ),
-                PostgresStatement("SELECT holder = $2 FROM activation WHERE activation_id = $1", values),
+                PostgresStatement(
+                    "SELECT holder = $2, format <= $3 FROM activation WHERE activation_id = $1",
+                    values + [newestFormat]
+                ),
             ])
-            guard let row = results.last?.first else { return (false, false) }
-            return (true, try !row.isNull(0) && row.boolean(0))
+            guard let row = results.last?.first else { return (false, false, false) }
+            return (true, try row.boolean(1), try !row.isNull(0) && row.boolean(0))
         }
         guard isThere else {
             throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
+        }
+        guard isReadable else {
+            throw MobileTokenError(.storeFromFuture, "The activation was stored by a newer program")
         }
         guard isTaken else { return false }
         return self.state.withLock { state in
