@@ -5,7 +5,7 @@ import MobileTokenPostgres
 
 /// Commands about the database that nodes share.
 enum StoreCommands {
-    static let all = [check, copy, status, migrate]
+    static let all = [check, copy, recover, status, migrate]
 
     static let check = Command(
         "store",
