@@ -93,7 +93,10 @@ let package = Package(
         .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "Basics"]
+            dependencies: [
+                "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Basics",
+            ]
         ),
         .executableTarget(
             name: "mobile-token-emulator",

@@ -164,14 +164,14 @@ extension PostgresActivationStore {
         do {
             return try await attempt()
         } catch let error as MobileTokenError where error.code == .storeOutcomeUnknown {
-            let deadline = ContinuousClock.now + self.configuration.connectTimeout.bounded
+            let deadline = self.clock.now + self.configuration.connectTimeout.bounded
             var last = error
-            while .now < deadline {
+            while self.clock.now < deadline {
                 do {
                     return try await attempt() ? true : try await wasWritten()
                 } catch let error as MobileTokenError where error.isPassing {
                     if error.code == .storeOutcomeUnknown { last = error }
-                    try? await Task.sleep(for: .milliseconds(100))
+                    try? await self.clock.sleep(until: self.clock.now + .milliseconds(100))
                     if Task.isCancelled { break }
                 }
             }

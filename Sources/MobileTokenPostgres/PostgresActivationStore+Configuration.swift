@@ -62,6 +62,8 @@ extension PostgresActivationStore {
         public var markFolder = Self.defaultMarkFolder
         /// The latest form of activations that this node announces to read; for tests of nodes of another version.
         package var newestFormat = RecordFormat.newest
+        /// Paces heartbeats and attempts. How long this node relies on being alive is counted by the machine's clock.
+        package var clock: any Clock<Duration> = ContinuousClock()
 
         /// Creates a configuration with the documented defaults.
         ///

@@ -40,6 +40,7 @@ public final class PostgresActivationStore: Sendable {
 
     let pool: PostgresPool
     let node: Node
+    let clock: ServiceClock
     /// The order of this process's changes of one activation.
     let changes = Gate()
     let upgrades = UpgradeWatch()
@@ -50,6 +51,7 @@ public final class PostgresActivationStore: Sendable {
     /// Names a store.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
+        self.clock = ServiceClock(configuration.clock)
         self.ring = Mutex(configuration.sealingKeys)
         var options = PostgresConnection.Options()
         options.statementTimeout = configuration.statementTimeout
@@ -65,13 +67,15 @@ public final class PostgresActivationStore: Sendable {
         let keeperPool = PostgresPool(size: 1, options: options, listens: true) {
             try await configuration.target(connectTimeout: min(configuration.connectTimeout, patience))
         }
+        let wishes = Hints(of: .wishes, schema: configuration.schema, pool: keeperPool, clock: self.clock)
         self.node = Node(
             name: configuration.nodeName,
             lifetimes: configuration.lifetimes,
             newestFormat: configuration.newestFormat,
             pool: self.pool,
             keeperPool: keeperPool,
-            channel: configuration.pollOnly ? nil : "mobile-token " + configuration.schema
+            hints: configuration.pollOnly ? nil : wishes,
+            clock: self.clock
         )
     }
 

@@ -151,6 +151,7 @@ enum EmulatorCommands {
               server             \(emulator.baseURL)
               SDK configuration  \(emulator.sdkConfiguration)
               console            \(emulator.cloudURL)/console/
+              documentation      \(emulator.cloudURL)/docs
               cloud API          \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
               application        \(emulator.applicationID)\(trust ?? "")
             """

@@ -10,8 +10,9 @@ enum Program {
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
             version: Self.version,
             commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + AgentCommands.all
-                + ReceiptCommands.all + self.sharedStores + self.developmentServer,
+                + ReceiptCommands.all + ProfileCommands.all + self.sharedStores + self.developmentServer,
             commonOptions: Session.options,
+            environment: Session.environment,
             cleanUp: PasswordSource.showAgain
         ).main()
     }

@@ -29,15 +29,18 @@ struct NodeTroubleTests {
                 stage.nodes[2].proxy.mode = .pass
                 stage.nodes[2].proxy.cut()
                 try await stage.offer("replies that are lost") {
-                    stage.nodes[0].proxy.mode = .loseReplies
-                    try await Task.sleep(for: .seconds(1))
-                    stage.nodes[0].proxy.mode = .pass
-                    stage.nodes[0].proxy.cut()
+                    let proxy = stage.nodes[0].proxy
+                    let (lost, connections) = (proxy.lostByteCount, proxy.connectionCount)
+                    proxy.mode = .loseReplies
+                    await until { proxy.lostByteCount > lost && proxy.connectionCount > connections }
+                    proxy.mode = .pass
+                    proxy.cut()
                 }
                 try await stage.offer("connections that are cut again and again") {
                     for _ in 0..<20 {
+                        let connections = stage.nodes.map(\.proxy.connectionCount)
                         for node in stage.nodes { node.proxy.cut() }
-                        try await Task.sleep(for: .milliseconds(100))
+                        await until { stage.nodes.map(\.proxy.connectionCount) != connections }
                     }
                 }
                 try await stage.offer("a database that crashes") {
@@ -45,8 +48,10 @@ struct NodeTroubleTests {
                     try await server.start()
                 }
                 try await stage.offer("a database that is frozen") {
+                    let connections = stage.nodes.map(\.proxy.connectionCount)
                     try server.freeze()
-                    try await Task.sleep(for: .seconds(3))
+                    // Each node waits in vain, and tries another connection.
+                    await until { zip(stage.nodes, connections).allSatisfy { $0.proxy.connectionCount > $1 } }
                     try server.thaw()
                 }
                 try await stage.check()

@@ -71,6 +71,40 @@ struct SigningRightTests {
         }
     }
 
+    /// Strings that are equal to Swift and are not the same bytes.
+    @Test func identifiersThatLookAlikeAreTwoActivations() async throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        try await withNodes { nodes in
+            let store = nodes.node()
+            for id in [composed, decomposed] {
+                try await store.insert(ActivationStoreConformance.record(id))
+                try await store.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            #expect(try await store.record(of: composed)?.counterMoves == 507)
+            #expect(try await store.record(of: decomposed)?.counterMoves == 507)
+        }
+    }
+
+    @Test func aNodeThatSignsNoMoreGivesItsSeatBackAfterALifetime() async throws {
+        let clock = ManualClock()
+        try await withNodes { nodes in
+            let store = nodes.node("one") { configuration in
+                configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+                configuration.clock = clock
+            }
+            try await store.insert(ActivationStoreConformance.record("a"))
+            try await store.withSigningTurn(of: "a") { _ in }
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(3_600))
+            await clock.waitForSleepers(1)
+            #expect(try await store.nodes().count == 1)
+            clock.advance(by: .seconds(60))
+            try await until { try await store.nodes().isEmpty }
+            try await store.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            #expect(try await store.nodes().count == 1)
+        }
+    }
+
     @Test func aReceiptNamesTheMembershipThatSigned() async throws {
         try await withNodes { nodes in
             let store = nodes.node()

@@ -38,6 +38,12 @@ package final class FaultProxy: Sendable {
 
     /// The bytes that clients have sent so far.
     package var sentByteCount: Int { self.core.state.withLock { $0.sentByteCount } }
+
+    /// The bytes of replies that were lost so far.
+    package var lostByteCount: Int { self.core.state.withLock { $0.lostByteCount } }
+
+    /// The connections that clients have made so far.
+    package var connectionCount: Int { self.core.state.withLock { $0.connectionCount } }
 }
 
 /// What the threads share. They end when it is told to.
@@ -47,6 +53,8 @@ private final class Core: Sendable {
         var hasEnded = false
         var open: Set<Int32> = []
         var sentByteCount = 0
+        var lostByteCount = 0
+        var connectionCount = 0
     }
 
     let state = Mutex(State())
@@ -76,6 +84,7 @@ private final class Core: Sendable {
                 if errno == EINTR || errno == ECONNABORTED { continue }
                 break
             }
+            self.state.withLock { $0.connectionCount += 1 }
             guard self.mode != .refuse, let server = try? LoopbackSocket.connected(to: self.target) else {
                 close(client)
                 continue
@@ -121,7 +130,10 @@ private final class Core: Sendable {
             let count = read(source, &buffer, buffer.count)
             guard count > 0 else { break }
             while self.mode == .freeze, !self.hasEnded { usleep(1_000) }
-            if isReply, self.mode == .loseReplies { continue }
+            if isReply, self.mode == .loseReplies {
+                self.state.withLock { $0.lostByteCount += count }
+                continue
+            }
             if !isReply { self.state.withLock { $0.sentByteCount += count } }
             guard send(sink, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }

@@ -8,27 +8,10 @@ import Synchronization
 /// Rights are sticky: a node keeps what it has signed with until another one asks for it. While it signs, a keeper renews the
 /// seat and hands over what others wish for; the keeper leaves when nothing was signed for one lifetime.
 final class Node: Sendable {
-    /// The right to sign with an activation.
-    private struct Right {
-        /// How this node left the activation; `nil` when that must be read.
-        var known: StoredActivation?
-    }
-
     private struct State {
-        var seat: Seat?
-        /// By activation.
-        var rights: [String: Right] = [:]
-        /// How many turns, and fleets, need the seat.
-        var userCount = 0
-        var lastUse = ContinuousClock.now
+        var holdings = NodeHoldings()
+        /// What renews the seat.
         var keeper: Task<Void, Never>?
-        var handingOver: Set<String> = []
-        var isClosed = false
-    }
-
-    /// What a keeper leaves behind.
-    private struct Idle {
-        let seat: Seat?
     }
 
     /// How often wishes are looked for where no notification comes through.
@@ -40,77 +23,74 @@ final class Node: Sendable {
     let newestFormat: RecordFormat
     private let pool: PostgresPool
     private let keeperPool: PostgresPool
-    private let channel: String?
+    /// About wishes; `nil` where sessions cannot listen.
+    private let hints: Hints?
     /// The order of this process's turns.
     let gate = Gate()
     private let joining = Gate()
     private let state = Mutex(State())
+    private let clock: ServiceClock
 
     /// - Parameters:
     ///   - pool: For what callers wait for.
     ///   - newestFormat: The latest form of activations that this node reads.
     ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
-    ///   - channel: Where wishes are announced; `nil` where sessions cannot listen.
+    ///   - hints: About wishes; `nil` where sessions cannot listen.
+    ///   - clock: Paces heartbeats and attempts. How long a seat is relied on is a matter of the machine's clock alone.
     init(
         name: String,
         lifetimes: NodeLifetimes,
         newestFormat: RecordFormat,
         pool: PostgresPool,
         keeperPool: PostgresPool,
-        channel: String?
+        hints: Hints?,
+        clock: ServiceClock
     ) {
         self.name = name
         self.lifetimes = lifetimes
         self.newestFormat = newestFormat
         self.pool = pool
         self.keeperPool = keeperPool
-        self.channel = channel
+        self.hints = hints
+        self.clock = clock
     }
 
     /// Until when a seat may be relied on; a moment that has passed when this node has lost it.
     func reliableUntil(as seat: Seat) -> ContinuousClock.Instant {
-        let current = self.state.withLock { $0.seat }
+        let current = self.state.withLock { $0.holdings.seat }
         return current?.number == seat.number ? current?.reliableUntil ?? seat.reliableUntil : .now - .seconds(1)
     }
 
     /// The seat, if it may be relied on.
-    var reliableSeat: Seat? { self.state.withLock { $0.seat }.flatMap { $0.isReliable ? $0 : nil } }
+    var reliableSeat: Seat? { self.state.withLock { $0.holdings.seat }.flatMap { $0.isReliable ? $0 : nil } }
 
     // MARK: Use
 
     /// Keeps the seat renewed until ``endUse()``.
     func beginUse() throws {
         try self.state.withLock { state in
-            guard !state.isClosed else { throw MobileTokenError(.storeClosed, "The store was closed") }
-            state.userCount += 1
-            // Not a task of the caller's: it goes on between turns, and ends by itself or with `close()`.
-            if state.keeper == nil { state.keeper = Task { await self.keep() } }
+            switch state.holdings.beginUse() {
+            case .refuse: throw Self.closed()
+            case .goOn: break
+            case .startKeeper:
+                // Not a task of the caller's: it goes on between turns, and ends by itself or with `close()`.
+                state.keeper = Task { await self.keep() }
+            }
         }
     }
 
-    func endUse() {
-        self.state.withLock { state in
-            state.userCount -= 1
-            state.lastUse = .now
-        }
-    }
+    func endUse() { self.state.withLock { $0.holdings.endUse(at: self.clock.now) } }
 
     /// Gives everything back. Turns that have begun end as if another node had taken over.
     func close() async {
-        let (keeper, seat) = self.state.withLock { state in
-            state.isClosed = true
-            defer {
-                state.keeper = nil
-                state.seat = nil
-                state.rights = [:]
-            }
-            return (state.keeper, state.seat)
-        }
+        let (keeper, seat) = self.state.withLock { ($0.keeper.take(), $0.holdings.close()) }
         keeper?.cancel()
         await keeper?.value
         await self.leave(seat)
         await self.keeperPool.closeIdleConnections()
     }
+
+    private static func closed() -> MobileTokenError { MobileTokenError(.storeClosed, "The store was closed") }
 
     private func leave(_ seat: Seat?) async {
         guard let seat else { return }
@@ -130,36 +110,30 @@ final class Node: Sendable {
         defer { self.joining.leave("") }
         if let seat = self.reliableSeat { return seat }
         while true {
-            guard !self.state.withLock({ $0.isClosed }) else {
-                throw MobileTokenError(.storeClosed, "The store was closed")
-            }
+            guard !self.state.withLock({ $0.holdings.isClosed }) else { throw Self.closed() }
             let (name, lifetimes) = (self.name, self.lifetimes)
             let quarantine = try await self.pool.withConnection { connection in
                 try Incarnation.check(connection)
                 return try Incarnation.quarantine(lifetimes, connection)
             }
             guard quarantine == .zero else {
-                try await Task.sleep(for: quarantine)
+                try await self.sleep(for: quarantine)
                 continue
             }
             let newestFormat = self.newestFormat
             let seat = try await self.pool.withConnection {
                 try Seat.take(name: name, reading: newestFormat, lifetimes, $0)
             }
-            self.state.withLock { state in
-                state.seat = seat
-                state.rights = [:]
+            guard self.state.withLock({ $0.holdings.took(seat) }) else {
+                await self.leave(seat)
+                throw Self.closed()
             }
             return seat
         }
     }
 
-    private func lose(_ seat: Seat) {
-        self.state.withLock { state in
-            guard state.seat?.number == seat.number else { return }
-            state.seat = nil
-            state.rights = [:]
-        }
+    private func sleep(for duration: Duration) async throws {
+        try await self.clock.sleep(until: self.clock.now + duration)
     }
 
     // MARK: Rights
@@ -169,9 +143,9 @@ final class Node: Sendable {
         var delay = Duration.milliseconds(2)
         while true {
             let seat = try await self.seat()
-            if self.state.withLock({ $0.seat?.number == seat.number && $0.rights[activationID] != nil }) { return seat }
+            if self.state.withLock({ $0.holdings.holdsRight(to: activationID, as: seat) }) { return seat }
             if try await self.take(activationID, as: seat) { return seat }
-            try await Task.sleep(for: delay)
+            try await self.sleep(for: delay)
             delay = min(delay * 2, .milliseconds(50))
         }
     }
@@ -179,7 +153,7 @@ final class Node: Sendable {
     /// Takes the right when nobody alive has it; announces a wish otherwise.
     private func take(_ activationID: String, as seat: Seat) async throws -> Bool {
         let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
-        let channel = PostgresValue(self.channel)
+        let channel = PostgresValue(self.hints?.channel)
         let newestFormat = PostgresValue.integer(self.newestFormat.rawValue)
         let (isThere, isReadable, isTaken) = try await self.pool.withConnection { connection in
             let results = try connection.run([
@@ -224,31 +198,27 @@ final class Node: Sendable {
             throw MobileTokenError(.storeFromFuture, "The activation was stored by a newer program")
         }
         guard isTaken else { return false }
-        return self.state.withLock { state in
-            guard state.seat?.number == seat.number else { return false }
-            state.rights[activationID] = Right()
-            return true
-        }
+        return self.state.withLock { $0.holdings.tookRight(to: activationID, as: seat) }
     }
 
     /// How this node left an activation that nobody else signs with; `nil` when it must be read.
     func known(_ activationID: String) -> StoredActivation? {
-        self.state.withLock { $0.rights[activationID]?.known }
+        self.state.withLock { $0.holdings.known(activationID) }
     }
 
     /// Remembers how an activation was left, if this node holds the right to sign with it.
     func remember(_ stored: StoredActivation?, of activationID: String) {
-        self.state.withLock { $0.rights[activationID]?.known = stored }
+        self.state.withLock { $0.holdings.remember(stored, of: activationID) }
     }
 
     /// Forgets a right that somebody else has now.
     func forget(_ activationID: String) {
-        self.state.withLock { $0.rights[activationID] = nil }
+        self.state.withLock { $0.holdings.forget(activationID) }
     }
 
     /// Begins to hand over a right, once the turns that wait for it here have ended.
     func handOver(_ activationID: String) async {
-        guard let seat = self.state.withLock({ $0.seat }) else { return }
+        guard let seat = self.state.withLock({ $0.holdings.seat }) else { return }
         // Canceled, the seat is given back as a whole.
         guard (try? await self.gate.enter(activationID)) != nil else { return }
         defer { self.gate.leave(activationID) }
@@ -275,15 +245,16 @@ final class Node: Sendable {
     private func keep() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                if let idle = self.endIfIdle() {
+                let (now, lifetime) = (self.clock.now, self.lifetimes.death)
+                if let idle = self.state.withLock({ $0.holdings.endIfIdle(at: now, after: lifetime) }) {
                     await self.leave(idle.seat)
                     break
                 }
                 for activationID in await self.beat() {
-                    guard self.state.withLock({ $0.handingOver.insert(activationID).inserted }) else { continue }
+                    guard self.state.withLock({ $0.holdings.beginHandingOver(activationID) }) else { continue }
                     group.addTask {
                         await self.handOver(activationID)
-                        self.state.withLock { _ = $0.handingOver.remove(activationID) }
+                        self.state.withLock { $0.holdings.endHandingOver(activationID) }
                     }
                 }
                 await self.waitForNextBeat()
@@ -292,62 +263,39 @@ final class Node: Sendable {
         }
     }
 
-    /// Ends the keeper when nothing was signed for a lifetime. The seat is given up in the same step, so that no turn begins
-    /// under it.
-    ///
-    /// - Returns: The seat, to be given back; `nil` when the keeper goes on.
-    private func endIfIdle() -> Idle? {
-        self.state.withLock { state in
-            guard state.userCount == 0, .now - state.lastUse > self.lifetimes.death else { return nil }
-            defer {
-                state.seat = nil
-                state.rights = [:]
-                state.keeper = nil
-            }
-            return Idle(seat: state.seat)
-        }
-    }
-
     /// Renews the seat.
     ///
     /// - Returns: The activations that others wish for.
     private func beat() async -> [String] {
-        guard let seat = self.state.withLock({ $0.seat }) else { return [] }
+        guard let seat = self.state.withLock({ $0.holdings.seat }) else { return [] }
         do {
-            let (lifetimes, channel) = (self.lifetimes, self.channel)
+            let (lifetimes, channel) = (self.lifetimes, self.hints?.channel)
             let heartbeat = try await self.keeperPool.withConnection { connection in
                 if let channel { try connection.listen(to: channel) }
                 return try seat.renew(lifetimes, connection)
             }
-            guard let renewed = heartbeat.seat else {
-                self.lose(seat)
-                return []
-            }
             self.state.withLock { state in
-                if state.seat?.number == renewed.number { state.seat = renewed }
+                if let renewed = heartbeat.seat { state.holdings.renewed(renewed) } else { state.holdings.lost(seat) }
             }
-            return heartbeat.wishes
+            return heartbeat.seat == nil ? [] : heartbeat.wishes
         } catch {
             // The seat is relied on no longer than it would be anyway, and renewed on another connection until then.
-            if !seat.isReliable { self.lose(seat) }
+            if !seat.isReliable { self.state.withLock { $0.holdings.lost(seat) } }
             return []
         }
     }
 
     /// Waits until the next heartbeat is due, or another node may wish for something.
     private func waitForNextBeat() async {
-        guard let channel = self.channel, self.reliableSeat != nil else {
-            try? await Task.sleep(for: min(self.lifetimes.heartbeat, Self.pollInterval))
+        let pause = min(self.lifetimes.heartbeat, Self.pollInterval)
+        guard let hints, self.reliableSeat != nil else {
+            try? await self.sleep(for: pause)
             return
         }
-        let deadline = ContinuousClock.now + self.lifetimes.heartbeat
         do {
-            _ = try await self.keeperPool.withConnection(isCancelable: true) { connection in
-                try connection.listen(to: channel)
-                return try connection.waitForNotification(until: deadline)
-            }
+            try await hints.wait(atMost: self.lifetimes.heartbeat)
         } catch {
-            try? await Task.sleep(for: min(self.lifetimes.heartbeat, Self.pollInterval))
+            try? await self.sleep(for: pause)
         }
     }
 }

@@ -88,7 +88,7 @@ extension Activation {
         token: ActivationRecord.Token,
         body: @Sendable () async throws -> RequestBody
     ) async throws -> ChannelResponse {
-        let sealed = try await body()
+        let sealed = try await self.encrypting(body)
         do {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
         } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {

@@ -1,0 +1,131 @@
+import Basics
+
+/// What a node has: its seat, the rights to sign that it holds under it, and who needs them. It decides; ``Node`` asks the
+/// database.
+struct NodeHoldings: Sendable {
+    /// The right to sign with an activation.
+    private struct Right {
+        /// How this node left the activation; `nil` when that must be read.
+        var known: StoredActivation?
+    }
+
+    /// A node that was not needed for a lifetime.
+    struct Idle: Sendable, Equatable {
+        /// What is to be given back.
+        let seat: Seat?
+    }
+
+    /// What a node does that is needed.
+    enum Use: Equatable {
+        /// It was closed.
+        case refuse
+        /// It renews its seat already.
+        case goOn
+        /// It begins to renew its seat.
+        case startKeeper
+    }
+
+    private(set) var seat: Seat?
+    private(set) var isClosed = false
+    private var rights: [ExactString: Right] = [:]
+    private var handingOver: Set<ExactString> = []
+    /// How many turns, and fleets, need the seat.
+    private var userCount = 0
+    private var lastUse = Duration.zero
+    private var isKept = false
+
+    // MARK: Use
+
+    mutating func beginUse() -> Use {
+        guard !self.isClosed else { return .refuse }
+        self.userCount += 1
+        guard !self.isKept else { return .goOn }
+        self.isKept = true
+        return .startKeeper
+    }
+
+    mutating func endUse(at now: Duration) {
+        self.userCount -= 1
+        self.lastUse = now
+    }
+
+    /// Ends the keeper when nothing was signed for a lifetime. The seat is given up in the same step, so that no turn begins
+    /// under it.
+    ///
+    /// - Returns: `nil` when the keeper goes on.
+    mutating func endIfIdle(at now: Duration, after lifetime: Duration) -> Idle? {
+        guard self.userCount == 0, now - self.lastUse > lifetime else { return nil }
+        self.isKept = false
+        return Idle(seat: self.giveUp())
+    }
+
+    /// - Returns: The seat, to be given back.
+    mutating func close() -> Seat? {
+        self.isClosed = true
+        return self.giveUp()
+    }
+
+    private mutating func giveUp() -> Seat? {
+        self.rights = [:]
+        return self.seat.take()
+    }
+
+    // MARK: The seat
+
+    /// The node takes a seat. What it held under another one is nobody's.
+    ///
+    /// - Returns: `false` when it was closed meanwhile, and the seat is to be given back.
+    mutating func took(_ seat: Seat) -> Bool {
+        guard !self.isClosed else { return false }
+        self.seat = seat
+        self.rights = [:]
+        return true
+    }
+
+    /// A heartbeat arrived, unless another seat was taken since it was sent.
+    mutating func renewed(_ seat: Seat) {
+        if self.holds(seat) { self.seat = seat }
+    }
+
+    mutating func lost(_ seat: Seat) {
+        if self.holds(seat) { _ = self.giveUp() }
+    }
+
+    func holds(_ seat: Seat) -> Bool { self.seat?.number == seat.number }
+
+    // MARK: Rights
+
+    func holdsRight(to activationID: String, as seat: Seat) -> Bool {
+        self.holds(seat) && self.rights[ExactString(activationID)] != nil
+    }
+
+    /// The database gave the node a right.
+    ///
+    /// - Returns: `false` when the seat was lost meanwhile.
+    mutating func tookRight(to activationID: String, as seat: Seat) -> Bool {
+        guard self.holds(seat) else { return false }
+        self.rights[ExactString(activationID)] = Right()
+        return true
+    }
+
+    /// How this node left an activation that nobody else signs with; `nil` when it must be read.
+    func known(_ activationID: String) -> StoredActivation? { self.rights[ExactString(activationID)]?.known }
+
+    /// Remembers how an activation was left, if the node has the right to sign with it.
+    mutating func remember(_ stored: StoredActivation?, of activationID: String) {
+        self.rights[ExactString(activationID)]?.known = stored
+    }
+
+    mutating func forget(_ activationID: String) { self.rights[ExactString(activationID)] = nil }
+
+    // MARK: Handing over
+
+    /// - Returns: `false` when the right is being handed over already.
+    mutating func beginHandingOver(_ activationID: String) -> Bool {
+        self.handingOver.insert(ExactString(activationID)).inserted
+    }
+
+    mutating func endHandingOver(_ activationID: String) {
+        self.handingOver.remove(ExactString(activationID))
+    }
+}
