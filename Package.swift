@@ -56,7 +56,9 @@ let package = Package(
 
         .target(
             name: "MobileTokenPostgres",
-            dependencies: ["MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics"]
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PostgresDatabase", "Coordination", "Basics",
+            ]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
@@ -174,7 +176,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "Coordination", "TestSupport",
+                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "TestSupport",
             ]
         ),
         .testTarget(

@@ -35,6 +35,7 @@ enum Program {
         ("store", "check", "Check the activations of a PostgreSQL store."),
         ("store", "copy", "Move activations from an SQLite store to a PostgreSQL store."),
         ("store", "migrate", "Make or change the tables of a PostgreSQL store."),
+        ("store", "recover", "Let an activation sign again whose store was put back from long ago."),
         ("fleet", "status", "Show the nodes that share a PostgreSQL store."),
     ].map { group, name, summary in
         Command(
