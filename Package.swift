@@ -168,7 +168,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "Coordination", "TestSupport",
+                "mobile-token-postgres", "Coordination", "Basics", "TestSupport",
             ]
         ),
         .testTarget(

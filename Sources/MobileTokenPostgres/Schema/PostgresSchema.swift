@@ -185,6 +185,7 @@ extension PostgresSchema {
                 "INSERT INTO bucket (number) SELECT generate_series(0, 63)",
             ],
             oldestReader: 1
-        )
+        ),
+        .lists,
     ]
 }
