@@ -176,7 +176,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "TestSupport",
+                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport",
             ]
         ),
         .testTarget(

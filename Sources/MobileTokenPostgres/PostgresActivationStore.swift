@@ -39,6 +39,8 @@ public final class PostgresActivationStore: Sendable {
     }
 
     let pool: PostgresPool
+    /// Of one connection, which hears that there are lists to be read. Made when a fleet runs.
+    private let listPool: PostgresPool
     let node: Node
     let clock: ServiceClock
     /// The order of this process's changes of one activation.
@@ -67,6 +69,9 @@ public final class PostgresActivationStore: Sendable {
         let keeperPool = PostgresPool(size: 1, options: options, listens: true) {
             try await configuration.target(connectTimeout: min(configuration.connectTimeout, patience))
         }
+        self.listPool = PostgresPool(size: 1, options: options, listens: true) {
+            try await configuration.target(connectTimeout: configuration.connectTimeout)
+        }
         let wishes = Hints(of: .wishes, schema: configuration.schema, pool: keeperPool, clock: self.clock)
         self.node = Node(
             name: configuration.nodeName,
@@ -77,6 +82,11 @@ public final class PostgresActivationStore: Sendable {
             hints: configuration.pollOnly ? nil : wishes,
             clock: self.clock
         )
+    }
+
+    /// Hints about lists, for a fleet that waits on its own clock.
+    func listHints(_ clock: ServiceClock) -> Hints {
+        Hints(of: .lists, schema: self.configuration.schema, pool: self.listPool, clock: clock)
     }
 
     // MARK: Opening and closing
@@ -96,6 +106,7 @@ public final class PostgresActivationStore: Sendable {
     public func close() async {
         self.state.withLock { $0 = .closed }
         await self.node.close()
+        await self.listPool.closeIdleConnections()
         await self.pool.closeIdleConnections()
     }
 

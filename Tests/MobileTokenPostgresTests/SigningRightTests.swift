@@ -1,3 +1,4 @@
+import Foundation
 import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer
@@ -22,6 +23,19 @@ struct SigningRightTests {
                 try await store.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
             }
             #expect(try await one.record(of: "a")?.counterMoves == 510)
+        }
+    }
+
+    /// As long as PostgreSQL lets it be, and longer than the name of a channel with more in it.
+    @Test func theNameOfTheSchemaMayBeLong() async throws {
+        try await withNodes { nodes in
+            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+                configuration.schema = "schema of \(nodes.schema)".padding(toLength: 63, withPad: "s", startingAt: 0)
+                configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+            }
+            let (one, other) = (nodes.node("one", change), nodes.node("other", change))
+            try await one.insert(ActivationStoreConformance.record("a"))
+            for store in [one, other] { try await store.withSigningTurn(of: "a") { _ in } }
         }
     }
 

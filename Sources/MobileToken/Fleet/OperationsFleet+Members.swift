@@ -40,6 +40,7 @@ extension OperationsFleet {
         for id in self.members.keys where !found.contains(id) {
             self.letGo(id)
             self.members[id] = nil
+            self.streams.vanished(id.string)
         }
     }
 
@@ -90,6 +91,14 @@ extension OperationsFleet {
         self.streams.left(id.string)
     }
 
+    /// Another process shows a list that it polls.
+    func listedElsewhere(_ listing: FleetListing) async {
+        // It may have found an activation before this process did.
+        if self.members[ExactString(listing.activationID)] == nil { _ = await self.findActivations() }
+        guard self.members[ExactString(listing.activationID)] != nil else { return }
+        self.streams.show(listing)
+    }
+
     private func stopPolling(_ id: ExactString) {
         guard let member = self.members[id], let runner = member.runner else { return }
         member.service?.poller.letGo(runner)
@@ -125,7 +134,7 @@ extension OperationsFleet {
         configuration.acceptLanguage = client.configuration.acceptLanguage
         configuration.alarms = self.alarms
         configuration.random = self.configuration.random
-        configuration.listener = self.streams.listener(of: activation.activationID)
+        configuration.listener = self.streams.listener(of: activation)
         return OperationsService(activation: activation, configuration: configuration)
     }
 
@@ -195,7 +204,7 @@ extension OperationsFleet {
         if isNews, self.members[id]?.isOurs == true { self.streams.failed(error, of: id.string) }
     }
 
-    private func noteFailure(_ error: MobileTokenError, of id: ExactString?) {
+    func noteFailure(_ error: MobileTokenError, of id: ExactString?) {
         self.lastFailure = (id?.string, error, self.now)
     }
 }

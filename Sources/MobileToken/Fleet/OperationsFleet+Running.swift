@@ -21,11 +21,16 @@ extension OperationsFleet {
         do {
             try await self.runUntilCanceled()
         } catch {
-            await self.assign(FleetAssignment(buckets: []))
+            await self.letGoOfAll()
             if !(error is CancellationError) { throw error }
             return
         }
+        await self.letGoOfAll()
+    }
+
+    private func letGoOfAll() async {
         await self.assign(FleetAssignment(buckets: []))
+        for id in self.members.keys { self.streams.vanished(id.string) }
     }
 
     private func runUntilCanceled() async throws {
@@ -34,6 +39,14 @@ extension OperationsFleet {
             group.addTask { try await membership.run { await self.assign($0) } }
             group.addTask { await self.searchStores() }
             group.addTask { await self.pump() }
+            if let sharing = self.streams.sharing {
+                let receiver = ListReceiver {
+                    await self.listedElsewhere($0)
+                } failed: {
+                    await self.noteFailure($0, of: nil)
+                }
+                group.addTask { await sharing.follow(receiver) }
+            }
             defer { group.cancelAll() }
             try await group.next()
             group.cancelAll()
@@ -191,6 +204,7 @@ extension OperationsFleet {
                 outcome = .opened(opened)
             case .poll(let service, _, let lag):
                 try await service.poll(lag: lag)
+                await self.share(service, of: job.id)
                 outcome = .polled
             case .ask(let activation, _):
                 outcome = .told(try await activation.status())
@@ -202,6 +216,16 @@ extension OperationsFleet {
         }
         if case .opened(let opened) = outcome { await self.follow(opened, as: job.id) }
         await self.finished(job, outcome)
+    }
+
+    /// Shows other processes what was polled here, though it may be no news to this one.
+    private nonisolated func share(_ service: OperationsService, of id: ExactString) async {
+        guard self.streams.sharing != nil else { return }
+        // On the service: no change can slip in between.
+        await service.withOperations { operations in
+            let date = service.currentServerDate
+            self.streams.polled(FleetListing(activationID: id.string, operations: operations, serverDate: date))
+        }
     }
 
     private func finished(_ job: FleetJob, _ outcome: FleetOutcome) {

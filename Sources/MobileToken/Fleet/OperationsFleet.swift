@@ -24,7 +24,8 @@ import Synchronization
 /// spread over the interval, and what goes to one server obeys its ``ServerLimits``: a cap on requests, one circuit breaker,
 /// `Retry-After`, and a limit on renewing refused tokens.
 ///
-/// Several processes may share a store; see ``FleetMembership``. Then a fleet's streams cover what its process polls.
+/// Several processes may share a store; see ``FleetMembership``. Then a fleet's states cover what its process polls, and so do
+/// its lists, unless the membership shows those of the others as well, as `PostgresFleetMembership` does.
 ///
 /// Nothing happens before ``run()``. An activation takes a few kilobytes, and no task or thread of its own.
 public actor OperationsFleet {
@@ -59,7 +60,7 @@ public actor OperationsFleet {
     /// The servers that the gates are for.
     nonisolated let origins: [String]
     nonisolated let alarms: Alarms
-    nonisolated let streams = FleetStreams()
+    nonisolated let streams: FleetStreams
     nonisolated let inbox = FleetInbox()
 
     var members: [ExactString: FleetMember] = [:]
@@ -102,6 +103,7 @@ public actor OperationsFleet {
         let clock = clients.first?.configuration.clock ?? ContinuousClock()
         self.clients = clients
         self.configuration = configuration
+        self.streams = FleetStreams(membership: configuration.membership)
         self.alarms = .on(clock)
         (self.gates, self.origins, self.gateIndices) = Self.makeGates(for: clients, clock, configuration)
         self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
@@ -110,7 +112,7 @@ public actor OperationsFleet {
         }
     }
 
-    deinit { self.streams.broadcast.finish() }
+    deinit { self.streams.finish() }
 
     private static func makeGates(
         for clients: [MobileTokenClient],
@@ -169,12 +171,15 @@ public actor OperationsFleet {
     /// The changes of all lists: first each list as added, then what is different from what the reader last saw.
     ///
     /// Each iteration is a subscription of its own. It does not keep the fleet alive.
-    public nonisolated func changes() -> FleetChanges { FleetChanges(broadcast: self.streams.broadcast) }
+    public nonisolated func changes() -> FleetChanges { FleetChanges(broadcast: self.streams.shown) }
 
     /// What happens in the fleet: states, changes, failures.
     ///
     /// Each iteration is a subscription of its own. It does not keep the fleet alive.
-    public nonisolated func events() -> FleetEvents { FleetEvents(broadcast: self.streams.broadcast) }
+    public nonisolated func events() -> FleetEvents { FleetEvents(broadcast: self.streams.shown) }
+
+    /// What happens to what this process polls, by which alone it may decide.
+    nonisolated func polledEvents() -> FleetEvents { FleetEvents(broadcast: self.streams.polled) }
 }
 
 extension MobileTokenClient {

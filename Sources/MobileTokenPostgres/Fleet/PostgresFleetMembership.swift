@@ -17,6 +17,9 @@ import Synchronization
 /// many nodes are alive, and gives back what is more than that. What a dead node had is free after a lifetime
 /// (``NodeLifetimes``). Nodes beyond 64 find nothing to poll, and stand by.
 ///
+/// The streams of a fleet show the lists of all nodes: what one of them polls, the others see as soon as the database has it.
+/// What an agent decides rests on what its own node polls.
+///
 /// While the database cannot be reached, a node goes on polling what it had, which does no harm when another one polls it too,
 /// and decides nothing once its lifetime is over.
 public final class PostgresFleetMembership: FleetMembership {
@@ -34,6 +37,7 @@ public final class PostgresFleetMembership: FleetMembership {
     private let store: PostgresActivationStore
     private let clock: ServiceClock
     private let held = Mutex(Held())
+    private let exchange: ListExchange
 
     /// Creates the membership of this node. Nothing is opened before the fleet runs.
     ///
@@ -43,7 +47,14 @@ public final class PostgresFleetMembership: FleetMembership {
     public init(store: PostgresActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
         self.store = store
         self.clock = ServiceClock(clock)
+        self.exchange = ListExchange(store, clock: self.clock)
     }
+
+    /// How long the oldest transaction of the server is under way at least, whatever database it is of; zero when there is none.
+    ///
+    /// While it stays open, each node reads the lists again that changed since it began, and tables that are written all the
+    /// time cannot be vacuumed: raise an alarm on minutes. Known while the fleet runs.
+    public var oldestTransactionAge: Duration { self.exchange.oldestTransactionAge }
 
     /// Returns whether this node owns a bucket, and may rely on being alive to the others.
     public func holds(_ bucket: Int) -> Bool {
@@ -136,6 +147,14 @@ public final class PostgresFleetMembership: FleetMembership {
         // lifetime.
         await Task { [store] in try? await store.withConnection { try FleetTables.leave(as: seat, $0) } }.value
     }
+}
+
+extension PostgresFleetMembership: ListSharingMembership {
+    package func polled(_ listing: FleetListing) { self.exchange.polled(listing) }
+
+    package func lastListing(of activationID: String) -> FleetListing? { self.exchange.last(activationID) }
+
+    package func follow(_ receiver: ListReceiver) async { await self.exchange.run(receiver) }
 }
 
 /// The statements by which nodes divide buckets.

@@ -27,6 +27,7 @@ extension PostgresActivationStore {
             if ids.isEmpty { break }
         }
         while try await self.resealReceipts() {}
+        while try await self.resealLists() {}
     }
 
     private func reseal(_ activationID: String) async throws {
@@ -84,6 +85,21 @@ extension PostgresActivationStore {
         return true
     }
 
+    /// - Returns: Whether there may be more.
+    private func resealLists() async throws -> Bool {
+        let open = try await self.opened()
+        let key = open.keys.current
+        let rows = try await self.withConnection(isCancelable: true) { connection in
+            try ListTable.notSealed(with: key, connection)
+        }
+        for row in rows {
+            let json = try await self.sealing(row.sealingKey).open(row.body, as: ListTable.name, of: row.activationID)
+            let body = try open.keys.sealing.seal(json, as: ListTable.name, of: row.activationID)
+            try await self.withConnection { try ListTable.replace(row.place, with: body, key: key, $0) }
+        }
+        return !rows.isEmpty
+    }
+
     /// Forgets the keys that nothing is sealed with, except for the current one, so that they may be taken out of the rings.
     ///
     /// - Returns: How many.
@@ -96,6 +112,7 @@ extension PostgresActivationStore {
                 DELETE FROM sealing_key AS key WHERE number <> $1
                     AND NOT EXISTS (SELECT FROM activation WHERE sealing_key = key.number)
                     AND NOT EXISTS (SELECT FROM receipt WHERE sealing_key = key.number)
+                    AND NOT EXISTS (SELECT FROM list WHERE sealing_key = key.number)
                 RETURNING number
                 """,
                 [.integer(current)]

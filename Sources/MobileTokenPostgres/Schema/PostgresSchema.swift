@@ -200,5 +200,6 @@ extension PostgresSchema {
             ],
             oldestReader: 1
         ),
+        .lists,
     ]
 }

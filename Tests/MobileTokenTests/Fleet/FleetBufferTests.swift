@@ -64,6 +64,28 @@ struct FleetBufferTests {
         #expect(self.rest() == ["1 active"])
     }
 
+    @Test mutating func aListIsComparedWithTheOneThatAnotherProcessShowed() {
+        func show(_ list: [UserOperation], _ source: OperationListChange.Source) -> String? {
+            self.buffer.show(list, of: "1", source: source) { _ in .disappeared }?.text
+        }
+        #expect(show([self.a], .anotherProcess) == "1 +a")
+        #expect(show([self.a], .fetch) == nil)
+        #expect(show([self.a, self.b], .fetch) == "1 +b")
+        #expect(show([self.b], .anotherProcess) == "1 -a")
+        #expect(show([], .fetch) == "1 -b")
+        #expect(self.rest() == [])
+    }
+
+    @Test mutating func anActivationThatAnotherProcessPollsKeepsItsList() {
+        #expect(self.buffer.follow("1") == true)
+        self.buffer.setState(.init(.active), of: "1")
+        _ = self.buffer.show([self.a], of: "1", source: .fetch) { _ in .disappeared }
+        #expect(self.buffer.isFollowed("1"))
+        self.buffer.release("1")
+        #expect(!self.buffer.isFollowed("1"))
+        #expect(self.rest() == ["1 +a"])
+    }
+
     @Test mutating func activationsThatComeAndGoDoNotMakeItGrow() {
         for round in 0..<1000 {
             self.buffer.setState(.init(.active), of: "\(round)")

@@ -21,7 +21,7 @@ struct FleetSource: AgentSource {
     }
 
     nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async {
-        for await event in self.fleet.events() {
+        for await event in self.fleet.polledEvents() {
             switch event {
             case .changed(let news):
                 await report(.listed(activationID: news.activationID, news.change.operations))

@@ -90,6 +90,41 @@ package struct FleetBuffer: SubscriptionBuffer {
         return self.news[id]?.change.take()?.operations ?? []
     }
 
+    /// Returns whether changes of an activation's list count.
+    package func isFollowed(_ id: String) -> Bool { self.news[ExactString(id)]?.isFollowed ?? false }
+
+    /// Sets an activation's list, whoever polled it.
+    ///
+    /// - Parameter reason: Returns why an operation left.
+    /// - Returns: What is different from the list before; `nil` when nothing is.
+    package mutating func show(
+        _ list: [UserOperation],
+        of id: String,
+        source: OperationListChange.Source,
+        reason: (UserOperation) -> OperationListChange.RemovalReason
+    ) -> FleetEvent? {
+        let before = self.news[ExactString(id)]?.change?.operations ?? []
+        guard list != before else { return nil }
+        self.change(ExactString(id)) { $0.change = list.isEmpty ? nil : OperationListChange(wholeList: list) }
+        let difference = OperationListDifference(from: before, to: list)
+        let change = OperationListChange(
+            operations: list,
+            added: difference.added,
+            updated: difference.updated,
+            removed: difference.removed.map { .init(operation: $0, reason: reason($0)) },
+            source: source
+        )
+        return change.isEmpty ? nil : .changed(FleetChange(activationID: id, change: change))
+    }
+
+    /// Keeps an activation's list, and nothing else of it: another process polls it now.
+    package mutating func release(_ id: String) {
+        let id = ExactString(id)
+        guard self.news[id]?.change != nil else { return self.forget(id.string) }
+        self.news[id]?.isFollowed = false
+        self.news[id]?.state = nil
+    }
+
     package mutating func forget(_ id: String) {
         self.news[ExactString(id)] = nil
         guard self.order.count > 2 * self.news.count + 64 else { return }

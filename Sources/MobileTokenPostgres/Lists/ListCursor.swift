@@ -1,0 +1,77 @@
+/// Where a row of a list stands.
+struct ListPlace: Sendable, Equatable {
+    /// The activation.
+    let slot: Int64
+    /// Every write makes another one.
+    let version: Int64
+    /// The transaction that wrote it.
+    let transaction: Int64
+}
+
+/// What a reading tells of transactions, whatever database of the server they are of.
+struct ListHorizon: Sendable, Equatable {
+    /// All before this one had ended, and could be seen.
+    let oldest: Int64
+    /// The next one to begin.
+    let next: Int64
+    /// The life of the database; see ``Incarnation``.
+    let incarnation: Int64
+}
+
+/// How far the lists were read.
+///
+/// Numbers are not given in the order in which transactions commit. So a reading begins where the oldest transaction stood that
+/// was under way at the last one, and passes over versions that were seen. A long transaction costs that much, and no delay.
+struct ListCursor: Sendable, Equatable {
+    /// What to do after a page.
+    enum Step: Equatable {
+        /// Read on: there may be more.
+        case readOn
+        /// All was read that there is.
+        case finish
+        /// Forget the page, and read everything from the beginning: the database is another one.
+        case startOver
+    }
+
+    /// Where the next reading begins.
+    struct Start: Sendable, Equatable {
+        var transaction: Int64 = 0
+        var slot: Int64 = 0
+    }
+
+    private(set) var start = Start()
+    /// What was seen at or past the start of the next reading.
+    private(set) var seen: [ListPlace] = []
+    /// The horizon at the beginning of a reading of several pages.
+    private var horizon: ListHorizon?
+    private var last: ListHorizon?
+
+    /// Takes in a page.
+    ///
+    /// - Parameter isFull: Whether there may be another one.
+    mutating func took(_ places: [ListPlace], at now: ListHorizon, isFull: Bool) -> Step {
+        if let before = self.horizon ?? self.last, before.incarnation != now.incarnation || before.next > now.next {
+            self = ListCursor()
+            return .startOver
+        }
+        let horizon = self.horizon ?? now
+        self.saw(places)
+        if isFull, let last = places.last {
+            self.horizon = horizon
+            self.start = Start(transaction: last.transaction, slot: last.slot + 1)
+            return .readOn
+        }
+        self.horizon = nil
+        self.last = horizon
+        self.start = Start(transaction: horizon.oldest)
+        self.seen.removeAll { $0.transaction < horizon.oldest }
+        return .finish
+    }
+
+    /// Passes over what was read, or written by this node.
+    mutating func saw(_ places: [ListPlace]) {
+        var seen = Dictionary(self.seen.map { ($0.slot, $0) }, uniquingKeysWith: { $1 })
+        for place in places where (seen[place.slot]?.version ?? .min) < place.version { seen[place.slot] = place }
+        self.seen = Array(seen.values)
+    }
+}

@@ -1,0 +1,196 @@
+import Basics
+import Coordination
+import MobileToken
+import PostgresDatabase
+import PowerAuth
+import Synchronization
+
+/// Carries lists between this node and the others, through the table of lists.
+///
+/// Two tasks work side by side: one writes what was polled here, and gives a hint when it is done; the other reads when there is
+/// a hint, and from time to time, since hints get lost.
+final class ListExchange: Sendable {
+    private struct State {
+        var lists = SharedLists()
+        var cursor = ListCursor()
+        var transactionAge = TransactionAge()
+        var oldestTransactionAge = Duration.zero
+    }
+
+    /// Between two rounds of writing, and between two hints.
+    private static let writingPause = Duration.milliseconds(100)
+    /// Before another attempt at what failed.
+    private static let failurePause = Duration.seconds(1)
+
+    private let store: PostgresActivationStore
+    private let clock: ServiceClock
+    /// `nil` where sessions cannot listen.
+    private let hints: Hints?
+    /// How long lists are not looked at without a hint.
+    private let interval: Duration
+    private let state = Mutex(State())
+    /// Raised when there is something to be written.
+    private let bell = Signal()
+
+    init(_ store: PostgresActivationStore, clock: ServiceClock) {
+        self.store = store
+        self.clock = clock
+        self.hints = store.configuration.pollOnly ? nil : store.listHints(clock)
+        self.interval = store.configuration.pollOnly ? .seconds(1) : .seconds(5)
+    }
+
+    var oldestTransactionAge: Duration { self.state.withLock { $0.oldestTransactionAge } }
+
+    func last(_ activationID: String) -> FleetListing? { self.state.withLock { $0.lists.last(activationID) } }
+
+    func polled(_ listing: FleetListing) {
+        if self.state.withLock({ $0.lists.polled(listing) }) { self.bell.raise() }
+    }
+
+    /// Reads and writes until the calling task is canceled.
+    func run(_ receiver: ListReceiver) async {
+        // Whoever follows anew has seen nothing.
+        self.state.withLock { state in
+            state.lists.begin()
+            state.cursor = ListCursor()
+        }
+        await withTaskGroup { group in
+            group.addTask { await self.writeAll(receiver) }
+            group.addTask { await self.readAll(receiver) }
+        }
+    }
+
+    /// What there is no seat for is written when there is one again.
+    private struct NoSeat: Error {}
+
+    private func pause(_ duration: Duration) async {
+        try? await self.clock.sleep(until: self.clock.now + duration)
+    }
+
+    // MARK: Writing
+
+    private func writeAll(_ receiver: ListReceiver) async {
+        while !Task.isCancelled, await self.bell.wait() {
+            do {
+                if try await self.writePending(), let hints {
+                    try await self.store.withConnection { try ListTable.notify(hints.channel, $0) }
+                }
+                await self.pause(Self.writingPause)
+            } catch {
+                if let error = error as? MobileTokenError { await receiver.failed(error) }
+                await self.pause(Self.failurePause)
+                self.bell.raise()
+            }
+        }
+    }
+
+    /// - Returns: Whether anything was written.
+    private func writePending() async throws -> Bool {
+        var hasWritten = false
+        while true {
+            guard let seat = self.store.node.reliableSeat else { throw NoSeat() }
+            let listings = self.state.withLock { $0.lists.takePending(ListTable.pageSize) }
+            guard !listings.isEmpty else { return hasWritten }
+            do {
+                hasWritten = try await self.write(listings, as: seat) || hasWritten
+            } catch {
+                self.state.withLock { $0.lists.failed(listings) }
+                throw error
+            }
+        }
+    }
+
+    private func write(_ listings: [FleetListing], as seat: Seat) async throws -> Bool {
+        let keys = try await self.store.opened().keys
+        let changes = try listings.map { listing in
+            let body = try keys.sealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
+            return ListTable.Change(activationID: listing.activationID, body: body)
+        }
+        let written = try await self.store.withConnection { connection in
+            try ListTable.write(changes, as: seat, key: keys.current, connection)
+        }
+        self.state.withLock { state in
+            state.lists.wrote(listings, accepted: Set(written.map { ExactString($0.activationID) }))
+            state.cursor.saw(written.map(\.place))
+        }
+        return !written.isEmpty
+    }
+
+    // MARK: Reading
+
+    private func readAll(_ receiver: ListReceiver) async {
+        var hasRead = false
+        while !Task.isCancelled {
+            do {
+                // The first wait ends at once, when listening begins: what was written since the first reading is found then.
+                if hasRead { try await self.waitForNews() }
+                try await self.read(receiver)
+                hasRead = true
+            } catch {
+                hasRead = false
+                guard !Task.isCancelled else { return }
+                let mapped = MobileTokenError.mapped(error, schema: self.store.configuration.schema)
+                if let error = mapped as? MobileTokenError { await receiver.failed(error) }
+                self.state.withLock { state in
+                    // It may be another database that answers next.
+                    state.cursor = ListCursor()
+                    state.lists.startOver()
+                }
+                await self.pause(Self.failurePause)
+            }
+        }
+    }
+
+    private func waitForNews() async throws {
+        if let hints {
+            try await hints.wait(atMost: self.interval)
+        } else {
+            try await self.clock.sleep(until: self.clock.now + self.interval)
+        }
+    }
+
+    private func read(_ receiver: ListReceiver) async throws {
+        _ = try await self.store.opened()
+        while true {
+            let cursor = self.state.withLock { $0.cursor }
+            let page = try await self.store.withConnection(isCancelable: true) { connection in
+                try ListTable.read(after: cursor, connection)
+            }
+            switch self.took(page) {
+            case .startOver: continue
+            case .readOn: await self.show(page.rows, receiver)
+            case .finish:
+                await self.show(page.rows, receiver)
+                let (gone, hasPending) = self.state.withLock { $0.lists.finishedReading() }
+                if hasPending { self.bell.raise() }
+                for listing in gone { await receiver.show(listing) }
+                return
+            }
+        }
+    }
+
+    private func took(_ page: ListTable.Page) -> ListCursor.Step {
+        let now = self.clock.now
+        return self.state.withLock { state in
+            state.oldestTransactionAge = state.transactionAge.saw(page.horizon, at: now)
+            let isFull = page.rows.count == ListTable.pageSize
+            let step = state.cursor.took(page.rows.map(\.place), at: page.horizon, isFull: isFull)
+            if step == .startOver { state.lists.startOver() }
+            return step
+        }
+    }
+
+    /// One list that cannot be opened is no other one's trouble: it is shown when it changes next.
+    private func show(_ rows: [ListTable.Row], _ receiver: ListReceiver) async {
+        for row in rows {
+            guard let listing = try? await self.open(row) else { continue }
+            if self.state.withLock({ $0.lists.read(listing) }) { await receiver.show(listing) }
+        }
+    }
+
+    private func open(_ row: ListTable.Row) async throws -> FleetListing {
+        let sealing = try await self.store.sealing(row.sealingKey)
+        let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
+        return try FleetListing(activationID: row.activationID, parsing: json)
+    }
+}

@@ -1,0 +1,331 @@
+import Dispatch
+import Foundation
+import MobileToken
+import MobileTokenTesting
+import PostgresDatabase
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+
+@testable import MobileTokenPostgres
+
+/// Lists on their way from the node that polls to the others.
+@Suite(.timeLimit(.minutes(3)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct ListExchangeTests {
+    /// A node that takes part for as long as its tasks run.
+    private struct Member {
+        let store: PostgresActivationStore
+        let membership: PostgresFleetMembership
+        /// What was shown last, by activation.
+        let shown = Shared<[String: [String]]>([:])
+        let failures = Shared<[MobileTokenError]>([])
+        private let tasks = Shared<[Task<Void, Never>]>([])
+
+        init(_ store: PostgresActivationStore, clock: any Clock<Duration> = ContinuousClock()) {
+            self.store = store
+            self.membership = PostgresFleetMembership(store: store, clock: clock)
+        }
+
+        /// Takes buckets, until it has them all.
+        func poll() async {
+            let task = Task { [membership] in _ = try? await membership.run { _ in } }
+            self.tasks.update { $0.append(task) }
+            await until { (0..<64).allSatisfy { self.membership.holds($0) } }
+        }
+
+        func follow() {
+            let receiver = ListReceiver { [shown] listing in
+                shown.update { $0[listing.activationID] = listing.operations.map(\.id) }
+            } failed: { [failures] error in
+                failures.update { $0.append(error) }
+            }
+            let task = Task { [membership] in await membership.follow(receiver) }
+            self.tasks.update { $0.append(task) }
+        }
+
+        func polled(_ id: String, _ operations: [String]) { self.membership.polled(Self.listing(id, operations)) }
+
+        static func listing(_ id: String, _ operations: [String]) -> FleetListing {
+            FleetListing(
+                activationID: id,
+                operations: operations.map {
+                    UserOperation(id: $0, name: "login", data: "A2", created: Date(timeIntervalSince1970: 0))
+                },
+                serverDate: Date(timeIntervalSince1970: 60)
+            )
+        }
+
+        func stop() async {
+            for task in self.tasks.value { task.cancel() }
+            for task in self.tasks.value { await task.value }
+            self.tasks.value = []
+        }
+    }
+
+    private static func insert(_ ids: [String], _ store: PostgresActivationStore) async throws {
+        for id in ids { try await store.insert(ActivationStoreConformance.record(id)) }
+    }
+
+    /// The versions of all lists, to see whether anything was written.
+    private static func versions(_ store: PostgresActivationStore) async throws -> [Int64] {
+        try await store.withConnection { connection in
+            try connection.run("SELECT version FROM list ORDER BY slot", [], .none).map { try $0.integer(0) }
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatOneNodePollsTheOtherShows(pollOnly: Bool) async throws {
+        try await withNodes { nodes in
+            let change = { (configuration: inout PostgresActivationStore.Configuration) in
+                configuration.pollOnly = pollOnly
+            }
+            let (one, two) = (Member(nodes.node("one", change)), Member(nodes.node("two", change)))
+            try await Self.insert(["a", "b"], one.store)
+            await one.poll()
+            for member in [one, two] { member.follow() }
+            one.polled("a", ["1", "2"])
+            one.polled("b", [])
+            await until { two.shown.value == ["a": ["1", "2"]] }
+            one.polled("a", ["2", "3"])
+            await until { two.shown.value == ["a": ["2", "3"]] }
+            one.polled("a", [])
+            await until { two.shown.value == ["a": []] }
+            #expect(two.membership.lastListing(of: "a") == Member.listing("a", []))
+            // What a node wrote itself is no news to it.
+            #expect(one.shown.value.isEmpty)
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    @Test func aNodeThatComesLaterFindsTheListsThatStand() async throws {
+        try await withNodes { nodes in
+            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            let ids = (0..<ListTable.pageSize + 50).map { "activation \($0)" }
+            try await Self.insert(ids, one.store)
+            await one.poll()
+            one.follow()
+            for id in ids { one.polled(id, ["of " + id]) }
+            try await until { try await Self.versions(one.store).count == ids.count }
+            two.follow()
+            await until { two.shown.value.count == ids.count }
+            #expect(two.shown.value.allSatisfy { $1 == ["of " + $0] })
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    @Test func whoFollowsAnewIsShownEverythingAnew() async throws {
+        try await withNodes { nodes in
+            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            try await Self.insert(["a"], one.store)
+            await one.poll()
+            one.follow()
+            one.polled("a", ["1"])
+            for _ in 0..<2 {
+                two.follow()
+                await until { two.shown.value == ["a": ["1"]] }
+                await two.stop()
+                two.shown.value = [:]
+            }
+            await one.stop()
+        }
+    }
+
+    @Test func whatKeepsListsFromBeingReadIsReported() async throws {
+        try await withNodes { nodes in
+            let one = Member(nodes.node { $0.connectionString = { "host=/nonexistent" } })
+            one.follow()
+            await until { one.failures.value.first?.code == .storeUnreachable }
+            await one.stop()
+        }
+    }
+
+    @Test func aPollThatFindsNothingNewWritesNothing() async throws {
+        try await withNodes { nodes in
+            let one = Member(nodes.node("one"))
+            try await Self.insert(["a", "b"], one.store)
+            await one.poll()
+            one.follow()
+            one.polled("a", ["1"])
+            try await until { try await Self.versions(one.store).count == 1 }
+            let before = try await Self.versions(one.store)
+            for _ in 0..<10 { one.polled("a", ["1"]) }
+            one.polled("b", ["1"])  // behind which the others would have been written
+            try await until { try await Self.versions(one.store).count == 2 }
+            #expect(try await Self.versions(one.store).first == before.first)
+            await one.stop()
+        }
+    }
+
+    /// The node that writes gives no hints, so none arrives.
+    @Test func aHintThatIsLostDelaysAListByTheIntervalOfTheReader() async throws {
+        let clock = ManualClock()
+        try await withNodes { nodes in
+            let one = Member(nodes.node("one") { $0.pollOnly = true })
+            let two = Member(nodes.node("two"), clock: clock)
+            try await Self.insert(["a"], one.store)
+            await one.poll()
+            one.follow()
+            two.follow()
+            await clock.waitForSleepers(1)
+            one.polled("a", ["1"])
+            try await until { try await Self.versions(one.store).count == 1 }
+            #expect(two.shown.value.isEmpty)
+            while two.shown.value.isEmpty {
+                await clock.waitForSleepers(1)
+                clock.advance(by: .seconds(5))
+            }
+            #expect(two.shown.value == ["a": ["1"]])
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    /// As in a database that others use as well.
+    @Test func aLongTransactionInAnotherDatabaseDelaysNothingAndIsSeen() async throws {
+        let server = try await PostgresTestServer.start()
+        try await withNodes(server) { nodes in
+            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            try await Self.insert(["a", "b"], one.store)
+            await one.poll()
+            for member in [one, two] { member.follow() }
+            var options = PostgresConnection.Options()
+            options.statementTimeout = .seconds(600)
+            let pool = PostgresPool(size: 1, options: options) {
+                let elsewhere = "host=\(server.folder) port=\(server.port) user=postgres dbname=template1"
+                return PostgresTarget(connectionString: elsewhere, tls: .disabled)
+            }
+            let (hasBegun, end) = (Shared(false), DispatchSemaphore(value: 0))
+            let transaction = Task {
+                try await pool.withConnection { connection in
+                    try connection.transaction { transaction in
+                        try transaction.run("SELECT pg_current_xact_id()")
+                        hasBegun.value = true
+                        end.wait()
+                    }
+                }
+            }
+            await until { hasBegun.value }
+            for number in 1...3 {
+                one.polled("a", ["\(number)"])
+                await until { two.shown.value["a"] == ["\(number)"] }
+            }
+            await until { two.membership.oldestTransactionAge > .zero }
+            end.signal()
+            try await transaction.value
+            one.polled("b", ["1"])
+            await until { two.shown.value["b"] == ["1"] }
+            await until { two.membership.oldestTransactionAge == .zero }
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    /// What a machine that was frozen sends when it goes on.
+    @Test func aLateWriteOfANodeThatLostItsBucketsIsRefused() async throws {
+        try await withNodes { nodes in
+            let (one, two) = (nodes.node("one"), nodes.node("two"))
+            try await Self.insert(["a"], one)
+            let change = ListTable.Change(activationID: "a", body: [1])
+            func write(_ store: PostgresActivationStore, as seat: Seat) async throws -> Int {
+                try await store.withConnection { try ListTable.write([change], as: seat, key: 1, $0).count }
+            }
+            let old = try await one.node.seat()
+            #expect(try await write(one, as: old) == 0)  // not its bucket yet
+            _ = try await one.withConnection { try FleetTables.take(64, as: old, $0) }
+            #expect(try await write(one, as: old) == 1)
+
+            try await one.withConnection { try old.leave($0) }
+            let new = try await two.node.seat()
+            _ = try await two.withConnection { try FleetTables.take(64, as: new, $0) }
+            #expect(try await write(one, as: old) == 0)
+            #expect(try await write(two, as: new) == 1)
+            // Even if the bucket came back to the old number.
+            _ = try await one.withConnection { connection in
+                try connection.run("ALTER TABLE bucket DROP CONSTRAINT bucket_owner_fkey")
+                try connection.run("UPDATE bucket SET owner = $1", [.integer(old.number)])
+            }
+            #expect(try await write(one, as: old) == 0)
+        }
+    }
+
+    /// Both nodes are cut off, and the node that polls goes on as if nothing had happened.
+    @Test func aNodeThatIsCutOffWritesWhenItIsBack() async throws {
+        try await withNodes { nodes in
+            let proxy = try FaultProxy(to: nodes.server.port)
+            let store = nodes.node("one") { configuration in
+                configuration.connectionString = { [server = nodes.server] in server.connectionString(through: proxy) }
+                configuration.statementTimeout = .milliseconds(200)
+                configuration.connectTimeout = .milliseconds(500)
+            }
+            let (one, two) = (Member(store), Member(nodes.node("two")))
+            try await Self.insert(["a"], two.store)
+            await one.poll()
+            for member in [one, two] { member.follow() }
+            one.polled("a", ["1"])
+            await until { two.shown.value["a"] == ["1"] }
+            let connections = proxy.connectionCount
+            proxy.mode = .freeze
+            one.polled("a", ["2"])
+            await until { proxy.connectionCount > connections }
+            proxy.mode = .pass
+            proxy.cut()
+            // The polls that follow find the same.
+            while two.shown.value["a"] != ["2"] {
+                one.polled("a", ["2"])
+                await Task.yield()
+            }
+            for member in [one, two] { await member.stop() }
+        }
+    }
+
+    @Test func aDatabaseThatWentBackIsReadFromTheBeginning() async throws {
+        let server = try await PostgresTestServer.start()
+        try await withNodes(server) { nodes in
+            let (one, two) = (Member(nodes.node("one")), Member(nodes.node("two")))
+            try await Self.insert(["a", "b"], one.store)
+            await one.poll()
+            for member in [one, two] { member.follow() }
+            one.polled("a", ["1"])
+            await until { two.shown.value == ["a": ["1"]] }
+            try await server.stop()
+            try await server.backUp(to: "backup")
+            try await server.start()
+            while two.shown.value != ["a": ["1", "2"], "b": ["3"]] {
+                one.polled("a", ["1", "2"])
+                one.polled("b", ["3"])
+                await Task.yield()
+            }
+            await one.stop()
+            try await server.stop()
+            try await server.restore("backup")
+            try await server.promote()
+            await until { two.shown.value == ["a": ["1"], "b": []] }
+
+            let three = Member(nodes.node("three"))
+            await three.poll()
+            three.follow()
+            three.polled("b", ["4"])
+            await until { two.shown.value == ["a": ["1"], "b": ["4"]] }
+            for member in [two, three] { await member.stop() }
+        }
+    }
+
+    @Test func listsAreSealedAndGetAnotherKey() async throws {
+        try await withNodes { nodes in
+            let (old, new) = (PostgresStoreFixture.key(1), PostgresStoreFixture.key(2))
+            let one = Member(nodes.node("one") { $0.sealingKeys = SealingKeyRing(current: old) })
+            try await Self.insert(["a"], one.store)
+            await one.poll()
+            one.follow()
+            one.polled("a", ["a secret"])
+            try await until { try await Self.versions(one.store).count == 1 }
+            let body = try await one.store.withConnection { try $0.run("SELECT body FROM list", [], .none)[0].bytes(0) }
+            #expect(!String(decoding: body, as: UTF8.self).contains("secret"))
+            try await one.store.use(SealingKeyRing(current: new, earlier: [old]))
+            try await one.store.reseal()
+            #expect(try await one.store.retireUnusedKeys() == 1)
+            let two = Member(nodes.node("two") { $0.sealingKeys = SealingKeyRing(current: new) })
+            two.follow()
+            await until { two.shown.value == ["a": ["a secret"]] }
+            for member in [one, two] { await member.stop() }
+        }
+    }
+}

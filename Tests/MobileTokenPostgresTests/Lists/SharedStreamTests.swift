@@ -1,0 +1,201 @@
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenPostgres
+import MobileTokenTesting
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+
+/// Nodes of one bank: each polls a share, and shows everything.
+@Suite(.timeLimit(.minutes(3)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
+struct SharedStreamTests {
+    private static let password = "correct horse"
+    private static let users = (0..<8).map { "user \($0)" }
+
+    /// A node with its fleet, whose polls wait for the test.
+    private final class Node: Sendable {
+        let clock = ManualClock()
+        let fleet: OperationsFleet
+        let client: MobileTokenClient
+        /// What a reader makes of the changes, operation by operation.
+        let lists = Shared<[String: Set<String>]>([:])
+        let removals = Shared<[OperationListChange.RemovalReason]>([])
+        private let tasks = Shared<[Task<Void, Never>]>([])
+
+        /// - Parameter hours: By how much its clock is wrong.
+        init(_ emulator: Emulator, _ store: PostgresActivationStore, aheadByHours hours: Double = 0) throws {
+            let clock = self.clock
+            self.client = try emulator.makeClient { configuration in
+                configuration.store = store
+                configuration.clock = clock
+                configuration.wallClock = { Date() + hours * 3_600 }
+            }
+            var configuration = OperationsFleet.Configuration()
+            configuration.membership = PostgresFleetMembership(store: store)
+            self.fleet = self.client.fleet(configuration: configuration)
+        }
+
+        func run(_ work: @escaping @Sendable () async throws -> Void) {
+            let task = Task { _ = try? await work() }
+            self.tasks.update { $0.append(task) }
+        }
+
+        func start() {
+            let reader = Task { [fleet, lists, removals] in
+                for await news in fleet.changes() {
+                    removals.update { $0 += news.change.removed.map(\.reason) }
+                    lists.update { lists in
+                        lists[news.activationID, default: []].subtract(news.change.removed.map(\.operation.id))
+                        lists[news.activationID, default: []].formUnion(news.change.added.map(\.id))
+                    }
+                }
+            }
+            self.tasks.update { $0.append(reader) }
+        }
+
+        /// Lets polls fall due until a condition holds.
+        func poll(until condition: () async throws -> Bool) async rethrows {
+            while !Task.isCancelled, try await !condition() {
+                self.clock.advance(by: .seconds(1))
+                await Task.yield()
+            }
+        }
+
+        func stop() async {
+            for task in self.tasks.value { task.cancel() }
+            for task in self.tasks.value { await task.value }
+        }
+    }
+
+    private static func makeActivations(_ emulator: Emulator, _ client: MobileTokenClient) async throws -> [String] {
+        var ids: [String] = []
+        for user in self.users {
+            ids.append(
+                try await emulator.makeActivation(user: user, password: self.password, client: client).activationID
+            )
+        }
+        return ids
+    }
+
+    @Test func everyNodeShowsWhatAnyNodePolls() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let (one, two) = (try Node(emulator, nodes.node("one")), try Node(emulator, nodes.node("two")))
+                let ids = try await Self.makeActivations(emulator, one.client)
+                for node in [one, two] {
+                    node.start()
+                    node.run { try await node.fleet.run() }
+                }
+                let operation = try await emulator.cloud.createOperation("login", userID: Self.users[0]).id
+                for user in Self.users.dropFirst() {
+                    _ = try await emulator.cloud.createOperation("login", userID: user)
+                }
+                func poll(until condition: () -> Bool) async {
+                    while !Task.isCancelled, !condition() {
+                        for node in [one, two] { node.clock.advance(by: .seconds(1)) }
+                        await Task.yield()
+                    }
+                }
+                await poll { [one, two].allSatisfy { $0.lists.value.values.count { $0.count == 1 } == ids.count } }
+                #expect(one.lists.value == two.lists.value)
+                // Each polls a share of its own, once both know of each other.
+                await until { await Set(one.fleet.activationIDs + two.fleet.activationIDs) == Set(ids) }
+
+                try await emulator.cloud.cancelOperation(operation)
+                await poll { [one, two].allSatisfy { $0.lists.value[ids[0]] == [] } }
+                #expect([one, two].allSatisfy { $0.removals.value == [.disappeared] })
+                for node in [one, two] { await node.stop() }
+            }
+        }
+    }
+
+    /// What goes from one node to another stays where it is for who looks at it.
+    @Test func aHandoverIsSeenByNobody() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let (one, two) = (try Node(emulator, nodes.node("one")), try Node(emulator, nodes.node("two")))
+                let ids = try await Self.makeActivations(emulator, one.client)
+                for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
+                one.start()
+                one.run { try await one.fleet.run() }
+                await one.poll { one.lists.value.count == ids.count }
+                two.start()
+                two.run { try await two.fleet.run() }
+                await two.poll { await two.fleet.health.counts[.active] ?? 0 > 0 }
+                await two.poll { two.lists.value.count == ids.count }
+                await one.stop()
+                await two.poll { await two.fleet.health.counts == [.active: ids.count] }
+                #expect(two.lists.value.values.allSatisfy { $0.count == 1 })
+                #expect(two.removals.value == [])
+                await two.stop()
+            }
+        }
+    }
+
+    @Test func theClocksOfTheNodesMayBeHoursApart() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let fast = try Node(emulator, nodes.node("fast"), aheadByHours: 1)
+                let slow = try Node(emulator, nodes.node("slow"), aheadByHours: -1)
+                let ids = try await Self.makeActivations(emulator, fast.client)
+                for node in [fast, slow] {
+                    node.run {
+                        let agent = ApprovalAgent(
+                            fleet: node.fleet,
+                            factors: { try await $0.unlockKnowledge(password: Self.password) }
+                        ) { _ in .approve }
+                        try await agent.run()
+                    }
+                    await node.poll { await node.fleet.health.counts[.active] ?? 0 > 0 }
+                }
+                for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
+                while await emulator.operations().contains(where: { $0.status == "PENDING" }) {
+                    for node in [fast, slow] { node.clock.advance(by: .seconds(1)) }
+                    await Task.yield()
+                }
+                #expect(await emulator.operations().map(\.status) == ids.map { _ in "APPROVED" })
+                #expect(await emulator.activations().allSatisfy { $0.failedAttempts == 0 })
+                for node in [fast, slow] { await node.stop() }
+            }
+        }
+    }
+
+    /// Everybody sees an operation, and one node decides.
+    @Test func theAgentOfTheNodeThatPollsIsAsked() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let (one, two) = (try Node(emulator, nodes.node("one")), try Node(emulator, nodes.node("two")))
+                let ids = try await Self.makeActivations(emulator, one.client)
+                let asked = Shared<[String]>([])
+                for node in [one, two] {
+                    node.start()
+                    node.run {
+                        let agent = ApprovalAgent(fleet: node.fleet, factors: { _ in Authentication.possession }) {
+                            review in
+                            asked.update { $0.append(review.operation.id) }
+                            return .leave
+                        }
+                        try await agent.run()
+                    }
+                }
+                for node in [one, two] {
+                    await node.poll { await node.fleet.health.counts[.active] ?? 0 > 0 }
+                }
+                var operations: Set<String> = []
+                for user in Self.users {
+                    operations.insert(try await emulator.cloud.createOperation("login", userID: user).id)
+                }
+                while asked.value.count < ids.count || [one, two].contains(where: { $0.lists.value.count < ids.count })
+                {
+                    for node in [one, two] { node.clock.advance(by: .seconds(1)) }
+                    await Task.yield()
+                }
+                #expect(Set(asked.value) == operations)
+                #expect(asked.value.count == operations.count)
+                for node in [one, two] { await node.stop() }
+            }
+        }
+    }
+}
