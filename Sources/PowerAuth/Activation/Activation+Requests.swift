@@ -39,6 +39,7 @@ extension Activation {
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
         try await self.waitForUpgrade()
+        try self.adopt(try await self.storedRecord())
         let endpoint = try self.dialect.endpoint(of: .userInfo)
         let response = try await self.dialect.encryption.send(endpoint.path, headers: [:], endpoint.body)
         return try response.read { bytes in

@@ -1,3 +1,4 @@
+import ExactJSON
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -62,6 +63,20 @@ import TestSupport
         #expect(paths.value.last?.hasSuffix("/api/token") == true)
         #expect(processes.polling.version == .v4_0)
         #expect(try await processes.polling.status().flags == [])
+        await processes.close()
+    }
+
+    /// Calls without a signature, by which this process would not learn of the upgrade.
+    @Test(arguments: ["status", "user", "name"])
+    func whatAnotherProcessAsksForNextIsOfTheNewVersion(call: String) async throws {
+        let processes = try await Processes()
+        try await processes.upgrading.upgrade(password: Version4Fixture.password)
+        switch call {
+        case "status": #expect(try await processes.polling.status().state == .active)
+        case "user": #expect(try await processes.polling.userInfo()["sub"]?.string == "alice")
+        default: #expect(try await processes.polling.nameAtServer() == "bot")
+        }
+        #expect(processes.polling.version == .v4_0)
         await processes.close()
     }
 
