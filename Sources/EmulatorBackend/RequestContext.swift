@@ -142,6 +142,7 @@ extension JSONObject {
             guard found == nil else { throw .invalidRequest("'\(name)' is given twice") }
             found = member.value
         }
-        return found.flatMap { $0.isNull ? nil : $0 }
+        // Spelled out: a bare `nil` would be JSON's own.
+        return found.flatMap { $0.isNull ? Optional<JSONValue>.none : $0 }
     }
 }

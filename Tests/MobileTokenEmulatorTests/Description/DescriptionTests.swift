@@ -200,6 +200,21 @@ import Testing
         #expect(try fixture.exportedState() == state)
     }
 
+    @Test func nullIsAsGoodAsNothing() throws {
+        var fixture = try BackendFixture()
+        let registration: JSONValue = [
+            "userId": "alice", "appId": .null, "flags": .null, "activationOtp": .null, "commitPhase": .null,
+            "protocolVersion": .null,
+        ]
+        #expect(fixture.cloud("POST", "/v2/registrations", registration).status == 200)
+        let operation: JSONValue = [
+            "template": "login", "userId": .null, "parameters": .null, "expiresIn": .null, "ui": .null,
+            "proximityCheckEnabled": .null,
+        ]
+        #expect(fixture.cloud("POST", "/v2/operations", operation).status == 200)
+        #expect(fixture.cloud("POST", "/v2/registrations", ["userId": .null]).outcome == "400 INVALID_REQUEST")
+    }
+
     @Test func aDeviceMaySendWhatIsNotKnown() throws {
         var fixture = try BackendFixture()
         #expect(fixture.send("/pa/v3/status", json: ["more": 1]).status == 200)
