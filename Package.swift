@@ -77,7 +77,7 @@ let package = Package(
             name: "MobileTokenEmulator",
             dependencies: [
                 "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages", "PowerAuthProtocol", "PowerAuthCrypto",
-                "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
+                "HTTPClientTransport", "CQREncode", "SQLiteDatabase", "Coordination", "Basics", "ExactJSON",
             ],
             resources: [.embedInCode("Console/Page")]
         ),

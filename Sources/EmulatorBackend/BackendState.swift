@@ -14,6 +14,8 @@ package struct BackendState: Sendable, Codable {
     var recoveryCodes = Table<RecoveryCode>()
     package var operations = OperationLedger()
     package var inbox = Inbox()
+    /// What the bank wants to be told.
+    var callbacks = Table<Callback>()
     /// The device of each activation that takes push messages.
     package var devices = Table<PushDevice>()
     var replays = ReplayCache()
@@ -30,7 +32,7 @@ package struct BackendState: Sendable, Codable {
     /// All but the four above, which follow from the rest.
     private enum CodingKeys: CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
-        case inbox, devices, replays, randomness
+        case inbox, callbacks, devices, replays, randomness
     }
 
     init(application: ServerApplication, randomness: Randomness) {

@@ -4,7 +4,7 @@ extension Backend {
     /// What a request may add to the state when it is granted.
     enum Addition {
         case nothing
-        case registration, operation, message, application, token
+        case registration, operation, message, application, token, callback
         /// No more objects, but more in those there are.
         case contents
     }
@@ -29,6 +29,9 @@ extension Backend {
             added = sent + Self.overhead
         case .application:
             try Self.require(self.state.applications.count, lessThan: self.capacity.applications, "applications")
+            added = sent + Self.overhead
+        case .callback:
+            try Self.require(self.state.callbacks.count, lessThan: self.capacity.callbacks, "callbacks")
             added = sent + Self.overhead
         case .token:
             try Self.require(self.state.tokens.count, lessThan: self.capacity.tokens, "tokens")

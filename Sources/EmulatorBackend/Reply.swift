@@ -69,4 +69,8 @@ package struct BackendEvent: Sendable, Hashable {
     package var id: String
     /// Its status now, in the words of the cloud API (`ACTIVE`, `PENDING`, …), if it has one.
     package var status: String?
+    /// Whether it was made just now.
+    package var isNew = false
+    /// The device of an activation that takes no push messages any more.
+    package var lastDevice: PushDevice?
 }

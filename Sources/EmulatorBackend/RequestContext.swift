@@ -19,14 +19,17 @@ struct RequestContext {
         self.now = now
     }
 
-    mutating func report(_ activation: ServerActivation) {
-        self.events.append(
-            BackendEvent(subject: .activation, id: activation.id, status: activation.status.rawValue)
-        )
+    /// - Parameter lastDevice: The device that took push messages until now.
+    mutating func report(_ activation: ServerActivation, lastDevice: PushDevice? = nil) {
+        var event = BackendEvent(subject: .activation, id: activation.id, status: activation.status.rawValue)
+        event.lastDevice = lastDevice
+        self.events.append(event)
     }
 
-    mutating func report(_ operation: ServerOperation) {
-        self.events.append(BackendEvent(subject: .operation, id: operation.id, status: operation.status.rawValue))
+    mutating func report(_ operation: ServerOperation, isNew: Bool = false) {
+        var event = BackendEvent(subject: .operation, id: operation.id, status: operation.status.rawValue)
+        event.isNew = isNew
+        self.events.append(event)
     }
 
     /// The body as JSON. An object is asked for; an empty body is an empty object.
@@ -142,6 +145,7 @@ extension JSONObject {
             guard found == nil else { throw .invalidRequest("'\(name)' is given twice") }
             found = member.value
         }
-        return found.flatMap { $0.isNull ? nil : $0 }
+        // Spelled out: a bare `nil` would be JSON's own.
+        return found.flatMap { $0.isNull ? Optional<JSONValue>.none : $0 }
     }
 }

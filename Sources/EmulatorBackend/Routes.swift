@@ -13,5 +13,5 @@ extension Backend {
     /// The cloud API, which a bank's backend calls.
     private static let cloudRoutes =
         RegistrationEndpoints.routes + CloudOperationEndpoints.routes + OfflineEndpoints.routes
-        + CloudMessageEndpoints.routes + ApplicationEndpoints.routes
+        + CloudMessageEndpoints.routes + ApplicationEndpoints.routes + CallbackEndpoints.routes
 }

@@ -31,6 +31,7 @@ public final class Emulator: Sendable {
         self.service = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.keepTime() }
+                group.addTask { await CallbackCourier(core: core).run() }
                 group.addTask { await server.run { await router.respond(to: $0) } }
             }
             core.events.finish()
@@ -224,6 +225,20 @@ public final class Emulator: Sendable {
     public func setProtocolRules(_ rules: ProtocolRules) async throws(EmulatorError) {
         try await self.core.setProtocolRules(rules)
     }
+
+    // MARK: Callbacks
+
+    /// What the bank was told, or is to be told, newest first: the callbacks that wait, those under way, and the last 1000
+    /// that ended.
+    public func deliveries() -> [DeliverySummary] { self.core.mailroom.outbox.newestFirst.map(DeliverySummary.init) }
+
+    /// Sends a delivery once more that has ended, as it was.
+    ///
+    /// - Throws: ``EmulatorError`` of code `notFound`.
+    public func replayDelivery(_ id: UInt64) async throws(EmulatorError) { try await self.core.replayDelivery(id) }
+
+    /// The push messages that a real server would have sent, newest first: the last 1000.
+    public func pushes() async -> [PushSummary] { await Array(self.core.pushes.newestFirst) }
 
     // MARK: Watching
 

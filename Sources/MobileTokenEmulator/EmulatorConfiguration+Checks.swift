@@ -6,6 +6,11 @@ extension Emulator.Configuration {
         try self.limits.check()
         try self.capacity.check()
         try self.protocolRules.check()
+        if let url = self.pushURL {
+            do { try CallbackMessage.check(url: url, named: "pushURL") } catch {
+                throw EmulatorError(.invalidConfiguration, error.message)
+            }
+        }
     }
 }
 
@@ -64,7 +69,8 @@ extension EmulatorCapacity {
         for (name, count) in [
             ("activations", self.activations), ("operations", self.operations), ("messages", self.messages),
             ("tokens", self.tokens), ("applications", self.applications),
-            ("flagsPerRegistration", self.flagsPerRegistration), ("storedBytes", self.storedBytes),
+            ("callbacks", self.callbacks), ("flagsPerRegistration", self.flagsPerRegistration),
+            ("storedBytes", self.storedBytes),
             ("faultRules", self.faultRules), ("eventStreams", self.eventStreams),
         ] {
             // Counts are added up; no machine holds as much.

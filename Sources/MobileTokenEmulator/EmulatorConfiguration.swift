@@ -37,6 +37,9 @@ extension Emulator {
         public var protocolRules: ProtocolRules = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
+        /// Where push messages go in the place of the platforms' own servers: an address of http or https, which is sent each
+        /// of them as JSON. `nil`, the default, only keeps them: ``Emulator/pushes()``.
+        public var pushURL: String?
         /// Fixes identifiers, keys and nonces, so that two servers give the same responses to the same requests. `nil`, the
         /// default, takes them from the system's generator. A server with a seed has no secrets, but for the made
         /// ``cloudPassword`` and the key for TLS of one that is not bound to loopback: these are never fixed.

@@ -25,6 +25,12 @@ actor EmulatorCore {
     /// What delays and dripping bodies wait on.
     nonisolated let clock: any Clock<Duration>
     nonisolated let events = Broadcast(startingWith: EventQueue())
+    /// What the bank is to be told.
+    nonisolated let mailroom = Mailroom()
+    /// What a push server would have sent.
+    private(set) var pushes = PushLog()
+    /// The status of each activation, as the bank and the device were last told of it.
+    private var toldStatuses: [String: String] = [:]
     private nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
     /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
@@ -58,6 +64,7 @@ actor EmulatorCore {
         self.publishedApplication = Mutex(backend.defaultApplication)
         self.dataFile = dataFile?.file
         self.faultRandomness = Randomness(seed: configuration.seed)
+        self.toldStatuses = backend.activationStatuses
     }
 
     // MARK: Requests
@@ -101,6 +108,36 @@ actor EmulatorCore {
         )
     }
 
+    /// Returns the fault that strikes a callback.
+    func fault(forCallbackTo url: String) -> (name: String, effect: FaultRule.Effect)? {
+        self.faults.fault(method: "POST", path: url, activationID: nil, using: &self.faultRandomness)
+    }
+
+    /// Notes what became of an attempt to deliver a callback.
+    func noteAttempt(
+        _ delivery: Outbox.Delivery,
+        _ request: ReceivedRequest,
+        _ reply: Reply,
+        fault: String?,
+        outcome: Outbox.Outcome
+    ) {
+        let entry = self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+        self.mailroom.change { $0.finish(delivery.id, outcome, at: self.now.milliseconds) }
+        self.reportDelivery(delivery.id)
+    }
+
+    /// Sends a delivery once more that has ended.
+    func replayDelivery(_ id: UInt64) throws(EmulatorError) {
+        let isThere = self.mailroom.change { $0.replay(id, at: self.now.milliseconds) }
+        guard isThere else { throw EmulatorError(.notFound, "There is no such delivery that has ended") }
+        self.reportDelivery(id)
+    }
+
+    private func reportDelivery(_ id: UInt64) {
+        self.send(.delivery, id: String(id), status: self.mailroom.outbox[id]?.state.rawValue)
+    }
+
     /// Makes a request of the cloud API in the name of its user, for callers of the control API.
     func relay(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
@@ -140,6 +177,7 @@ actor EmulatorCore {
 
     /// Does what has become due without a request.
     func settle() {
+        self.mailroom.wakeIfDue(at: self.now.milliseconds)
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
         self.send(self.backend.settle(at: self.now))
         self.noteChanges()
@@ -196,6 +234,8 @@ actor EmulatorCore {
         self.faults = FaultInjector()
         self.faultRandomness = Randomness(seed: self.configuration.seed)
         self.journal.removeAll()
+        self.mailroom.change { $0.removeAll() }
+        self.pushes.removeAll()
         try await self.replaceState(with: self.initialBackend)
     }
 
@@ -211,6 +251,7 @@ actor EmulatorCore {
     private func replaceState(with backend: Backend) async throws(EmulatorError) {
         self.backend = backend
         self.publishedApplication.withLock { $0 = backend.defaultApplication }
+        self.toldStatuses = backend.activationStatuses
         self.unwritten = .everything
         self.version += 1
         self.send(.reset)
@@ -287,7 +328,28 @@ actor EmulatorCore {
     // MARK: Events
 
     private func send(_ events: [BackendEvent]) {
-        for event in events { self.send(.init(event.subject), id: event.id, status: event.status) }
+        for event in events {
+            self.send(.init(event.subject), id: event.id, status: event.status)
+            self.tellOthers(of: event)
+        }
+    }
+
+    /// Activations report whatever changes in them; the bank and the devices are told of their status.
+    private func tellOthers(of event: BackendEvent) {
+        if event.subject == .activation {
+            guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
+        }
+        for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
+        for message in self.backend.pushMessages(of: event) {
+            let push = self.pushes.append(message, at: self.now)
+            self.send(.push, id: String(push.id), status: push.type)
+            if let url = self.configuration.pushURL { self.deliver(message.delivery(to: url)) }
+        }
+    }
+
+    private func deliver(_ message: CallbackMessage) {
+        let now = self.now.milliseconds
+        self.reportDelivery(self.mailroom.change { $0.add(message, at: now).id })
     }
 
     private func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {

@@ -22,6 +22,7 @@ enum EmulatorCommands {
         .init("data", "FILE", "keep the state in this file, of mode 0600"),
         .init("seed", "FILE", "start from an exported state"),
         .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
+        .init("push-url", "URL", "send what would be pushed to devices to this address"),
         .init("random-seed", "NUMBER", "fix identifiers, keys and nonces; on loopback the password too"),
     ]
 
@@ -128,6 +129,7 @@ enum EmulatorCommands {
         configuration.cloudPassword = invocation["password"]
         configuration.protocolRules = try protocolRules(invocation, configuration)
         configuration.dataFile = invocation["data"]
+        configuration.pushURL = invocation["push-url"]
         configuration.seed = try invocation.integer("random-seed", in: 0...Int.max).map(UInt64.init)
         if let file = invocation["seed"] {
             guard let state = FileManager.default.contents(atPath: file) else {

@@ -1,4 +1,4 @@
-"""Makes a registration and an operation with a client that was generated from the server's description.
+"""Makes a registration, an operation and a callback with a client that was generated from the server's description.
 
 Usage: use_generated_client.py FOLDER URL USER PASSWORD, where FOLDER holds the generated package `generated`.
 """
@@ -12,12 +12,22 @@ sys.path.insert(0, folder)
 from generated import AuthenticatedClient
 from generated.api.cloud_api import (
     delete_v2_operations_id,
+    get_v2_callbacks,
     get_v2_operations_id,
     get_v2_registrations_id,
+    post_v2_callbacks,
     post_v2_operations,
     post_v2_registrations,
 )
-from generated.models import NewOperation, NewOperationParametersType0, NewRegistration, OperationStatus, Refusal
+from generated.models import (
+    NewCallback,
+    NewCallbackType,
+    NewOperation,
+    NewOperationParametersType0,
+    NewRegistration,
+    OperationStatus,
+    Refusal,
+)
 
 credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
 client = AuthenticatedClient(base_url=url, token=credentials, prefix="Basic")
@@ -35,6 +45,11 @@ assert operation.status is OperationStatus.PENDING and "12.5" in operation.data,
 canceled = delete_v2_operations_id.sync(operation.operation_id, client=client, status_reason="CHANGED_MIND")
 assert canceled.status is OperationStatus.CANCELED and canceled.status_reason == "CHANGED_MIND", canceled
 assert get_v2_operations_id.sync(operation.operation_id, client=client) == canceled
+
+callback = post_v2_callbacks.sync(
+    client=client, body=NewCallback(name="bank", type_=NewCallbackType.OPERATION, callback_url="http://127.0.0.1:1/hook")
+)
+assert callback.max_attempts == 1 and get_v2_callbacks.sync(client=client).callbacks == [callback], callback
 
 refused = post_v2_operations.sync(client=client, body=NewOperation(template="nothing"))
 assert isinstance(refused, Refusal) and refused.response_object.code == "TEMPLATE_NOT_FOUND", refused

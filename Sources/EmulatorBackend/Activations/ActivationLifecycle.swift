@@ -37,10 +37,11 @@ extension Backend {
         self.state.activations.update(activationID) { $0.remove() }
         self.state.tokens.removeAll { $0.activationID == activationID }
         self.state.recoveryCodes.removeAll { $0.activationID == activationID }
+        let device = self.state.devices[activationID]
         self.state.devices[activationID] = nil
         guard let activation = self.state.activations[activationID] else { return }
         if let code = activation.offer?.code { self.state.offers[code] = nil }
-        context.report(activation)
+        context.report(activation, lastDevice: device)
     }
 
     /// Changes an operation, and reports what it is then.

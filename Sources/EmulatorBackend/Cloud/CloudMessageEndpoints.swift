@@ -36,7 +36,7 @@ enum CloudMessageEndpoints {
             created: context.now
         )
         bank.state.inbox.insert(message)
-        context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED"))
+        context.events.append(BackendEvent(subject: .message, id: message.id, status: "CREATED", isNew: true))
         return .json([
             "id": .string(message.id),
             "subject": .string(message.subject),

@@ -52,6 +52,8 @@ enum CloudOperationEndpoints {
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
         let activationFlag = try request.optionalString("activationFlag")
         let externalID = try request.optionalString("externalId")
+        let callbackURL = try request.optionalString("callbackUrl")
+        if let callbackURL { try CallbackMessage.check(url: callbackURL, named: "callbackUrl") }
         let operation = ServerOperation(
             id: bank.state.randomness.identifier(),
             userID: userID,
@@ -59,6 +61,7 @@ enum CloudOperationEndpoints {
             activationID: activationID,
             activationFlag: activationFlag,
             externalID: externalID,
+            callbackURL: callbackURL,
             content: draft.content,
             type: draft.type,
             data: draft.data,
@@ -71,7 +74,7 @@ enum CloudOperationEndpoints {
             proximitySeed: proximityCheck ? ExportableSecret(bank.state.randomness.secret(16)) : nil
         )
         bank.state.operations.insert(operation)
-        context.report(operation)
+        context.report(operation, isNew: true)
         return .json(Self.cloudJSON(bank, of: operation, at: context.now))
     }
 
@@ -104,20 +107,18 @@ enum CloudOperationEndpoints {
 
     /// An operation as the cloud API shows it. The proximity code is the one of this moment.
     static func cloudJSON(_ bank: Backend, of operation: ServerOperation, at now: Milliseconds) -> JSONValue {
-        let parameters = operation.parameters.sorted { $0.key < $1.key }.map {
-            JSONObject.Member(key: $0.key, value: $0.value.value)
-        }
         var object: JSONObject = ["operationId": .string(operation.id)]
         object["userId"] = operation.userID.map { .string($0) }
         object["appId"] = .string(operation.applicationID)
         object["registrationId"] = operation.activationID.map { .string($0) }
         object["externalId"] = operation.externalID.map { .string($0) }
+        object["callbackUrl"] = operation.callbackURL.map { .string($0) }
         object["status"] = .string(operation.status.rawValue)
         object["statusReason"] = operation.statusReason.map { .string($0) }
         object["operationType"] = .string(operation.type)
         if case .template(let name) = operation.content { object["template"] = .string(name) }
         object["data"] = .string(operation.data)
-        object["parameters"] = .object(JSONObject(parameters))
+        object["parameters"] = .object(JSONObject(byName: operation.parameters))
         object["failureCount"] = .number(JSONNumber(operation.failures))
         object["maxFailureCount"] = .number(JSONNumber(operation.maximumFailures))
         object["timestampCreated"] = .number(JSONNumber(operation.created))
@@ -127,10 +128,7 @@ enum CloudOperationEndpoints {
             object["proximityOtp"] = .string(code.string(at: now))
         }
         if !operation.additionalData.isEmpty {
-            let members = operation.additionalData.sorted { $0.key < $1.key }.map {
-                JSONObject.Member(key: $0.key, value: $0.value.value)
-            }
-            object["additionalData"] = .object(JSONObject(members))
+            object["additionalData"] = .object(JSONObject(byName: operation.additionalData))
         }
         return .object(object)
     }

@@ -124,6 +124,7 @@ extension Schema {
             .optional("proximityCheckEnabled", .boolean),
             .optional("activationFlag", .string, "Only activations with this flag see and decide it."),
             .optional("externalId", .string),
+            .optional("callbackUrl", .string, "Where to tell of this operation, beside the callbacks that there are."),
         ]
     )
 
@@ -139,7 +140,7 @@ extension Schema {
         "Operation",
         [
             .required("operationId", .string), .optional("userId", .string), .required("appId", .string),
-            .optional("registrationId", .string), .optional("externalId", .string),
+            .optional("registrationId", .string), .optional("externalId", .string), .optional("callbackUrl", .string),
             .required("status", .oneOf(ServerOperation.Status.self)), .optional("statusReason", .string),
             .required("operationType", .string), .optional("template", .string), .required("data", .string),
             .required("parameters", .open()), .required("failureCount", .count), .required("maxFailureCount", .count),

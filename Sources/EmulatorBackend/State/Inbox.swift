@@ -86,7 +86,7 @@ extension Inbox {
 }
 
 /// A device that takes push messages.
-package struct PushDevice: Sendable, Codable, Equatable {
+package struct PushDevice: Sendable, Codable, Hashable {
     /// What a device may say that it is reached by; the last three are what older clients say.
     static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
 

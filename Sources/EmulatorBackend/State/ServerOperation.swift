@@ -30,6 +30,8 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// When set, only activations with this flag see and decide it.
     var activationFlag: String?
     var externalID: String?
+    /// Where the bank wants to be told of this operation alone.
+    var callbackURL: String?
     package let content: Content
     /// The `name` the device sees, `operationType` in the cloud API.
     package let type: String

@@ -11,7 +11,7 @@ package struct StateKey: Sendable, Hashable {
     /// Which table it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
-        case replay
+        case replay, callback
     }
 
     package let kind: Kind
@@ -134,6 +134,7 @@ extension BackendState {
         .operation: TableAccess(\.operations.operations),
         .claim: TableAccess(\.operations.claims),
         .message: TableAccess(\.inbox.messages),
+        .callback: TableAccess(\.callbacks),
         .device: TableAccess(\.devices),
         .replay: TableAccess(\.replays.expirations),
     ]

@@ -68,6 +68,7 @@ enum ConsolePage {
         "offline.js": PackageResources.offline_js,
         "operation-form.js": PackageResources.operation_form_js,
         "operations.js": PackageResources.operations_js,
+        "pushes.js": PackageResources.pushes_js,
         "server.js": PackageResources.server_js,
         "views.js": PackageResources.views_js,
         "virtual-list.js": PackageResources.virtual_list_js,

@@ -173,6 +173,13 @@ struct ControlAPI: Sendable {
         return operation
     }
 
+    func delivery(_ id: String) throws(Refusal) -> Emulator.DeliverySummary {
+        guard let number = UInt64(id), let delivery = self.core.mailroom.outbox[number] else {
+            throw Refusal(404, "ERROR_NOT_FOUND", "There is no such delivery")
+        }
+        return Emulator.DeliverySummary(delivery)
+    }
+
     func message(_ id: String) async throws(Refusal) -> Emulator.MessageSummary {
         guard let message = await self.core.snapshot.backend.message(id) else {
             throw Refusal(404, "ERROR_NOT_FOUND", "There is no such message")

@@ -6,7 +6,8 @@ extension ControlAPI {
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
-            + Self.listRoutes + Backend.routes.routes.compactMap(Route.init(relaying:))
+            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes
+            + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 
     private static let serverRoutes: [Route] = [
@@ -209,6 +210,52 @@ extension ControlAPI {
         // Whatever else is asked of an activation is asked with `POST`, too: another method is refused for itself.
         Route("POST", "/activations/{id}/{action}", "Refuses a change that there is not.", status: nil) { _, _, _ in
             throw Refusal.unknownControlPath
+        },
+    ]
+
+    private static let deliveryRoutes: [Route] = [
+        Route(
+            "GET",
+            "/deliveries",
+            "Lists what the bank was told, and what it is to be told.",
+            asks: .page,
+            gives: .json(.deliverySummaries)
+        ) { control, request, _ in
+            let deliveries = control.core.mailroom.outbox.newestFirst
+            return .encoding(SummaryPage(deliveries, try .init(request), Emulator.DeliverySummary.init))
+        },
+        Route("GET", "/deliveries/{id}", "Shows a delivery.", gives: .json(.deliverySummary)) { control, _, arguments in
+            .encoding(try control.delivery(arguments[0]))
+        },
+        Route(
+            "POST",
+            "/deliveries/{id}/replay",
+            "Sends a delivery once more that has ended.",
+            gives: .json(.deliverySummary)
+        ) { control, _, arguments in
+            try await control.core.replayDelivery(control.delivery(arguments[0]).id)
+            return .encoding(try control.delivery(arguments[0]))
+        },
+    ]
+
+    private static let pushRoutes: [Route] = [
+        Route(
+            "GET",
+            "/pushes",
+            "Lists the push messages that a real server would have sent.",
+            asks: [.activation] + .page,
+            gives: .json(.pushSummaries)
+        ) { control, request, _ in
+            let activation = request.queryValue("activation")
+            let pushes = await control.core.pushes.newestFirst.lazy
+                .filter { activation == nil || $0.activationID == activation }
+            return .encoding(SummaryPage(pushes, try .init(request)) { $0 })
+        },
+        Route("GET", "/pushes/{id}", "Shows a push message.", gives: .json(.pushSummary)) { control, _, arguments in
+            guard let id = UInt64(arguments[0]), let push = await control.core.pushes[id] else {
+                throw Refusal(404, "ERROR_NOT_FOUND", "There is no such push message")
+            }
+            return .encoding(push)
         },
     ]
 

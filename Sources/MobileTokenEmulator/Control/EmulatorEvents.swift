@@ -22,6 +22,10 @@ extension Emulator {
             public static let device = Self(.device)
             /// A request was handled; ``Event/id`` is the journal entry's number.
             public static let request = Self("request")
+            /// A delivery to the bank was made, tried or ended; ``Event/id`` is its number, ``Event/status`` its state.
+            public static let delivery = Self("delivery")
+            /// A push message was made; ``Event/id`` is its number, ``Event/status`` what it tells of.
+            public static let push = Self("push")
             /// The clock was set.
             public static let clock = Self("clock")
             /// The fault rules were changed.

@@ -1,7 +1,7 @@
 /// Something that goes wrong on purpose: which requests it strikes, and what happens to them.
 ///
-/// The requests of the APIs are struck, never those of the control API. Of several rules, the first that strikes is
-/// applied.
+/// The requests of the APIs are struck, never those of the control API. So are the callbacks that the server sends; their
+/// path is the whole address that they go to. Of several rules, the first that strikes is applied.
 public struct FaultRule: Sendable, Codable, Hashable {
     /// Which requests are struck; those that fulfil all that is set.
     public struct Match: Sendable, Codable, Hashable {

@@ -4,7 +4,8 @@ import EmulatorMessages
 public import Foundation
 
 extension Emulator {
-    /// One request that the server handled, as the journal keeps it. Requests to the control API are not in it.
+    /// One request that the server handled, or a callback that it sent, as the journal keeps it. Requests to the control
+    /// API are not in it.
     public struct JournalEntry: Sendable, Codable, Hashable, Identifiable {
         /// A header field.
         public struct Header: Sendable, Codable, Hashable {
@@ -44,6 +45,9 @@ extension Emulator {
         public var counterAfter: UInt64?
         /// The fault rule that was applied.
         public var fault: String?
+        /// For a callback that the server sent, the number of its delivery; ``path`` is then the whole address, and
+        /// ``status`` is 0 when there was no response.
+        public var deliveryID: UInt64?
     }
 }
 
@@ -66,6 +70,7 @@ struct Journal: Sendable {
         _ request: ReceivedRequest,
         reply: Reply,
         fault: String?,
+        deliveryID: UInt64? = nil,
         at time: Date
     ) -> Emulator.JournalEntry {
         self.lastID += 1
@@ -86,7 +91,8 @@ struct Journal: Sendable {
             refusal: refusal,
             counterBefore: reply.counterBefore,
             counterAfter: reply.counterAfter,
-            fault: fault
+            fault: fault,
+            deliveryID: deliveryID
         )
         self.entries.append(entry)
         self.size += entry.size

@@ -6,6 +6,7 @@ import PowerAuthProtocol
 
 extension RouteDescription.Parameter {
     static let status = Self("status", .string, "Lists those of this status only.")
+    static let activation = Self("activation", .string, "Lists those for this activation only.")
     static let since = Self("since", .count, "The entries after the one of this number.")
     static let before = Self("before", .count, "The last entries before the one of this number.")
     static let journalLimit = Self("limit", .integer(1...10_000), "How many entries at most; 1000 by default.")
@@ -128,6 +129,7 @@ extension Schema {
             .required("body", .string), .optional("activationID", .string), .required("status", .count),
             .required("responseBody", .string), .required("isAccepted", .boolean), .optional("refusal", .string),
             .optional("counterBefore", .count), .optional("counterAfter", .count), .optional("fault", .string),
+            .optional("deliveryID", .count, "For a callback that the server sent."),
         ]
     )
 }
@@ -188,6 +190,27 @@ extension Schema {
         ]
     )
 
+    static let deliverySummary = Self.object(
+        "DeliverySummary",
+        [
+            .required("id", .count), .optional("callbackID", .string), .required("url", .string),
+            .required("body", .string), .required("state", .oneOf(Outbox.Delivery.State.self)),
+            .required("attempts", .count), .optional("status", .count, "That of the last response."),
+            .optional("failure", .string, "Why there was no response."), .required("created", .date),
+            .optional("due", .date, "When it is tried next."),
+        ]
+    )
+
+    static let pushSummary = Self.object(
+        "PushSummary",
+        [
+            .required("id", .count), .required("type", .oneOf(PushMessage.Kind.self)),
+            .required("activationID", .string), .required("userID", .string), .required("platform", .string),
+            .required("token", .string), .optional("environment", .string),
+            .required("payload", .string, "What the device gets, as JSON."), .required("created", .date),
+        ]
+    )
+
     private static func page(_ name: String, of element: Schema) -> Self {
         .object(name, [.required("items", .list(of: element)), .required("total", .count)])
     }
@@ -195,5 +218,7 @@ extension Schema {
     static let activationSummaries = Self.page("ActivationSummaries", of: .activationSummary)
     static let operationSummaries = Self.page("OperationSummaries", of: .operationSummary)
     static let messageSummaries = Self.page("MessageSummaries", of: .messageSummary)
+    static let deliverySummaries = Self.page("DeliverySummaries", of: .deliverySummary)
+    static let pushSummaries = Self.page("PushSummaries", of: .pushSummary)
     static let templates = Self.page("TemplateSummaries", of: .templateSummary)
 }

@@ -215,6 +215,21 @@ struct ConsoleBrowserTests {
         }
     }
 
+    @Test func aPushMessageIsShownAsTheDeviceWouldGetIt() async throws {
+        try await withConsole(view: "pushes") { emulator, page async throws in
+            let activation = try await emulator.makeActivation(user: "alice", password: "1234")
+            try await PushService(activation: activation).register(token: "push-token", for: .apns)
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            let row = "document.querySelector('#pushes-list .row')"
+            try await page.wait(until: "\(row)?.querySelector('.pill').textContent === 'operationInit'")
+            #expect(try await page.evaluate("\(row).textContent").contains("alice"))
+            try await page.click("#pushes-list .row")
+            try await page.wait(until: "document.querySelector('#details').open")
+            let shown = try await page.evaluate("document.querySelector('#details-body').textContent")
+            #expect(shown.contains("push-token") && shown.contains("mtoken.operationInit"))
+        }
+    }
+
     @Test func versionSuiteAndFlagsStandInTheDetails() async throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice4(enableBiometry: true)

@@ -1,6 +1,7 @@
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileToken
 import MobileTokenTesting
 import Testing
 
@@ -40,6 +41,7 @@ import Testing
 
     private static let takesNothing = [
         "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
+        "/_emulator/deliveries/{id}/replay",
     ]
 
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {
@@ -123,13 +125,21 @@ import Testing
             await emulator.faults.add(FaultRule(match: .init(path: "/nothing"), effect: .init(status: 500)))
             let operation = try #require(await emulator.operations().first)
             let message = try #require(await emulator.messages().first)
+            let device = try await emulator.makeActivation(user: "bob", password: "1234")
+            try await PushService(activation: device).register(token: "t", for: .fcm)
+            try await emulator.cloud.createOperation("login", userID: "bob")
+            let push = try #require(await emulator.pushes().first)
+            let callback = try await emulator.createCallback("http://127.0.0.1:1/")
+            try await emulator.cloud.cancelOperation(operation.id)
+            let delivery = try #require(emulator.deliveries().first)
             for route in Site.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8) {
                 if route.path == "/_emulator/events" { continue }
-                let id =
-                    route.path.utf8.starts(with: "/_emulator/messages".utf8)
-                    ? message.id
-                    : route.path.contains("operations")
-                        ? operation.id : route.path.contains("applications") ? emulator.applicationID : user.id
+                if route.path.contains("/offline/") { continue }  // there is none for what is canceled
+                let ids = [
+                    ("messages", message.id), ("operations", operation.id), ("applications", emulator.applicationID),
+                    ("callbacks", callback), ("deliveries", String(delivery.id)), ("pushes", String(push.id)),
+                ]
+                let id = ids.first { route.path.contains($0.0) }?.1 ?? user.id
                 let path = route.path.replacing("{id}", with: id).replacing("{file}", with: "console.js")
                 let response = try await emulator.send("GET", path + "?text=x", headers: [emulator.authorization])
                 #expect(response.status == route.description.status, "\(path)")
@@ -198,6 +208,21 @@ import Testing
             #expect(reply.object["message"]?.string == message)
         }
         #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func nullIsAsGoodAsNothing() throws {
+        var fixture = try BackendFixture()
+        let registration: JSONValue = [
+            "userId": "alice", "appId": .null, "flags": .null, "activationOtp": .null, "commitPhase": .null,
+            "protocolVersion": .null,
+        ]
+        #expect(fixture.cloud("POST", "/v2/registrations", registration).status == 200)
+        let operation: JSONValue = [
+            "template": "login", "userId": .null, "parameters": .null, "expiresIn": .null, "ui": .null,
+            "proximityCheckEnabled": .null,
+        ]
+        #expect(fixture.cloud("POST", "/v2/operations", operation).status == 200)
+        #expect(fixture.cloud("POST", "/v2/registrations", ["userId": .null]).outcome == "400 INVALID_REQUEST")
     }
 
     @Test func aDeviceMaySendWhatIsNotKnown() throws {

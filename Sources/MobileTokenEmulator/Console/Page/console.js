@@ -5,6 +5,7 @@ import { follow } from "./server.js";
 import { onOpen } from "./dialogs.js";
 import { activations } from "./activations.js";
 import { messages } from "./messages.js";
+import { pushes } from "./pushes.js";
 import { operations, showOperationTimes } from "./operations.js";
 import { loadTemplates } from "./operation-form.js";
 import { journal } from "./journal.js";
@@ -34,7 +35,7 @@ async function load() {
   try {
     // Names of activations first: the journal shows them.
     await activations.load();
-    await Promise.all([operations.load(), messages.load(), journal.load(), loadTemplates(), loadConfiguration(), loadFaults(), loadClock()]);
+    await Promise.all([operations.load(), messages.load(), pushes.load(), journal.load(), loadTemplates(), loadConfiguration(), loadFaults(), loadClock()]);
     setConnection("live", "live");
   } catch (failure) {
     setConnection("lost", failure.message);
@@ -46,6 +47,7 @@ follow({
   activation: (event) => activations.touch(event.id, event.status),
   device: (event) => activations.touch(event.id),
   message: (event) => messages.touch(event.id),
+  push: (event) => pushes.touch(event.id),
   request: () => journal.touch(),
   clock: () => loadClock(),
   faults: () => loadFaults(),

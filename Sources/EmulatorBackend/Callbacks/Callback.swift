@@ -1,0 +1,202 @@
+import Basics
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import PowerAuthProtocol
+
+/// An address of the bank that is told when operations or activations change.
+struct Callback: Sendable, Codable, Equatable {
+    enum Kind: String, Sendable, Codable, CaseIterable {
+        case operation = "OPERATION"
+        case activation = "ACTIVATION"
+
+        /// What the bank may ask to be told beside the identifier, in the words of the real servers.
+        var attributes: [String] {
+            switch self {
+            case .operation:
+                [
+                    "userId", "applications", "operationType", "parameters", "additionalData", "activationFlag",
+                    "status",
+                    "data", "failureCount", "maxFailureCount", "signatureType", "externalId", "timestampCreated",
+                    "timestampExpires", "timestampFinalized",
+                ]
+            case .activation:
+                [
+                    "userId", "activationName", "deviceInfo", "platform", "protocol", "activationFlags",
+                    "activationStatus", "blockedReason", "applicationId",
+                ]
+            }
+        }
+
+        static var allAttributes: [String] {
+            Self.allCases.flatMap(\.attributes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        }
+    }
+
+    var id: String
+    let applicationID: String
+    var name: String
+    var kind: Kind
+    var url: String
+    var attributes: [String]
+    /// For Basic authentication.
+    var user: String?
+    var password: String?
+    /// How often one delivery is tried.
+    var maximumAttempts: Int
+}
+
+/// One message for the bank: what is sent, and where to.
+package struct CallbackMessage: Sendable, Equatable {
+    /// Which callback it is of; `nil` for the address that an operation brought along.
+    package let callbackID: String?
+    package let url: String
+    /// The value of the `Authorization` field.
+    package let authorization: String?
+    package let body: [UInt8]
+    /// How often it is tried.
+    package let maximumAttempts: Int
+
+    package init(
+        callbackID: String?,
+        url: String,
+        authorization: String?,
+        body: [UInt8],
+        maximumAttempts: Int
+    ) {
+        self.callbackID = callbackID
+        self.url = url
+        self.authorization = authorization
+        self.body = body
+        self.maximumAttempts = maximumAttempts
+    }
+
+    /// Refuses an address that no request can be sent to.
+    package static func check(url: String, named name: String) throws(Refusal) {
+        guard url.utf8.count <= 2048, let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme),
+            parsed.host()?.isEmpty == false
+        else { throw .invalidRequest("'\(name)' is not an address of http or https") }
+        // The journal shows addresses.
+        guard parsed.user() == nil else { throw .invalidRequest("'\(name)' holds credentials, which belong beside it") }
+    }
+}
+
+// MARK: - What is to be told
+
+extension Backend {
+    /// Returns what the bank is to be told of a change.
+    package func callbackMessages(of event: BackendEvent) -> [CallbackMessage] {
+        switch event.subject {
+        case .operation: self.state.operations[event.id].map(self.messages(of:)) ?? []
+        case .activation: self.state.activations[event.id].map(self.messages(of:)) ?? []
+        case .message, .device: []
+        }
+    }
+
+    private func messages(of operation: ServerOperation) -> [CallbackMessage] {
+        var messages = self.callbacks(.operation, operation.applicationID).map { $0.message(operation.callbackContent) }
+        if let url = operation.callbackURL {
+            messages.append(
+                CallbackMessage(
+                    callbackID: nil,
+                    url: url,
+                    authorization: nil,
+                    body: Callback.body(operation.callbackContent, Callback.Kind.operation.attributes),
+                    maximumAttempts: 1
+                )
+            )
+        }
+        return messages
+    }
+
+    private func messages(of activation: ServerActivation) -> [CallbackMessage] {
+        self.callbacks(.activation, activation.applicationID).map { $0.message(activation.callbackContent) }
+    }
+
+    private func callbacks(_ kind: Callback.Kind, _ applicationID: String) -> [Callback] {
+        guard !self.state.callbacks.isEmpty else { return [] }
+        return self.state.callbacks.keysInOrder.compactMap { self.state.callbacks[$0] }
+            .filter { $0.kind == kind && $0.applicationID.isExactly(applicationID) }
+    }
+}
+
+extension Callback {
+    fileprivate func message(_ content: JSONObject) -> CallbackMessage {
+        CallbackMessage(
+            callbackID: self.id,
+            url: self.url,
+            authorization: self.user.map { BasicCredentials(user: $0, password: self.password ?? "").authorization },
+            body: Self.body(content, self.attributes),
+            maximumAttempts: self.maximumAttempts
+        )
+    }
+
+    /// The type and the identifier, which are always told, and the attributes that were asked for.
+    fileprivate static func body(_ content: JSONObject, _ attributes: [String]) -> [UInt8] {
+        let always = content.members.prefix(2)
+        let chosen = content.members.dropFirst(2).filter { attributes.contains($0.key) }
+        return JSONValue.object(JSONObject(always + chosen)).serialized()
+    }
+}
+
+extension ServerOperation {
+    /// All that can be told: the type and the identifier first.
+    fileprivate var callbackContent: JSONObject {
+        [
+            "type": .string(Callback.Kind.operation.rawValue),
+            "operationId": .string(self.id),
+            "userId": .optional(self.userID),
+            "applications": .strings([self.applicationID]),
+            "operationType": .string(self.type),
+            "parameters": .object(JSONObject(byName: self.parameters)),
+            "additionalData": .object(JSONObject(byName: self.additionalData)),
+            "activationFlag": .optional(self.activationFlag),
+            "status": .string(self.status.rawValue),
+            "data": .string(self.data),
+            "failureCount": .number(JSONNumber(self.failures)),
+            "maxFailureCount": .number(JSONNumber(self.maximumFailures)),
+            "signatureType": .strings(self.allowedSignature.variants.map(\.rawValue)),
+            "externalId": .optional(self.externalID),
+            "timestampCreated": .number(JSONNumber(self.created)),
+            "timestampExpires": .number(JSONNumber(self.expires)),
+            "timestampFinalized": self.finalized.map { .number(JSONNumber($0)) } ?? .null,
+        ]
+    }
+}
+
+extension ServerActivation {
+    /// All that can be told: the type and the identifier first.
+    fileprivate var callbackContent: JSONObject {
+        [
+            "type": .string(Callback.Kind.activation.rawValue),
+            "activationId": .string(self.id),
+            "userId": .string(self.userID),
+            "activationName": .optional(self.name),
+            "deviceInfo": .optional(self.deviceInfo),
+            "platform": .optional(self.platform),
+            "protocol": "powerauth",
+            "activationFlags": .strings(self.flags),
+            "activationStatus": .string(self.status.rawValue),
+            "blockedReason": .optional(self.blockedReason),
+            "applicationId": .string(self.applicationID),
+        ]
+    }
+}
+
+extension JSONValue {
+    fileprivate static func optional(_ string: String?) -> Self { string.map { .string($0) } ?? .null }
+}
+
+extension JSONObject {
+    /// Members in the order of their names.
+    init(byName values: [String: ExportableJSON]) {
+        self.init(values.sorted { $0.key < $1.key }.map { Member(key: $0.key, value: $0.value.value) })
+    }
+}
+
+/// Documents that were written before there were callbacks have none.
+extension KeyedDecodingContainer {
+    func decode(_ type: Table<Callback>.Type, forKey key: Key) throws -> Table<Callback> {
+        try self.decodeIfPresent(type, forKey: key) ?? Table()
+    }
+}

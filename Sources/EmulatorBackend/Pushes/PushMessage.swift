@@ -1,0 +1,113 @@
+import Basics
+import EmulatorMessages
+package import ExactJSON
+import PowerAuthProtocol
+
+/// What a push server would send to one device.
+package struct PushMessage: Sendable, Equatable {
+    /// What a push message tells of, in the words of the Mobile Token server.
+    package enum Kind: String, Sendable, CaseIterable {
+        case operationInit = "mtoken.operationInit"
+        case operationFinished = "mtoken.operationFinished"
+        case inboxMessage = "mtoken.inboxMessage.new"
+        case statusChange = "mtoken.statusChange"
+    }
+
+    package let kind: Kind
+    package let activationID: String
+    package let userID: String
+    package let platform: String
+    package let token: String
+    package let environment: String?
+    /// What the device gets.
+    package let payload: JSONValue
+}
+
+extension Backend {
+    /// Returns what a push server would send because of a change: to the devices of the user that are registered and may see
+    /// what changed.
+    package func pushMessages(of event: BackendEvent) -> [PushMessage] {
+        switch event.subject {
+        case .operation: self.state.operations[event.id].map { self.pushMessages(of: $0, event) } ?? []
+        case .message: self.state.inbox[event.id].map { self.pushMessages(of: $0, event) } ?? []
+        case .activation: self.statusPush(event).map { [$0] } ?? []
+        case .device: []
+        }
+    }
+
+    private func pushMessages(of operation: ServerOperation, _ event: BackendEvent) -> [PushMessage] {
+        guard !self.state.devices.isEmpty, let userID = operation.userID else { return [] }
+        let kind: PushMessage.Kind
+        var payload: JSONObject = [
+            "operationId": .string(operation.id), "operationName": .string(operation.type),
+        ]
+        if operation.status == .pending {
+            guard event.isNew else { return [] }
+            kind = .operationInit
+            let formData = self.operationTemplates.content(of: operation, acceptLanguage: nil)?.formData
+            payload["aps"] = .alert(title: formData?["title"]?.string, body: formData?["message"]?.string)
+        } else {
+            kind = .operationFinished
+            payload["mtokenOperationResult"] = .string(operation.status.pushResult)
+        }
+        return self.devices(ofUser: userID) { operation.isVisible(to: $0) }.map { $0.message(kind, userID, payload) }
+    }
+
+    private func pushMessages(of message: InboxMessage, _ event: BackendEvent) -> [PushMessage] {
+        guard event.isNew, !message.isSilent else { return [] }
+        let payload: JSONObject = [
+            "inboxId": .string(message.id), "aps": .alert(title: message.subject, body: message.summary),
+        ]
+        return self.devices(ofUser: message.userID) { _ in true }
+            .map { $0.message(.inboxMessage, message.userID, payload) }
+    }
+
+    private func statusPush(_ event: BackendEvent) -> PushMessage? {
+        guard let device = self.state.devices[event.id] ?? event.lastDevice,
+            let activation = self.state.activations[event.id]
+        else { return nil }
+        return device.message(.statusChange, activation.userID, ["activationId": .string(activation.id)])
+    }
+
+    /// The devices that a user can be reached by.
+    private func devices(ofUser userID: String, where isIncluded: (ServerActivation) -> Bool) -> [PushDevice] {
+        let devices = self.state.devices.values.filter { device in
+            guard let activation = self.state.activations[device.activationID] else { return false }
+            return activation.status == .active && activation.userID.isExactly(userID) && isIncluded(activation)
+        }
+        return devices.sorted { $0.activationID < $1.activationID }
+    }
+}
+
+extension PushDevice {
+    fileprivate func message(_ kind: PushMessage.Kind, _ userID: String, _ content: JSONObject) -> PushMessage {
+        let type = JSONObject.Member(key: "messageType", value: .string(kind.rawValue))
+        return PushMessage(
+            kind: kind,
+            activationID: self.activationID,
+            userID: userID,
+            platform: self.platform,
+            token: self.token,
+            environment: self.environment,
+            payload: .object(JSONObject([type] + content.members))
+        )
+    }
+}
+
+extension JSONValue {
+    fileprivate static func alert(title: String?, body: String?) -> Self {
+        ["alert": ["title": .string(title ?? ""), "body": .string(body ?? "")]]
+    }
+}
+
+extension ServerOperation.Status {
+    /// How the end of an operation is told to its devices.
+    fileprivate var pushResult: String {
+        switch self {
+        case .approved: "authentication.success"
+        case .expired: "operation.timeout"
+        case .canceled, .rejected: "operation.canceled"
+        case .failed, .pending: "authentication.fail"
+        }
+    }
+}

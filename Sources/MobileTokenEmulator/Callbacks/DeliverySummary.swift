@@ -1,0 +1,46 @@
+import EmulatorBackend
+public import Foundation
+
+extension Emulator {
+    /// One message to the bank: a callback, and what became of it.
+    public struct DeliverySummary: Sendable, Codable, Hashable, Identifiable {
+        /// Its number, from 1.
+        public var id: UInt64
+        /// The callback it is of; `nil` for the address that an operation brought along.
+        public var callbackID: String?
+        /// The address it goes to.
+        public var url: String
+        /// What is sent.
+        public var body: String
+        /// `waiting`, `underWay`, `delivered` or `failed`.
+        public var state: String
+        /// How many attempts have ended.
+        public var attempts: Int
+        /// The status of the last response.
+        public var status: Int?
+        /// Why the last attempt had no response, or why there was none.
+        public var failure: String?
+        /// When it was made.
+        public var created: Date
+        /// When it is tried next, while it waits.
+        public var due: Date?
+    }
+}
+
+extension Emulator.DeliverySummary {
+    init(_ delivery: Outbox.Delivery) {
+        self.id = delivery.id
+        self.callbackID = delivery.message.callbackID
+        self.url = delivery.message.url
+        self.body = String(decoding: delivery.message.body, as: UTF8.self)
+        self.state = delivery.state.rawValue
+        self.attempts = delivery.attempts
+        self.created = Date(milliseconds: delivery.created)
+        self.due = delivery.due.map(Date.init(milliseconds:))
+        switch delivery.outcome {
+        case .response(let status): self.status = status
+        case .noResponse(let reason): self.failure = reason
+        case nil: break
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Coordination
+import EmulatorBackend
+
+/// What the bank is to be told: deliveries that wait, those under way, and the last that ended.
+///
+/// It decides and does nothing: the owner sends what ``takeDue(at:)`` returns and reports what became of it. Times are those
+/// of the server's clock.
+struct Outbox: Sendable {
+    /// One message on its way to the bank.
+    struct Delivery: Sendable, Equatable {
+        enum State: String, Sendable, CaseIterable {
+            case waiting, underWay, delivered, failed
+        }
+
+        let id: UInt64
+        let message: CallbackMessage
+        let created: Milliseconds
+        fileprivate(set) var state = State.waiting
+        /// Attempts that have ended.
+        fileprivate(set) var attempts = 0
+        /// Attempts since it was made or sent again.
+        fileprivate var attemptsInARow = 0
+        /// What became of the last attempt.
+        fileprivate(set) var outcome: Outcome?
+        /// When it is tried next, while it waits.
+        fileprivate(set) var due: Milliseconds?
+    }
+
+    /// What became of an attempt.
+    enum Outcome: Sendable, Equatable {
+        case response(status: Int)
+        case noResponse(reason: String)
+
+        var isSuccess: Bool {
+            if case .response(let status) = self { (200..<300).contains(status) } else { false }
+        }
+    }
+
+    /// How much it holds.
+    struct Capacity: Sendable {
+        /// Deliveries that have not ended.
+        var open = 10_000
+        /// Deliveries that have ended.
+        var ended = 1_000
+        /// Their bodies together, in bytes.
+        var bytes = 32 << 20
+        /// Deliveries under way at a time.
+        var underWay = 16
+    }
+
+    private struct Appointment: Comparable {
+        let due: Milliseconds
+        let id: UInt64
+
+        static func < (one: Self, other: Self) -> Bool { (one.due, one.id) < (other.due, other.id) }
+    }
+
+    private let capacity: Capacity
+    private var deliveries: [UInt64: Delivery] = [:]
+    private var appointments = Heap<Appointment>()
+    /// Oldest first.
+    private var ended: [UInt64] = []
+    private var underWay = 0
+    private var open = 0
+    private var bytes = 0
+    private var lastID: UInt64 = 0
+    /// By callback; those that never failed are not in it.
+    private var pauses: [String: FailurePause] = [:]
+
+    init(capacity: Capacity = Capacity()) { self.capacity = capacity }
+
+    /// All deliveries, newest first.
+    var newestFirst: [Delivery] { self.deliveries.values.sorted { $0.id > $1.id } }
+
+    subscript(id: UInt64) -> Delivery? { self.deliveries[id] }
+
+    /// When the next delivery is due; `nil` when none waits, or when no more may be under way.
+    var nextDue: Milliseconds? { self.underWay < self.capacity.underWay ? self.appointments.min?.due : nil }
+
+    // MARK: Changes
+
+    /// Takes a message on. One for which there is no room, or whose callback is paused, has failed at once.
+    @discardableResult
+    mutating func add(_ message: CallbackMessage, at now: Milliseconds) -> Delivery {
+        self.lastID += 1
+        var delivery = Delivery(id: self.lastID, message: message, created: now)
+        self.deliveries[delivery.id] = delivery
+        self.bytes += message.size
+        self.open += 1
+        self.schedule(delivery.id, at: now)
+        // One that is larger than all there is room for is not even kept as failed.
+        delivery.state = .failed
+        return self.deliveries[delivery.id] ?? delivery
+    }
+
+    /// Sends a delivery once more that has ended.
+    ///
+    /// - Returns: Whether there is one.
+    mutating func replay(_ id: UInt64, at now: Milliseconds) -> Bool {
+        guard let index = self.ended.firstIndex(of: id) else { return false }
+        self.ended.remove(at: index)
+        self.open += 1
+        self.deliveries[id]?.attemptsInARow = 0
+        self.schedule(id, at: now)
+        return true
+    }
+
+    private mutating func schedule(_ id: UInt64, at now: Milliseconds) {
+        guard let message = self.deliveries[id]?.message else { return }
+        if let callbackID = message.callbackID, self.pauses[callbackID]?.isPaused(at: now) == true {
+            self.end(id, .failed, .noResponse(reason: "the callback is paused, after many failures in a row"))
+        } else if self.open > self.capacity.open || self.bytes > self.capacity.bytes {
+            self.end(id, .failed, .noResponse(reason: "too many deliveries wait"))
+        } else {
+            self.wait(id, until: now)
+        }
+    }
+
+    private mutating func wait(_ id: UInt64, until due: Milliseconds) {
+        self.deliveries[id]?.state = .waiting
+        self.deliveries[id]?.due = due
+        self.appointments.insert(Appointment(due: due, id: id))
+    }
+
+    /// Returns the deliveries to send now, oldest first.
+    mutating func takeDue(at now: Milliseconds) -> [Delivery] {
+        var due: [Delivery] = []
+        while let next = self.nextDue, next <= now, let id = self.appointments.removeMin()?.id {
+            self.deliveries[id]?.state = .underWay
+            self.deliveries[id]?.due = nil
+            guard let delivery = self.deliveries[id] else { continue }
+            self.underWay += 1
+            due.append(delivery)
+        }
+        return due
+    }
+
+    /// Notes what became of a delivery that ``takeDue(at:)`` returned.
+    mutating func finish(_ id: UInt64, _ outcome: Outcome, at now: Milliseconds) {
+        guard var delivery = self.deliveries[id], delivery.state == .underWay else { return }
+        self.underWay -= 1
+        delivery.attempts += 1
+        delivery.attemptsInARow += 1
+        delivery.outcome = outcome
+        self.deliveries[id] = delivery
+        if let callbackID = delivery.message.callbackID { self.note(outcome, of: callbackID, at: now) }
+        if outcome.isSuccess {
+            self.end(id, .delivered, outcome)
+        } else if delivery.attemptsInARow < delivery.message.maximumAttempts {
+            self.wait(id, until: now + RetrySchedule.pause(afterAttempt: delivery.attemptsInARow))
+        } else {
+            self.end(id, .failed, outcome)
+        }
+    }
+
+    private mutating func note(_ outcome: Outcome, of callbackID: String, at now: Milliseconds) {
+        if outcome.isSuccess {
+            self.pauses[callbackID] = nil
+        } else {
+            self.pauses[callbackID, default: FailurePause()].fail(at: now)
+        }
+    }
+
+    private mutating func end(_ id: UInt64, _ state: Delivery.State, _ outcome: Outcome) {
+        self.open -= 1
+        self.deliveries[id]?.state = state
+        self.deliveries[id]?.outcome = outcome
+        self.ended.append(id)
+        while self.ended.count > self.capacity.ended || self.bytes > self.capacity.bytes, !self.ended.isEmpty {
+            let forgotten = self.deliveries.removeValue(forKey: self.ended.removeFirst())
+            self.bytes -= forgotten?.message.size ?? 0
+        }
+    }
+
+    /// Forgets all deliveries; numbers go on, so that none that is under way is taken for a new one.
+    mutating func removeAll() {
+        let lastID = self.lastID
+        self = Self(capacity: self.capacity)
+        self.lastID = lastID
+    }
+}
+
+/// How long is waited between the attempts of one delivery.
+enum RetrySchedule {
+    /// Two seconds after the first attempt, half as much again after each one more, 32 seconds at most.
+    static func pause(afterAttempt attempt: Int) -> Milliseconds {
+        var pause = 2000.0
+        for _ in 1..<max(1, min(attempt, 16)) { pause *= 1.5 }
+        return Milliseconds(min(pause, 32_000))
+    }
+}
+
+/// Whether a callback is left alone for a while, since it keeps failing.
+struct FailurePause: Sendable {
+    private static let threshold = 200
+    private static let length: Milliseconds = 60_000
+
+    private var failures = 0
+    private var end: Milliseconds?
+
+    /// Counts a failure. From the 200th in a row on, each begins a pause of a minute.
+    mutating func fail(at now: Milliseconds) {
+        self.failures = min(self.failures + 1, Self.threshold)
+        if self.failures >= Self.threshold { self.end = now + Self.length }
+    }
+
+    func isPaused(at now: Milliseconds) -> Bool { self.end.map { now < $0 } ?? false }
+}
+
+extension CallbackMessage {
+    /// About how many bytes it takes.
+    fileprivate var size: Int { self.body.count + self.url.utf8.count + 256 }
+}

@@ -1,0 +1,61 @@
+import EmulatorBackend
+import ExactJSON
+public import Foundation
+
+extension Emulator {
+    /// A push message that a real server would have sent to a device.
+    public struct PushSummary: Sendable, Codable, Hashable, Identifiable {
+        /// Its number, from 1.
+        public var id: UInt64
+        /// What it tells of: `mtoken.operationInit`, `mtoken.operationFinished`, `mtoken.inboxMessage.new` or
+        /// `mtoken.statusChange`.
+        public var type: String
+        /// The activation of the device.
+        public var activationID: String
+        /// The user of the device.
+        public var userID: String
+        /// `apns`, `fcm` or `hms`, as the device registered.
+        public var platform: String
+        /// The token that the device registered.
+        public var token: String
+        /// The environment that the device registered, if it named one.
+        public var environment: String?
+        /// What the device gets, as JSON.
+        public var payload: String
+        /// When it was made.
+        public var created: Date
+    }
+}
+
+extension Emulator.PushSummary {
+    init(_ message: PushMessage, id: UInt64, at time: Date) {
+        self.id = id
+        self.type = message.kind.rawValue
+        self.activationID = message.activationID
+        self.userID = message.userID
+        self.platform = message.platform
+        self.token = message.token
+        self.environment = message.environment
+        self.payload = String(decoding: message.payload.serialized(), as: UTF8.self)
+        self.created = time
+    }
+}
+
+extension PushMessage {
+    /// The message for the address that takes pushes in the place of the platforms.
+    func delivery(to url: String) -> CallbackMessage {
+        var body: JSONObject = [
+            "type": "PUSH", "activationId": .string(self.activationID), "userId": .string(self.userID),
+            "platform": .string(self.platform), "token": .string(self.token),
+        ]
+        body["environment"] = self.environment.map { .string($0) }
+        body["payload"] = self.payload
+        return CallbackMessage(
+            callbackID: nil,
+            url: url,
+            authorization: nil,
+            body: JSONValue.object(body).serialized(),
+            maximumAttempts: 1
+        )
+    }
+}

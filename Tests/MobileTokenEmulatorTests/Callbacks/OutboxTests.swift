@@ -1,0 +1,143 @@
+import EmulatorBackend
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The rules by which callbacks are delivered, as values.
+@Suite struct OutboxTests {
+    private static func message(attempts: Int = 1, callbackID: String? = "c", size: Int = 2) -> CallbackMessage {
+        CallbackMessage(
+            callbackID: callbackID,
+            url: "http://bank/hook",
+            authorization: nil,
+            body: Array(repeating: 0x20, count: size),
+            maximumAttempts: attempts
+        )
+    }
+
+    private let failure = Outbox.Outcome.response(status: 500)
+    private let success = Outbox.Outcome.response(status: 204)
+
+    @Test func thePausesGrowByHalfAndEndAt32Seconds() {
+        let pauses = (1...9).map { RetrySchedule.pause(afterAttempt: $0) }
+        #expect(pauses == [2000, 3000, 4500, 6750, 10_125, 15_187, 22_781, 32_000, 32_000])
+        #expect(RetrySchedule.pause(afterAttempt: .max) == 32_000)
+        #expect(RetrySchedule.pause(afterAttempt: .min) == 2000)
+    }
+
+    @Test func aDeliveryIsTriedOnceUnlessMoreAttemptsAreAskedFor() throws {
+        let outbox = Post()
+        let id = outbox.add(Self.message(), at: 1000).id
+        #expect(outbox.nextDue == 1000)
+        #expect(outbox.takeDue(at: 999).isEmpty)
+        #expect(outbox.takeDue(at: 1000).map(\.id) == [id])
+        #expect(outbox.takeDue(at: 1000).isEmpty)
+        outbox.finish(id, self.failure, at: 1100)
+        #expect(outbox[id]?.state == .failed && outbox[id]?.attempts == 1 && outbox[id]?.outcome == self.failure)
+        #expect(outbox.nextDue == nil)
+    }
+
+    @Test func aDeliveryIsTriedAgainUntilItSucceeds() throws {
+        let outbox = Post()
+        let id = outbox.add(Self.message(attempts: 5), at: 0).id
+        var now: Milliseconds = 0
+        for pause: Milliseconds in [2000, 3000, 4500] {
+            #expect(outbox.takeDue(at: now).count == 1)
+            outbox.finish(id, .noResponse(reason: "refused"), at: now)
+            #expect(outbox[id]?.state == .waiting && outbox[id]?.due == now + pause)
+            #expect(outbox.takeDue(at: now + pause - 1).isEmpty)
+            now += pause
+        }
+        #expect(outbox.takeDue(at: now).count == 1)
+        outbox.finish(id, self.success, at: now)
+        #expect(outbox[id]?.state == .delivered && outbox[id]?.attempts == 4)
+    }
+
+    @Test func aCallbackThatFails200TimesIsPausedForAMinute() throws {
+        let outbox = Post()
+        func fail(at now: Milliseconds) {
+            let id = outbox.add(Self.message(), at: now).id
+            #expect(outbox.takeDue(at: now).count == 1)
+            outbox.finish(id, self.failure, at: now)
+        }
+        for _ in 0..<200 { fail(at: 0) }
+        let refused = outbox.add(Self.message(), at: 59_999)
+        #expect(refused.state == .failed && refused.attempts == 0)
+        #expect(outbox.add(Self.message(callbackID: "another"), at: 0).state == .waiting)
+        #expect(outbox.takeDue(at: 0).count == 1)
+        // After the pause one failure begins the next; a success ends it.
+        fail(at: 60_000)
+        #expect(outbox.add(Self.message(), at: 100_000).state == .failed)
+        let last = outbox.add(Self.message(), at: 120_000).id
+        #expect(outbox.takeDue(at: 120_000).count == 1)
+        outbox.finish(last, self.success, at: 120_000)
+        fail(at: 120_001)
+        #expect(outbox.add(Self.message(), at: 120_002).state == .waiting)
+    }
+
+    @Test func whatHasEndedIsSentAgainWithAllItsAttempts() throws {
+        let outbox = Post()
+        let id = outbox.add(Self.message(attempts: 2), at: 0).id
+        #expect(outbox.replay(id, at: 0) == false)  // it has not ended
+        for now: Milliseconds in [0, 2000] {
+            #expect(outbox.takeDue(at: now).count == 1)
+            outbox.finish(id, self.failure, at: now)
+        }
+        #expect(outbox[id]?.state == .failed)
+        #expect(outbox.replay(id, at: 5000))
+        #expect(outbox.replay(id, at: 5000) == false)
+        #expect(outbox.takeDue(at: 5000).count == 1)
+        outbox.finish(id, self.failure, at: 5000)
+        #expect(outbox[id]?.state == .waiting && outbox[id]?.due == 7000 && outbox[id]?.attempts == 3)
+        #expect(outbox.replay(99, at: 0) == false)
+    }
+
+    @Test func itHoldsSoMuchAndNoMore() throws {
+        var capacity = Outbox.Capacity()
+        (capacity.open, capacity.ended, capacity.bytes, capacity.underWay) = (5, 3, 10_000, 2)
+        let outbox = Post(Outbox(capacity: capacity))
+        let ids = (0..<5).map { _ in outbox.add(Self.message(callbackID: nil), at: 0).id }
+        #expect(outbox.add(Self.message(callbackID: nil), at: 0).state == .failed)
+        #expect(outbox.takeDue(at: 0).map(\.id) == [ids[0], ids[1]])
+        #expect(outbox.nextDue == nil && outbox.takeDue(at: 0).isEmpty)
+        for id in ids {
+            outbox.finish(id, self.success, at: 0)
+            _ = outbox.takeDue(at: 0)
+        }
+        #expect(outbox.newestFirst.map(\.id) == [ids[4], ids[3], ids[2]])
+        #expect(outbox.add(Self.message(callbackID: nil, size: 20_000), at: 0).state == .failed)
+        #expect(outbox.add(Self.message(callbackID: nil), at: 0).state == .waiting)
+    }
+
+    @Test func whatWasUnderWayAtAResetIsTakenForNothingElse() throws {
+        let outbox = Post()
+        let id = outbox.add(Self.message(), at: 0).id
+        #expect(outbox.takeDue(at: 0).count == 1)
+        outbox.removeAll()
+        #expect(outbox.add(Self.message(), at: 0).id == id + 1)
+        outbox.finish(id, self.success, at: 0)
+        #expect(outbox.newestFirst.map(\.state) == [.waiting])
+    }
+}
+
+/// An outbox whose changes may stand in expectations.
+private final class Post {
+    private var outbox: Outbox
+
+    init(_ outbox: Outbox = Outbox()) { self.outbox = outbox }
+
+    var nextDue: Milliseconds? { self.outbox.nextDue }
+    var newestFirst: [Outbox.Delivery] { self.outbox.newestFirst }
+    subscript(id: UInt64) -> Outbox.Delivery? { self.outbox[id] }
+
+    @discardableResult func add(_ message: CallbackMessage, at now: Milliseconds) -> Outbox.Delivery {
+        self.outbox.add(message, at: now)
+    }
+
+    func takeDue(at now: Milliseconds) -> [Outbox.Delivery] { self.outbox.takeDue(at: now) }
+    func replay(_ id: UInt64, at now: Milliseconds) -> Bool { self.outbox.replay(id, at: now) }
+    func finish(_ id: UInt64, _ outcome: Outbox.Outcome, at now: Milliseconds) {
+        self.outbox.finish(id, outcome, at: now)
+    }
+    func removeAll() { self.outbox.removeAll() }
+}
