@@ -56,7 +56,9 @@ let package = Package(
 
         .target(
             name: "MobileTokenPostgres",
-            dependencies: ["MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics"]
+            dependencies: [
+                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PostgresDatabase", "Coordination", "Basics",
+            ]
         ),
 
         // The development server shares the protocol's arithmetic with the SDK, and nothing else. Its bank knows neither
@@ -91,11 +93,17 @@ let package = Package(
         .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
-            dependencies: ["CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "Basics"]
+            dependencies: [
+                "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Basics",
+            ]
         ),
         .executableTarget(
             name: "mobile-token-emulator",
-            dependencies: ["CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "ExactJSON"]
+            dependencies: [
+                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "HTTPClientTransport",
+                "ExactJSON",
+            ]
         ),
         .executableTarget(
             name: "mobile-token-postgres",
@@ -168,7 +176,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "Coordination", "Basics", "TestSupport",
+                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport",
             ]
         ),
         .testTarget(

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MobileToken
 
@@ -6,6 +7,8 @@ package struct CommandLineProgram: Sendable {
     let commands: [Command]
     let commonOptions: [Command.Option]
     let summary: String
+    /// The environment variables that it reads.
+    let environment: [(name: String, help: String)]
     /// What `--version` shows.
     let version: @Sendable () -> String
     /// Runs before the process ends by force.
@@ -15,6 +18,7 @@ package struct CommandLineProgram: Sendable {
     ///
     /// - Parameters:
     ///   - commonOptions: Options of every command, beside `--json` and `--help`.
+    ///   - environment: The environment variables that it reads.
     ///   - version: What `--version` shows.
     ///   - cleanUp: Runs before the process ends by force.
     package init(
@@ -22,11 +26,13 @@ package struct CommandLineProgram: Sendable {
         version: @escaping @Sendable () -> String = { MobileTokenClient.sdkVersion },
         commands: [Command],
         commonOptions: [Command.Option] = [],
+        environment: [(name: String, help: String)] = [],
         cleanUp: @escaping @Sendable () -> Void = {}
     ) {
         self.summary = summary
         self.version = version
-        self.commands = commands
+        self.commands = commands + BuiltInCommands.all
+        self.environment = environment
         self.commonOptions =
             commonOptions + [
                 Command.Option("json", nil, "write results as JSON"),
@@ -57,28 +63,28 @@ package struct CommandLineProgram: Sendable {
         exit(code.rawValue)
     }
 
-    /// Runs the command that `words` name. Every error becomes a line on standard error and a documented exit code.
+    /// Runs the command that `words` name. Every error becomes a line on standard error, a document with `--json`, and a
+    /// documented exit code.
     private func run(_ words: [String]) async -> ExitCode {
         do {
             return try await self.dispatch(words)
-        } catch let error as UsageError {
-            Output.note("\(Self.name): \(TextTable.printable(error.message))")
-            Output.note("See '\(HelpPage.fullName(error.command)) --help'.")
-            return .usage
-        } catch is CancellationError {
-            return .interrupted
-        } catch let error as NotFound {
-            Output.note("\(Self.name): the server knows no \(TextTable.printable(error.what))")
-            return .notFound
         } catch {
-            Output.note("\(Self.name): \(TextTable.printable("\(error)"))")
-            return (error as? MobileTokenError).map { ExitCode($0) } ?? .refused
+            let failure = Failure(error)
+            if words.prefix(while: { $0 != "--" }).contains("--json") {
+                Output.note(failure.document)
+            } else if !(error is CancellationError) {
+                Output.note("\(Self.name): \(TextTable.printable(failure.message))")
+                if let error = error as? UsageError {
+                    Output.note("See '\(HelpPage.fullName(error.command)) --help'.")
+                }
+            }
+            return failure.exitCode
         }
     }
 
     private func dispatch(_ words: [String]) async throws -> ExitCode {
         guard let command = self.command(for: words) else {
-            guard let first = words.first, !first.hasPrefix("-") else {
+            guard let first = words.first, !first.isOption else {
                 if words.contains("--version") {
                     Output.line("\(Self.name) \(self.version())")
                     return .done
@@ -95,12 +101,16 @@ package struct CommandLineProgram: Sendable {
             Output.line(HelpPage.command(command, of: self))
             return .done
         }
-        guard case .run(let body) = command.action else { return .local }
-        return try await body(Invocation(of: command, common: self.commonOptions, words: rest))
+        let invocation = try Invocation(of: command, common: self.commonOptions, words: rest)
+        switch command.action {
+        case .run(let body): return try await body(invocation)
+        case .builtIn(let body): return try body(self, invocation)
+        case .hand: return .local  // taken over before
+        }
     }
 
     /// Returns the command with the longest path, so that `inbox list` is chosen before `inbox`.
-    private func command(for words: [String]) -> Command? {
+    func command(for words: some Collection<String>) -> Command? {
         self.commands.filter { words.starts(with: $0.path) }.max { $0.path.count < $1.path.count }
     }
 
@@ -108,8 +118,8 @@ package struct CommandLineProgram: Sendable {
         Array(words.dropFirst(command.path.count))
     }
 
-    private func unknown(_ words: [String]) -> String {
-        let spoken = words.prefix { !$0.hasPrefix("-") }
+    func unknown(_ words: [String]) -> String {
+        let spoken = words.prefix { !$0.isOption }
         let group = self.commands.filter { $0.path.count > 1 && $0.path.first == spoken.first }
         if !group.isEmpty {
             let next = spoken.dropFirst().first
@@ -122,4 +132,8 @@ package struct CommandLineProgram: Sendable {
         let hint = Suggestion.closest(to: word, among: self.commands.compactMap(\.path.first))
         return "unknown command '\(word)'" + (hint.map { "; did you mean '\($0)'?" } ?? "")
     }
+}
+
+extension String {
+    fileprivate var isOption: Bool { self.utf8.first == UInt8(ascii: "-") }
 }

@@ -9,27 +9,57 @@ package struct ExitCode: Sendable, Hashable {
     package static let done = Self(rawValue: 0)
     package static let refused = Self(rawValue: 1)
     package static let usage = Self(rawValue: 2)
-    package static let network = Self(rawValue: 3)
+    package static let unavailable = Self(rawValue: 3)
     package static let notFound = Self(rawValue: 4)
     package static let local = Self(rawValue: 5)
+    package static let over = Self(rawValue: 6)
+    package static let wrongFactors = Self(rawValue: 7)
+    package static let blocked = Self(rawValue: 8)
+    package static let removed = Self(rawValue: 9)
+    package static let notInTime = Self(rawValue: 10)
     package static let interrupted = Self(rawValue: 130)
+
+    /// What each means, for the help page and the manual.
+    static let meanings: [(code: Self, meaning: String)] = [
+        (.done, "done"),
+        (.refused, "refused by the server, for a reason that has no code below"),
+        (.usage, "wrong usage"),
+        (.unavailable, "no connection, or the server cannot answer now: try again later"),
+        (.notFound, "no such activation, operation or message"),
+        (.local, "trouble on this machine: the store, the output"),
+        (.over, "the operation has expired, or was decided or canceled before"),
+        (.wrongFactors, "the password or the signature is wrong"),
+        (.blocked, "the activation is blocked"),
+        (.removed, "the activation was removed from the server"),
+        (.notInTime, "what was waited for did not happen in time"),
+        (.interrupted, "interrupted"),
+    ]
 }
 
 extension ExitCode {
     /// Creates the exit code for an error of the SDK.
     init(_ error: MobileTokenError) {
         switch error.code {
-        case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .network
+        case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .unavailable
         case .unknownActivation: self = .notFound
         case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:
             self = .usage
+        case .operationAlreadyFinished, .operationAlreadyFailed, .operationAlreadyCanceled, .operationAlreadyRejected,
+            .authorizeExpired, .rejectExpired, .claimExpired, .detailExpired:
+            self = .over
+        case .authenticationFailed: self = .wrongFactors
+        case .activationBlocked: self = .blocked
+        case .activationRemoved: self = .removed
+        case .deadlinePassed: self = .notInTime
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
             .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost,
             .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
             .activationNotConfirmed:
             self = .local
-        default: self = .refused
+        default:
+            let isBusy = error.httpStatus.map { $0 >= 500 || $0 == 429 } ?? false
+            self = isBusy ? .unavailable : .refused
         }
     }
 }

@@ -20,8 +20,12 @@ package struct SiblingProgram: Sendable {
     /// The program beside this one comes before those on `PATH`, which may be of another version.
     ///
     /// - Returns: The reason why the program cannot be run. When it can, the call does not return.
-    func takeOver(with rest: [String]) -> String {
-        let words = ([self.shownName] + self.words + rest).map { strdup($0) }
+    ///
+    /// - Parameters:
+    ///   - rest: The words of the caller.
+    ///   - isBare: Whether they are all, without those that select the command.
+    func takeOver(with rest: [String], isBare: Bool = false) -> String {
+        let words = ([self.shownName] + (isBare ? [] : self.words) + rest).map { strdup($0) }
         defer { for word in words { free(word) } }
         if let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
             let path = URL(filePath: folder).deletingLastPathComponent().appending(path: self.executable).path

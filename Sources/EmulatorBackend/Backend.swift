@@ -64,6 +64,7 @@ package struct Backend: Sendable {
             throw .wrongCloudCredentials
         }
         try Self.checkContentType(of: context.request)
+        if route.caller == .cloud, let body = route.description.request { try context.check(body) }
         let added = try self.reserveCapacity(for: route.addition, context)
         let response = try route.perform(&self, &context)
         self.state.storedBytes += added
@@ -100,7 +101,7 @@ package struct Backend: Sendable {
     func majorVersion(named name: String?) throws(Refusal) -> MajorVersion {
         guard let name else { return self.protocolRules.presumedVersion }
         guard let version = MajorVersion(name: name) else {
-            throw .invalidRequest("'protocolVersion' is none of 3.1, 3.2, 3.3 and 4.0")
+            throw .invalidRequest("'protocolVersion' is none of \(MajorVersion.names.joined(separator: ", "))")
         }
         guard self.protocolRules.accepts(version) else {
             throw .invalidRequest("The server does not accept version \(name)")

@@ -47,6 +47,12 @@ struct RequestContext {
         }
     }
 
+    /// Refuses a body of another form.
+    func check(_ body: RouteDescription.Body) throws(Refusal) {
+        guard body.isRequired || !self.request.body.isEmpty else { return }
+        if let objection = body.schema.objection(to: .object(try self.json())) { throw .invalidRequest(objection) }
+    }
+
     /// The `requestObject` of the body.
     func requestObject() throws(Refusal) -> JSONObject {
         guard let object = try self.json().optionalObject("requestObject") else {

@@ -1,8 +1,9 @@
-import EmulatorMessages
+package import EmulatorMessages
 
 extension Backend {
-    /// One endpoint: how it is called, who may call it, what it may add to the state, and what it does.
-    struct Route: Routable {
+    /// One endpoint: how it is called, who may call it, what it may add to the state, what callers are told of it, and what
+    /// it does.
+    package struct Route: DescribedRoute {
         typealias Handler =
             @Sendable (_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
 
@@ -14,32 +15,88 @@ extension Backend {
             case cloud
         }
 
-        let method: String
-        let path: String
+        package let method: String
+        package let path: String
         let caller: Caller
         let addition: Addition
-        let summary: String
+        package let description: RouteDescription
         /// Does what the endpoint does.
         let perform: Handler
 
+        /// An endpoint that devices call.
+        ///
+        /// - Parameters:
+        ///   - access: What a request must show.
+        ///   - body: What it takes. Devices may send members that are not described, as real servers let them.
+        ///   - response: What it gives.
         static func device(
             _ method: String,
             _ path: String,
             adds addition: Addition = .nothing,
             _ summary: String,
+            shows access: RouteDescription.Access = .open,
+            takes body: RouteDescription.Body? = nil,
+            gives response: Schema = .anything,
             _ perform: @escaping Handler
         ) -> Self {
-            Self(method: method, path: path, caller: .device, addition: addition, summary: summary, perform: perform)
+            let description = RouteDescription(
+                summary,
+                access: access,
+                request: body,
+                response: .json(response),
+                refusals: Self.refusals(of: method, path, [401], addition)
+            )
+            return Self(
+                method: method,
+                path: path,
+                caller: .device,
+                addition: addition,
+                description: description,
+                perform: perform
+            )
         }
 
+        /// An endpoint that the bank calls. A body of another form than the described one is refused.
         static func cloud(
             _ method: String,
             _ path: String,
             adds addition: Addition = .nothing,
             _ summary: String,
+            asks query: [RouteDescription.Parameter] = [],
+            takes body: RouteDescription.Body? = nil,
+            gives response: Schema,
+            refuses refusals: [Int] = [],
             _ perform: @escaping Handler
         ) -> Self {
-            Self(method: method, path: path, caller: .cloud, addition: addition, summary: summary, perform: perform)
+            let description = RouteDescription(
+                summary,
+                access: .credentials,
+                query: query,
+                request: body,
+                response: .json(response),
+                refusals: Self.refusals(of: method, path, [401, 404] + refusals, addition)
+            )
+            return Self(
+                method: method,
+                path: path,
+                caller: .cloud,
+                addition: addition,
+                description: description,
+                perform: perform
+            )
+        }
+
+        private static func refusals(
+            of method: String,
+            _ path: String,
+            _ own: [Int],
+            _ addition: Addition
+        ) -> [Int] {
+            var statuses: Set = [400, 413, 500, 503]
+            statuses.formUnion(own)
+            if method == "POST" || method == "PUT" { statuses.insert(415) }
+            if addition != .nothing { statuses.insert(507) }
+            return statuses.sorted()
         }
     }
 }

@@ -1,8 +1,8 @@
-import EmulatorMessages
+package import EmulatorMessages
 
 extension Backend {
     /// Every endpoint of the backend: dispatch, access and capacity follow from this table.
-    static let routes = RouteTable(Self.powerAuthRoutes + Self.mobileTokenRoutes + Self.cloudRoutes)
+    package static let routes = RouteTable(Self.powerAuthRoutes + Self.mobileTokenRoutes + Self.cloudRoutes)
 
     /// The standard endpoints of PowerAuth.
     private static let powerAuthRoutes: [Route] = MajorVersion.allCases.flatMap { $0.rules.routes }

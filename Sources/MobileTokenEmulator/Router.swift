@@ -1,7 +1,7 @@
 import EmulatorHTTP
 import EmulatorMessages
 
-/// Dispatches each request: to the control API, the console, or the APIs of the backend.
+/// Dispatches each request: to the pages, the control API, or the APIs of the backend.
 struct Router: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
@@ -10,24 +10,17 @@ struct Router: Sendable {
     func respond(to request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.origin = self.address.origin
-        let path = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
-            .map { String(Substring($0)) }
-        switch path.first {
-        case "_emulator":
-            if let refusal = self.access.refusal(of: request) { return refusal }
-            let controlPlane = ControlAPI(
-                core: self.core,
-                address: self.address,
-                certificate: self.certificate,
-                isAuthenticated: self.access.isAuthenticated(request)
-            )
-            return await controlPlane.respond(to: request, self.access)
-        case "console":
-            if let refusal = self.access.refusal(of: request) { return refusal }
-            return ConsolePage.respond(to: request, path: path.dropFirst())
-        default:
-            return await self.core.respond(to: request)
-        }
+        let site = Site(origin: self.address.origin, access: self.access)
+        if let response = site.response(to: request) { return response }
+        guard ControlAPI.serves(request.path) else { return await self.core.respond(to: request) }
+        if let refusal = self.access.refusal(of: request) { return refusal }
+        let controlPlane = ControlAPI(
+            core: self.core,
+            address: self.address,
+            certificate: self.certificate,
+            isAuthenticated: self.access.isAuthenticated(request)
+        )
+        return await controlPlane.respond(to: request, self.access)
     }
 
     private var access: ControlAccess {

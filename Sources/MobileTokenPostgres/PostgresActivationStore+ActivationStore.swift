@@ -63,8 +63,8 @@ extension PostgresActivationStore: ActivationStore {
         let statement = PostgresStatement(
             """
             WITH new AS (
-                INSERT INTO activation (activation_id, write_token, incarnation, sealing_key)
-                SELECT $1, $2, max(number), $3 FROM incarnation RETURNING slot
+                INSERT INTO activation (activation_id, write_token, incarnation, sealing_key, format)
+                SELECT $1, $2, max(number), $3, $7 FROM incarnation RETURNING slot
             ), written AS (
                 INSERT INTO field (slot, name, is_sealed, value)
                 SELECT new.slot, field.* FROM new, unnest($4::text[], $5::bool[], $6::bytea[]) AS field
@@ -74,7 +74,7 @@ extension PostgresActivationStore: ActivationStore {
             [
                 .text(record.activationID), .integer(token), .integer(open.keys.current),
                 .texts(sealed.fields.map(\.name)), .booleans(sealed.fields.map(\.isSealed)),
-                .byteStrings(sealed.fields.map(\.bytes)),
+                .byteStrings(sealed.fields.map(\.bytes)), .integer(sealed.format.rawValue),
             ]
         )
         let isNew = try await self.settlingOutcome {

@@ -40,10 +40,12 @@ extension PostgresActivationStore {
             guard try await self.write(written) else {
                 self.node.remember(nil, of: activationID)
                 try await self.checkPause(intent)
+                try await self.checkReaders(of: written, insteadOf: stored)
                 continue
             }
             open.marks.set(prepared.moves, of: stored.slot, activationID: activationID)
             self.node.remember(stored.applying(written), of: activationID)
+            if written.fields.written.contains(SealedActivation.upgradeMark) { await self.upgrades.waitUntilKnown() }
             return prepared.result
         }
         throw MobileTokenError(.storeBusy, "Other nodes change the activation again and again")
@@ -94,6 +96,8 @@ extension PostgresActivationStore {
             return nil
         }
         let isUnchanged = fields.written.isEmpty && fields.removed.isEmpty && wasPutBack == stored.wasPutBack
+        // What is sealed makes no form; a counter that moves is the usual change.
+        let isSameForm = fields.removed.isEmpty && fields.written.allSatisfy(\.isSealed)
         let change = ActivationChange(
             activationID: activationID,
             slot: stored.slot,
@@ -104,6 +108,7 @@ extension PostgresActivationStore {
             fields: fields,
             intent: hasMoved ? try intent.map { try sealing.seal($0.signed(under: seat), ofMove: moves) } : nil,
             sealingKey: stored.sealingKey,
+            format: isSameForm ? stored.format : stored.sealed.applying(fields).format,
             heedsPause: intent?.isAutomatic ?? false
         )
         return Prepared(result: result, moves: moves, change: isUnchanged ? nil : change)

@@ -1,6 +1,6 @@
 import Glibc
 import PostgresDatabase
-import PowerAuth
+package import PowerAuth
 
 extension PostgresActivationStore {
     /// How the server is made sure of.
@@ -60,6 +60,8 @@ extension PostgresActivationStore {
         /// A folder of this machine, outside the database, where it is noted how far each counter had come. A database that was
         /// put back to an earlier state is recognized by it.
         public var markFolder = Self.defaultMarkFolder
+        /// The latest form of activations that this node announces to read; for tests of nodes of another version.
+        package var newestFormat = RecordFormat.newest
         /// Paces heartbeats and attempts. How long this node relies on being alive is counted by the machine's clock.
         package var clock: any Clock<Duration> = ContinuousClock()
 

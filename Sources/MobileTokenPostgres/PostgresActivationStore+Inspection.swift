@@ -10,6 +10,8 @@ package struct NodeStatus: Sendable {
     package let age: Duration
     /// How long it is taken for alive unless it says more.
     package let timeLeft: Duration
+    /// The latest form of activations that it reads; see `RecordFormat`.
+    package let newestFormat: RecordFormat
     package let bucketCount: Int
     /// The activations that it may sign with.
     package let rightCount: Int
@@ -36,7 +38,7 @@ extension PostgresActivationStore {
                     (extract(epoch FROM clock_timestamp() - joined_at) * 1000)::int8,
                     (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::int8,
                     (SELECT count(*) FROM bucket WHERE owner = node.number),
-                    (SELECT count(*) FROM activation WHERE holder = node.number)
+                    (SELECT count(*) FROM activation WHERE holder = node.number), newest_format
                 FROM node WHERE expires_at > clock_timestamp() ORDER BY number
                 """,
                 [],
@@ -47,6 +49,7 @@ extension PostgresActivationStore {
                     name: try row.text(1),
                     age: .milliseconds(try row.integer(2)),
                     timeLeft: .milliseconds(try row.integer(3)),
+                    newestFormat: RecordFormat(rawValue: try row.integer(6)),
                     bucketCount: Int(clamping: try row.integer(4)),
                     rightCount: Int(clamping: try row.integer(5))
                 )

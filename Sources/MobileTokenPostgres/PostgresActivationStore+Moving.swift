@@ -14,6 +14,7 @@ extension PostgresActivationStore {
             guard let record = try await source.record(of: activationID) else {
                 throw MobileTokenError(.activationNotStored, "The other store holds no such activation")
             }
+            try await self.checkReaders(of: record.version)
             do {
                 try await self.insert(record)
             } catch let error as MobileTokenError where error.code == .activationAlreadyStored {

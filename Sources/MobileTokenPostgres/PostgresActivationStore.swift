@@ -45,6 +45,7 @@ public final class PostgresActivationStore: Sendable {
     let clock: ServiceClock
     /// The order of this process's changes of one activation.
     let changes = Gate()
+    let upgrades = UpgradeWatch()
     private let opening = Gate()
     private let state = Mutex(State.new)
     private let ring: Mutex<SealingKeyRing>
@@ -75,6 +76,7 @@ public final class PostgresActivationStore: Sendable {
         self.node = Node(
             name: configuration.nodeName,
             lifetimes: configuration.lifetimes,
+            newestFormat: configuration.newestFormat,
             pool: self.pool,
             keeperPool: keeperPool,
             hints: configuration.pollOnly ? nil : wishes,

@@ -86,6 +86,21 @@ extension ActivationStoreConformance {
         }
     }
 
+    func checkUpgrading(in store: any ActivationStore, asSeenBy other: any ActivationStore) async throws {
+        for id in ["a", "b"] { try await store.insert(Self.record(id)) }
+        try self.require(try await !other.isUpgrading("a"), "an activation is upgraded that was only inserted")
+        try self.require(try await !other.isUpgrading("c"), "an unknown activation is upgraded")
+        try await store.update("a") { $0.version3?.isUpgrading = true }
+        try self.require(try await other.isUpgrading("a"), "an upgrade was stored, and is not known")
+        try self.require(try await !other.isUpgrading("b"), "another activation is upgraded than the one that is")
+        try self.require(try await store.record(of: "a")?.isUpgrading == true, "the record knows of no upgrade")
+        try await store.update("a") { $0.version3?.isUpgrading = false }
+        try self.require(
+            try await store.record(of: "a") == Self.record("a"),
+            "an upgrade that came to nothing left something"
+        )
+    }
+
     /// Names that Swift or a database may take for something else: a combining character in front, two that look alike.
     private static let oddNames: [ExactString] = ["\u{301}", "e\u{301}", "\u{E9}", "token:", "'"]
 

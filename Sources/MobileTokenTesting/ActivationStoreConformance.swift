@@ -27,6 +27,8 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case keepsTokensAndFactors
     /// An activation that is upgraded to another version of the protocol keeps nothing of the former one.
     case keepsUpgrades
+    /// Whether an activation is being upgraded is known at once, and only of that activation.
+    case tellsUpgrades
     /// A change that throws leaves the record as it was, and its error reaches the caller.
     case dropsChangesThatThrow
     /// Changing an unknown activation fails with `activationNotStored`.
@@ -59,6 +61,8 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoChangeBetweenHandles
     /// A turn through one handle excludes turns through the other. Checked as the one before.
     case givesTurnsAcrossHandles
+    /// What one handle begins to upgrade, the other knows of when the change has returned. Checked as the one before.
+    case tellsUpgradesAcrossHandles
     /// An intent is there with the move of the counter that goes with it. This and the following are checked for stores that are
     /// a `DecisionJournal`.
     case writesIntentsWithTheirMove
@@ -127,6 +131,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .keepsChanges: try await self.checkChanges(of: store)
         case .keepsTokensAndFactors: try await self.checkTokensAndFactors(of: store)
         case .keepsUpgrades: try await self.checkUpgrade(of: store)
+        case .tellsUpgrades: try await self.checkUpgrading(in: store, asSeenBy: store)
         case .dropsChangesThatThrow: try await self.checkThrowingChange(of: store)
         case .refusesToChangeTheUnknown: try await self.checkChangeOfUnknown(in: store)
         case .forgetsTheRemoved: try await self.checkRemoval(from: store)
@@ -149,6 +154,9 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .givesTurnsAcrossHandles:
             guard let openAgain else { return }
             try await self.checkExclusion(through: [store, openAgain(store)])
+        case .tellsUpgradesAcrossHandles:
+            guard let openAgain else { return }
+            try await self.checkUpgrading(in: store, asSeenBy: openAgain(store))
         default:
             guard let journal = store as? any DecisionJournal else { return }
             try await self.check(journal, openAgain: openAgain)

@@ -2,12 +2,13 @@ import CommandLineSupport
 import EmulatorHTTP
 import ExactJSON
 import Foundation
+import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 
 /// The development server as a command.
 enum EmulatorCommands {
-    static let all = [emulator, execute]
+    static let all = [emulator, execute, wait]
 
     private static let options: [Command.Option] = [
         .init("host", "ADDRESS", "the address to bind to (default: 127.0.0.1)"),
@@ -63,6 +64,50 @@ enum EmulatorCommands {
         let status = try await ChildProcess.run(invocation.operands, environment: environment(emulator))
         try await stop(emulator, invocation)
         return status
+    }
+
+    static let wait = Command(
+        "wait",
+        summary: "Wait until a development server accepts requests.",
+        discussion: "The exit code is 10 when it does not in time.",
+        options: [
+            .init("url", "URL", "where it is (default: $MOBILE_TOKEN_CLOUD_URL)"),
+            .init("ca-file", "FILE", "accept certificates issued by this authority (PEM)"),
+            .init("within", "SECONDS", "the longest time to wait (default: 30)"),
+        ]
+    ) { invocation in
+        let environment = ProcessInfo.processInfo.environment["MOBILE_TOKEN_CLOUD_URL"]
+        guard let url = invocation["url"] ?? environment else {
+            throw UsageError(message: "--url is missing", command: invocation.command)
+        }
+        var transport = CurlTransport.Configuration()
+        if let file = invocation["ca-file"] { transport.tls.validation = .certificateAuthority(file: file) }
+        try await waitUntilReady(
+            HTTPRequest(.get, url: url + "/health", timeout: .seconds(5)),
+            through: try CurlTransport(configuration: transport),
+            within: invocation.seconds("within") ?? .seconds(30)
+        )
+        Output(isJSON: invocation.has("json")).result(["ready": true], text: "The server is ready.")
+        return .done
+    }
+
+    private static func waitUntilReady(
+        _ request: HTTPRequest,
+        through transport: CurlTransport,
+        within limit: Duration
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        var failure: (any Error)?
+        while ContinuousClock.now < end {
+            do {
+                if try await transport.send(request).status == 200 { return await transport.shutdown() }
+            } catch {
+                failure = error
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        await transport.shutdown()
+        throw MobileTokenError(.deadlinePassed, "The server is not ready", underlying: failure)
     }
 
     private static func waitForCancellation() async {
@@ -151,6 +196,7 @@ enum EmulatorCommands {
               server             \(emulator.baseURL)
               SDK configuration  \(emulator.sdkConfiguration)
               console            \(emulator.cloudURL)/console/
+              documentation      \(emulator.cloudURL)/docs
               cloud API          \(emulator.cloudURL)/v2, user \(emulator.cloudUser), password \(emulator.cloudPassword)
               application        \(emulator.applicationID)\(trust ?? "")
             """

@@ -5,7 +5,7 @@ import MobileTokenPostgres
 
 /// Commands about the database that nodes share.
 enum StoreCommands {
-    static let all = [check, copy, status, migrate]
+    static let all = [check, copy, recover, status, migrate]
 
     static let check = Command(
         "store",
@@ -103,6 +103,7 @@ extension NodeStatus {
             "secondsLeft": .number(JSONNumber(self.timeLeft.components.seconds)),
             "buckets": .number(JSONNumber(self.bucketCount)),
             "rights": .number(JSONNumber(self.rightCount)),
+            "newestFormat": .number(JSONNumber(self.newestFormat.rawValue)),
         ]
     }
 }
@@ -110,7 +111,7 @@ extension NodeStatus {
 extension [NodeStatus] {
     fileprivate var table: String {
         guard !self.isEmpty else { return "No node is alive." }
-        var table = TextTable(header: "NODE", "NUMBER", "AGE", "LEFT", "BUCKETS", "RIGHTS")
+        var table = TextTable(header: "NODE", "NUMBER", "AGE", "LEFT", "BUCKETS", "RIGHTS", "FORMAT")
         for node in self {
             table.add(
                 node.name,
@@ -118,7 +119,8 @@ extension [NodeStatus] {
                 "\(node.age.components.seconds) s",
                 "\(node.timeLeft.components.seconds) s",
                 "\(node.bucketCount)",
-                "\(node.rightCount)"
+                "\(node.rightCount)",
+                "\(node.newestFormat.rawValue)"
             )
         }
         return table.text

@@ -10,8 +10,9 @@ enum Program {
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
             version: Self.version,
             commands: ActivationCommands.all + OperationCommands.all + InboxCommands.all + AgentCommands.all
-                + ReceiptCommands.all + self.sharedStores + self.developmentServer,
+                + ReceiptCommands.all + ProfileCommands.all + self.sharedStores + self.developmentServer,
             commonOptions: Session.options,
+            environment: Session.environment,
             cleanUp: PasswordSource.showAgain
         ).main()
     }
@@ -34,6 +35,7 @@ enum Program {
         ("store", "check", "Check the activations of a PostgreSQL store."),
         ("store", "copy", "Move activations from an SQLite store to a PostgreSQL store."),
         ("store", "migrate", "Make or change the tables of a PostgreSQL store."),
+        ("store", "recover", "Let an activation sign again whose store was put back from long ago."),
         ("fleet", "status", "Show the nodes that share a PostgreSQL store."),
     ].map { group, name, summary in
         Command(
@@ -56,6 +58,12 @@ enum Program {
             "exec",
             summary: "Run a command beside a development server, and end with its exit status.",
             handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "exec")
+        ),
+        Command(
+            "emulator",
+            "wait",
+            summary: "Wait until a development server accepts requests.",
+            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "wait")
         ),
         Command(
             "demo",

@@ -391,7 +391,7 @@ import Testing
                 home: home.url,
                 input: "4321\n"
             )
-            #expect(wrong.exitCode == 1)
+            #expect(wrong.exitCode == 7)
             #expect(wrong.errors.contains("4 attempts left"))
             #expect(!wrong.errors.contains("4321"))
             #expect(try await Program.run("show", UUID().uuidString, home: home.url).exitCode == 4)
@@ -410,7 +410,7 @@ import Testing
                 home: home.url,
                 input: "9999\n5678\n"
             )
-            #expect(refused.exitCode == 1)
+            #expect(refused.exitCode == 7)
             let changed = try await Program.run(
                 "password",
                 "change",
@@ -420,7 +420,7 @@ import Testing
             )
             #expect(changed.exitCode == 0, "\(changed.errors)")
             let old = try await Program.run("history", "--password-stdin", home: home.url, input: "1234\n")
-            #expect(old.exitCode == 1)
+            #expect(old.exitCode == 7)
             let new = try await Program.run("history", "--password-stdin", home: home.url, input: "5678\n")
             #expect(new.exitCode == 0, "\(new.errors)")
         }

@@ -54,7 +54,7 @@ struct ConsoleTests {
         try await self.withConsole { emulator, home, page in
             let payment = try await self.create("payment", emulator, page)
             let refused = try await Program.run("approve", payment, "--password-stdin", home: home.url, input: "9999\n")
-            #expect(refused.exitCode == 1)
+            #expect(refused.exitCode == 7)
             let entry = try #require(await emulator.journal().last { $0.path.hasSuffix("/authorize") })
             let reason = try #require(entry.refusal)
             try await page.choose("refused", in: "#journal-verdict")

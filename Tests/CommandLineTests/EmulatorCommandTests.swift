@@ -86,6 +86,31 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    @Test func aScriptWaitsForTheServer() async throws {
+        let home = try TemporaryFolder()
+        let early = try await Program.run(
+            "emulator",
+            "wait",
+            "--url",
+            "http://127.0.0.1:1",
+            "--within",
+            "0.2",
+            home: home.url
+        )
+        #expect(early.exitCode == 10, "\(early.errors)")
+        let beside = try await Program.run(
+            "emulator",
+            "exec",
+            "--tls",
+            "--",
+            "sh",
+            "-c",
+            "'\(try ChildProcess.besideTests("mobile-token"))' emulator wait --ca-file $MOBILE_TOKEN_CA_FILE",
+            home: home.url
+        )
+        #expect(beside.output == "The server is ready.\n", "\(beside.errors)")
+    }
+
     @Test func aCommandBesideATLSServerIsToldWhatToTrust() async throws {
         let home = try TemporaryFolder()
         let script = """

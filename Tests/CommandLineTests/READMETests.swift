@@ -57,6 +57,21 @@ import Testing
         }
     }
 
+    /// The page for operators says of every error what to do, and of none that is not thrown.
+    @Test func everyErrorIsExplained() throws {
+        let page = try Self.text("Sources/MobileToken/MobileToken.docc/Errors.md")
+        let explained = Self.lines(page).filter { $0.hasPrefix("| `") }
+            .flatMap { $0.split(separator: "|").first?.matches(of: /`(\w+)`/).map { String($0.output.1) } ?? [] }
+        let declared = try [
+            "PowerAuth/Errors/ErrorCodes.swift", "PowerAuth/Store/StoreErrors.swift",
+            "MobileToken/Client/ErrorCodes.swift",
+        ].flatMap { file in
+            try Self.text("Sources/\(file)").matches(of: /static let (\w+) = Self\("/).map { String($0.output.1) }
+        }
+        #expect(declared.count > 50)
+        #expect(explained.sorted() == declared.sorted())
+    }
+
     // MARK: -
 
     /// What a test is given in place of making it.

@@ -56,4 +56,37 @@ import TestSupport
             #expect(try await activation.status().flags == [])
         }
     }
+
+    /// Nothing but a call upgrades an activation, and what runs with it goes on.
+    @Test func anAgentUpgradesNothingItselfAndGoesOnAfterwards() async throws {
+        try await withEmulator { emulator async throws in
+            let (clock, traffic) = (ManualClock(), Traffic())
+            let client = try emulator.makeClient {
+                $0.suite = .p384
+                $0.transport = try traffic.transport()
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            var rules = await emulator.protocolRules()
+            rules.upgradeOffers = [emulator.applicationID]
+            try await emulator.setProtocolRules(rules)
+            var configuration = OperationsService.Configuration()
+            configuration.clock = clock
+            let agent = ApprovalAgent(
+                operations: client.operations(of: activation, configuration: configuration),
+                factors: { try await activation.unlockKnowledge(password: password) },
+                policy: { _ in .approve }
+            )
+            let running = Task { try await agent.run() }
+            let time = Task { await traffic.pass(clock) }
+            for version in [ProtocolVersion.v3_3, .v4_0] {
+                if version == .v4_0 { try await activation.upgrade(password: SecretBytes(utf8: password)) }
+                let payment = try await emulator.cloud.createOperation("payment", userID: "alice")
+                #expect(await emulator.decision(on: payment.id)?.status == "APPROVED")
+                #expect(activation.version == version)
+            }
+            time.cancel()
+            running.cancel()
+            try await running.value
+        }
+    }
 }

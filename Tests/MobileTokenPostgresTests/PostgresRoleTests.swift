@@ -49,10 +49,7 @@ struct PostgresRoleTests {
     @Test func aStoreOfANewerVersionIsLeftAlone() async throws {
         try await withNodes { nodes in
             try await nodes.node("one").insert(ActivationStoreConformance.record("a"))
-            let target = PostgresTarget(connectionString: nodes.server.connectionString(), tls: .disabled)
-            var options = PostgresConnection.Options()
-            options.searchPath = nodes.schema
-            let connection = try PostgresConnection(to: target, options: options)
+            let connection = try nodes.connect()
             // One that this version can still work with, and one that it cannot.
             try connection.run("INSERT INTO schema_version (version, oldest_reader) VALUES (1000, 1)")
             #expect(try await nodes.node("two").activationIDs() == ["a"])

@@ -1,5 +1,6 @@
 import Foundation
 import MobileTokenPostgres
+import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
 import PowerAuthCrypto
@@ -49,6 +50,14 @@ final class PostgresStoreFixture: Sendable {
         let store = PostgresActivationStore(configuration)
         self.stores.withLock { $0.append(store) }
         return store
+    }
+
+    /// A connection past all rules, to the tables of the store.
+    func connect() throws -> PostgresConnection {
+        var options = PostgresConnection.Options()
+        options.searchPath = self.schema
+        let target = PostgresTarget(connectionString: self.server.connectionString(), tls: .disabled)
+        return try PostgresConnection(to: target, options: options)
     }
 
     /// Gives back what the nodes hold, so that nothing goes on after the test.

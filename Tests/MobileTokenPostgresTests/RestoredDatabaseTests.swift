@@ -68,6 +68,15 @@ struct RestoredDatabaseTests {
                 let error = await #expect(throws: MobileTokenError.self) { try await after.approve() }
                 #expect(error?.code == .stateRolledBack)
                 #expect(await emulator.signedRequests(of: after.activation, since: position).isEmpty)
+
+                // An operator knows that no other copy of the database signs.
+                // Twenty decisions and a token, and ten that may have been made offline.
+                #expect(try await after.activation.recoverCounter() == 31)
+                try await after.approve()
+                let signed = await emulator.signedRequests(of: after.activation, since: position)
+                #expect(signed.count == 2 && signed.refusals == [])
+                _ = try await after.signOffline()
+                try await after.approve()
             }
         }
     }

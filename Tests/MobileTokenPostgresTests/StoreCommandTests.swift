@@ -1,3 +1,5 @@
+import MobileToken
+import MobileTokenEmulator
 import MobileTokenPostgres
 import MobileTokenTesting
 import PostgresTestServer
@@ -61,6 +63,35 @@ struct StoreCommandTests {
             let error = await #expect(throws: MobileTokenError.self) { try await store.move("b", from: source) }
             #expect(error?.code == .activationAlreadyStored)
             #expect(try await source.activationIDs() == ["b"])
+        }
+    }
+
+    @Test(arguments: [true, false]) func anActivationThatIsFarBehindSignsAgain(isInFile: Bool) async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let path = nodes.folder.path + "/file/activations.sqlite"
+                let store: any ActivationStore = isInFile ? SQLiteActivationStore(path: path) : nodes.node()
+                let client = try emulator.makeClient { $0.store = store }
+                let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: client)
+                let factors = Authentication.possessionAndKnowledge(password: "1234")
+                try await emulator.advanceCounter(ofActivation: activation.activationID, by: 1_000)
+                let error = await #expect(throws: MobileTokenError.self) { try await activation.validate(factors) }
+                #expect(error?.code == .stateRolledBack)
+
+                let words = [
+                    "store", "recover", activation.activationID, "--url", emulator.baseURL,
+                    "--sdk-configuration", emulator.sdkConfiguration,
+                ]
+                let place = isInFile ? ["--file", path] : []
+                let short = try await self.run(words + ["--search", "999"] + place, nodes)
+                #expect(short.exitCode == 1)
+                #expect(short.output == "")
+                let recovered = try await self.run(words + place, nodes)
+                #expect(recovered.output.hasPrefix("Passed over 1"), "\(recovered.errors)")
+                #expect(recovered.exitCode == 0)
+                try await activation.validate(factors)
+                #expect(try await self.run(words + place, nodes).output == "The counter is in step.\n")
+            }
         }
     }
 

@@ -51,7 +51,8 @@ struct StoreExerciser {
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
         }
         if let user = self.number("user") { setuid(uid_t(user)) }
-        if self.settings["die-after-signatures"] == nil { self.startDying() }
+        let diesLater = self.settings["die-after-signatures"] != nil || self.settings["version"] != nil
+        if !diesLater { self.startDying() }
     }
 
     /// Lets the process be killed so many microseconds from now, whatever it is doing then.
@@ -87,6 +88,8 @@ struct StoreExerciser {
             try await self.decide(with: store)
         case "agent":
             try await self.runAgent(store)
+        case "activate", "upgrade", "change-password":
+            try await self.change(store)
         default:
             break
         }
@@ -163,18 +166,40 @@ struct StoreExerciser {
         try await agent.run()
     }
 
+    /// Makes one change in which client and server must agree, and is killed meanwhile or waits for it.
+    private func change(_ store: SQLiteActivationStore) async throws {
+        let client = try self.makeClient(store)
+        let password = SecretBytes(utf8: self.settings["password"] ?? "")
+        self.startDying()
+        switch self.settings["action"] {
+        case "activate":
+            _ = try await client.activate(code: self.settings["code"] ?? "", password: password)
+        case "upgrade":
+            try await client.activation(id: self.activationID).upgrade(password: password)
+        default:
+            let new = SecretBytes(utf8: self.settings["new-password"] ?? "")
+            try await client.activation(id: self.activationID).changePassword(from: password, to: new)
+        }
+        Self.say("changed")
+        while true { pause() }
+    }
+
     private func makeClient(_ store: SQLiteActivationStore) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
         configuration.store = store
         if let dies = self.settings["dies"] {
             configuration.transport = DyingTransport(
                 base: try CurlTransport(),
-                path: "/operation/authorize",
+                path: self.settings["dies-at"] ?? "/operation/authorize",
                 diesBefore: dies == "before",
                 survives: self.number("survives") ?? 0
             )
         }
         configuration.userAgent = "\(getpid())"
+        if let version = self.settings["version"].flatMap(ProtocolVersion.init(rawValue:)) {
+            configuration.version = version
+        }
+        configuration.suite = .p384  // which every machine has
         return try MobileTokenClient(
             baseURL: self.settings["url"] ?? "",
             sdkConfiguration: self.settings["sdk-configuration"] ?? "",

@@ -13,6 +13,8 @@ package struct Command: Sendable {
         case run(@Sendable (Invocation) async throws -> ExitCode)
         /// Another program reads the remaining words, including `--help`.
         case hand(over: SiblingProgram)
+        /// What every program has, made from its own commands.
+        case builtIn(@Sendable (CommandLineProgram, Invocation) throws -> ExitCode)
     }
 
     /// An argument without a name.
@@ -22,6 +24,12 @@ package struct Command: Sendable {
         let isOptional: Bool
         /// Whether it takes all remaining words, including options.
         let takesRest: Bool
+
+        /// The operand in a usage line.
+        var placeholder: String {
+            let name = self.takesRest ? "\(self.name)..." : self.name
+            return self.isOptional ? "[\(name)]" : name
+        }
 
         package init(_ name: String, _ help: String, isOptional: Bool = false, takesRest: Bool = false) {
             self.name = name
@@ -60,6 +68,23 @@ package struct Command: Sendable {
         self.operands = operands
         self.options = options
         self.action = .run(run)
+    }
+
+    /// Creates a command that every program has.
+    init(
+        _ path: String...,
+        summary: String,
+        discussion: String = "",
+        operands: [Operand],
+        options: [Option] = [],
+        builtIn body: @escaping @Sendable (CommandLineProgram, Invocation) throws -> ExitCode
+    ) {
+        self.path = path
+        self.summary = summary
+        self.discussion = discussion
+        self.operands = operands
+        self.options = options
+        self.action = .builtIn(body)
     }
 
     /// Creates a command that another program runs.

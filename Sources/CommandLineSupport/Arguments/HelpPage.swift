@@ -11,20 +11,19 @@ enum HelpPage {
 
         Options common to all commands:
         \(self.table(program.commonOptions.map(self.row)))
+        \(self.environment(program))
 
         '\(CommandLineProgram.name) --version' shows the version of the program.
 
-        Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 network, 4 no such activation or operation,
-        5 trouble on this machine (the store, the output), 130 interrupted. '\(CommandLineProgram.name) COMMAND --help' \
-        tells more about a command.
+        Exit codes:
+        \(self.table(ExitCode.meanings.map { ("\($0.code.rawValue)", $0.meaning) }))
+
+        '\(CommandLineProgram.name) help COMMAND' tells more about a command.
         """
     }
 
     static func command(_ command: Command, of program: CommandLineProgram) -> String {
-        let operands = command.operands.map { operand in
-            let name = operand.takesRest ? "\(operand.name)..." : operand.name
-            return operand.isOptional ? "[\(name)]" : name
-        }
+        let operands = command.operands.map(\.placeholder)
         var page = "Usage: " + ([self.fullName(command)] + operands + ["[OPTIONS]"]).joined(separator: " ")
         page += "\n\n\(command.summary)"
         if !command.discussion.isEmpty { page += "\n\n\(command.discussion)" }
@@ -36,6 +35,16 @@ enum HelpPage {
         }
         if !command.options.isEmpty { page += "\n\nOptions:\n" + self.table(command.options.map(self.row)) }
         return page + "\n\nCommon options:\n" + self.table(program.commonOptions.map(self.row))
+    }
+
+    /// The commands that begin with the same words.
+    static func group(_ words: [String], of program: CommandLineProgram) -> String {
+        self.table(program.commands.filter { $0.path.starts(with: words) }.map { ($0.name, $0.summary) })
+    }
+
+    private static func environment(_ program: CommandLineProgram) -> String {
+        guard !program.environment.isEmpty else { return "" }
+        return "\nEnvironment:\n" + self.table(program.environment.map { ($0.name, $0.help) }) + "\n"
     }
 
     /// Returns the words that call a command, including the program's name.

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// A command with the arguments it was called with.
@@ -20,12 +21,17 @@ package struct Invocation: Sendable {
                 self.operands += words
                 break
             }
-            guard word.hasPrefix("--") else {
+            guard word.isLongOption else {
                 self.operands.append(word)
                 continue
             }
-            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts.first.map(String.init) ?? ""
+            let parts = word.unicodeScalars.dropFirst(2).split(
+                separator: "=",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            .map { String($0) }
+            let name = parts.first ?? ""
             guard let option = options.first(where: { $0.name == name }) else {
                 let hint = Suggestion.closest(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" }
                 throw UsageError(message: "unknown option --\(name)\(hint ?? "")", command: command)
@@ -35,8 +41,8 @@ package struct Invocation: Sendable {
             }
             if let placeholder = option.value {
                 // A word that looks like the next option is no value; `--name=--value` makes it one.
-                let isForgotten = words.first?.hasPrefix("--") ?? true
-                guard let value = parts.count == 2 ? String(parts[1]) : isForgotten ? nil : words.popFirst() else {
+                let isForgotten = words.first?.isLongOption ?? true
+                guard let value = parts.count == 2 ? parts[1] : isForgotten ? nil : words.popFirst() else {
                     throw UsageError(message: "--\(name) needs a value: \(placeholder)", command: command)
                 }
                 self.values[name] = value
@@ -100,4 +106,9 @@ package struct Invocation: Sendable {
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }
+}
+
+extension String {
+    /// Whether the word begins with two dashes, whatever is combined with the second.
+    fileprivate var isLongOption: Bool { self.utf8.starts(with: "--".utf8) }
 }

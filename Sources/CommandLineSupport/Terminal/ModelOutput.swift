@@ -22,9 +22,8 @@ extension UserOperation {
             "data": .string(self.data),
             "created": .date(self.created),
             "expires": .date(self.expires),
-            "attributes": .array(
-                self.formData.attributes.map { ["label": .optional($0.label), "value": .string($0.text)] }
-            ),
+            "factors": .array(self.allowedSignatureType.variants.map { .string($0.rawValue) }),
+            "attributes": .array(self.formData.attributes.map(\.document)),
         ]
     }
 
@@ -44,6 +43,17 @@ extension UserOperation {
         lines.append(table.text)
         return lines.joined(separator: "\n")
     }
+}
+
+extension OperationList {
+    /// Tells of more operations than the list can hold; `nil` when there are none.
+    package var noteOfItsEnd: String? {
+        guard self.operations.count >= Self.serverLimit else { return nil }
+        return "the server lists \(Self.serverLimit) operations at most: there may be more"
+    }
+
+    /// The most operations that servers list.
+    private static let serverLimit = 100
 }
 
 extension [UserOperation] {
@@ -86,6 +96,46 @@ extension OperationListChange {
 }
 
 extension OperationAttribute {
+    /// The attribute with every part that a script may decide by. `value` is what a person reads.
+    fileprivate var document: JSONValue {
+        var document: JSONObject = [
+            "id": .optional(self.id), "label": .optional(self.label), "type": .string(self.typeName),
+            "value": .string(self.text),
+        ]
+        switch self.content {
+        case .amount(let money): document.members += money.document.members
+        case .amountConversion(let source, let target, let isDynamic):
+            document["source"] = .object(source.document)
+            document["target"] = .object(target.document)
+            document["isDynamic"] = .bool(isDynamic)
+        case .partyInfo(let party):
+            document["name"] = .string(party.name)
+            document["description"] = .string(party.description)
+            document["websiteUrl"] = .optional(party.websiteURL)
+        case .alert(let alert):
+            document["alertType"] = .string(alert.kind.rawValue)
+            document["title"] = .optional(alert.title)
+        case .unknown(_, let json): document["content"] = json
+        case .keyValue, .note, .heading, .image: break
+        }
+        return .object(document)
+    }
+
+    /// The server's name of the attribute's type.
+    private var typeName: String {
+        switch self.content {
+        case .amount: "AMOUNT"
+        case .amountConversion: "AMOUNT_CONVERSION"
+        case .keyValue: "KEY_VALUE"
+        case .note: "NOTE"
+        case .heading: "HEADING"
+        case .partyInfo: "PARTY_INFO"
+        case .image: "IMAGE"
+        case .alert: "ALERT"
+        case .unknown(let type, _): type ?? "UNKNOWN"
+        }
+    }
+
     /// The attribute on one line.
     package var text: String {
         switch self.content {
@@ -102,6 +152,14 @@ extension OperationAttribute {
 }
 
 extension OperationAttribute.Money {
+    /// The amount as a number with every digit; `null` where the server sent only what people read.
+    fileprivate var document: JSONObject {
+        [
+            "amount": self.amount.flatMap { JSONNumber($0) }.map { .number($0) } ?? .null,
+            "currency": .optional(self.currency),
+        ]
+    }
+
     fileprivate var text: String { self.valueFormatted ?? "\(self.amountFormatted) \(self.currencyFormatted)" }
 }
 

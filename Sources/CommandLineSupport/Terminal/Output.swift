@@ -39,6 +39,9 @@ package struct Output: Sendable {
         _ = self.write(text, to: STDERR_FILENO)
     }
 
+    /// Writes a document for programs to standard error, on one line.
+    static func note(_ document: JSONValue) { self.note(self.json(document)) }
+
     /// Writes a line, and returns the system's error, or 0.
     private static func write(_ text: String, to descriptor: CInt) -> CInt {
         var rest = Array((text + "\n").utf8)[...]

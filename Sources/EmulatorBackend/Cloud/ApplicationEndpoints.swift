@@ -6,9 +6,17 @@ import PowerAuthProtocol
 /// The applications of this server.
 enum ApplicationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/applications", "Lists applications.", Self.list),
-        .cloud("POST", "/v2/applications", adds: .application, "Creates an application.", Self.create),
-        .cloud("GET", "/admin/applications/{id}", "Shows an application.", Self.show),
+        .cloud("GET", "/v2/applications", "Lists applications.", gives: .applications, Self.list),
+        .cloud(
+            "POST",
+            "/v2/applications",
+            adds: .application,
+            "Creates an application.",
+            takes: .required(.newApplication),
+            gives: .application,
+            Self.create
+        ),
+        .cloud("GET", "/admin/applications/{id}", "Shows an application.", gives: .applicationDetail, Self.show),
     ]
 
     /// Another application, with keys of its own, beside those there are.

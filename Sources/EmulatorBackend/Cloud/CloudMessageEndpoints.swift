@@ -5,7 +5,15 @@ import PowerAuthProtocol
 /// Inbox messages, for the bank that sends them.
 enum CloudMessageEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("POST", "/v2/inbox/messages", adds: .message, "Puts a message into a user's inbox.", Self.create)
+        .cloud(
+            "POST",
+            "/v2/inbox/messages",
+            adds: .message,
+            "Puts a message into a user's inbox.",
+            takes: .required(.newMessage),
+            gives: .message,
+            Self.create
+        )
     ]
 
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
@@ -14,7 +22,7 @@ enum CloudMessageEndpoints {
         let (subject, summary) = (try request.string("subject"), try request.string("summary"))
         let body = try request.string("body")
         guard let format = InboxMessage.Format(rawValue: try request.optionalString("type") ?? "text") else {
-            throw .invalidRequest("'type' is neither text nor html")
+            throw .invalidRequest("'type' is none of text, html")
         }
         let isSilent = try request.optionalBool("silent") ?? false
         let message = InboxMessage(

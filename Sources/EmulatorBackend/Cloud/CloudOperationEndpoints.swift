@@ -8,10 +8,26 @@ import PowerAuthProtocol
 /// Operations, for the bank that asks.
 enum CloudOperationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/operations", "Lists operations.", Self.list),
-        .cloud("POST", "/v2/operations", adds: .operation, "Creates an operation.", Self.create),
-        .cloud("DELETE", "/v2/operations/{id}", adds: .contents, "Cancels an operation.", Self.cancel),
-        .cloud("GET", "/v2/operations/{id}", "Shows an operation.", Self.show),
+        .cloud("GET", "/v2/operations", "Lists operations.", asks: [.userID], gives: .operations, Self.list),
+        .cloud(
+            "POST",
+            "/v2/operations",
+            adds: .operation,
+            "Creates an operation.",
+            takes: .required(.newOperation),
+            gives: .operation,
+            Self.create
+        ),
+        .cloud(
+            "DELETE",
+            "/v2/operations/{id}",
+            adds: .contents,
+            "Cancels an operation.",
+            asks: [.statusReason],
+            gives: .operation,
+            Self.cancel
+        ),
+        .cloud("GET", "/v2/operations/{id}", "Shows an operation.", gives: .operation, Self.show),
     ]
 
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

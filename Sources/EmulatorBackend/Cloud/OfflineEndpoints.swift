@@ -6,8 +6,22 @@ import PowerAuthProtocol
 /// Approval without a network: the QR code, and the code that comes back.
 enum OfflineEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/operations/{id}/offline/qr", "Makes the QR code of an offline approval.", Self.qrCode),
-        .cloud("POST", "/v2/operations/{id}/offline/otp", "Verifies the code of an offline approval.", Self.verify),
+        .cloud(
+            "GET",
+            "/v2/operations/{id}/offline/qr",
+            "Makes the QR code of an offline approval.",
+            asks: [.registrationID, .protocolVersion],
+            gives: .offlineQRCode,
+            Self.qrCode
+        ),
+        .cloud(
+            "POST",
+            "/v2/operations/{id}/offline/otp",
+            "Verifies the code of an offline approval.",
+            takes: .required(.offlineCode),
+            gives: .offlineVerdict,
+            Self.verify
+        ),
     ]
 
     /// Returns the content of a QR code that lets a device without a network approve an operation.

@@ -7,21 +7,53 @@ import PowerAuthProtocol
 /// Registrations, for the bank: each is an activation, from the code that is handed out to its end.
 enum RegistrationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/registrations", "Lists registrations.", Self.list),
-        .cloud("POST", "/v2/registrations", adds: .registration, "Registers a device for a user.", Self.create),
-        .cloud("DELETE", "/v2/registrations/{id}", "Removes a registration.", Self.remove),
-        .cloud("GET", "/v2/registrations/{id}", "Shows a registration.", Self.show),
-        .cloud("PUT", "/v2/registrations/{id}", "Blocks or unblocks a registration.", Self.change),
+        .cloud("GET", "/v2/registrations", "Lists registrations.", asks: [.userID], gives: .registrations, Self.list),
+        .cloud(
+            "POST",
+            "/v2/registrations",
+            adds: .registration,
+            "Registers a device for a user.",
+            takes: .required(.newRegistration),
+            gives: .registration,
+            Self.create
+        ),
+        .cloud("DELETE", "/v2/registrations/{id}", "Removes a registration.", gives: .changedRegistration, Self.remove),
+        .cloud("GET", "/v2/registrations/{id}", "Shows a registration.", gives: .registration, Self.show),
+        .cloud(
+            "PUT",
+            "/v2/registrations/{id}",
+            "Blocks or unblocks a registration.",
+            takes: .required(.registrationChange),
+            gives: .changedRegistration,
+            Self.change
+        ),
         .cloud(
             "POST",
             "/v2/registrations/{id}/commit",
             adds: .contents,
             "Lets a registration become active.",
+            takes: .optional(.registrationCommit),
+            gives: .changedRegistration,
             Self.commit
         ),
-        .cloud("DELETE", "/v2/registrations/{id}/flags", "Removes flags.", Self.removeFlags),
-        .cloud("GET", "/v2/registrations/{id}/flags", "Lists flags.", Self.flags),
-        .cloud("POST", "/v2/registrations/{id}/flags", "Adds flags.", Self.addFlags),
+        .cloud(
+            "DELETE",
+            "/v2/registrations/{id}/flags",
+            "Removes flags; all of them, when none are named.",
+            takes: .optional(.flags),
+            gives: .registrationFlags,
+            Self.removeFlags
+        ),
+        .cloud("GET", "/v2/registrations/{id}/flags", "Lists flags.", gives: .registrationFlags, Self.flags),
+        .cloud(
+            "POST",
+            "/v2/registrations/{id}/flags",
+            "Adds flags.",
+            takes: .optional(.flags),
+            gives: .registrationFlags,
+            refuses: [507],
+            Self.addFlags
+        ),
     ]
 
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
@@ -104,10 +136,7 @@ enum RegistrationEndpoints {
 
     private static func commitPhase(in request: JSONObject) throws(Refusal) -> ServerActivation.CommitPhase? {
         guard let name = try request.optionalString("commitPhase") else { return nil }
-        guard let phase = ServerActivation.CommitPhase(rawValue: name) else {
-            throw .invalidRequest("'commitPhase' is neither ON_COMMIT nor ON_KEY_EXCHANGE")
-        }
-        return phase
+        return ServerActivation.CommitPhase(rawValue: name)
     }
 
     /// The activation OTP of a request: checked while keys are exchanged, or when the server side commits.

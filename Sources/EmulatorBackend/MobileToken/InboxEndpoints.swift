@@ -6,11 +6,51 @@ import PowerAuthProtocol
 /// A user's inbox, for the user's device.
 enum InboxEndpoints {
     static let routes: [Backend.Route] = [
-        .device("POST", "/api/inbox/count", "Counts unread messages.", Self.count),
-        .device("POST", "/api/inbox/message/list", "Lists messages.", Self.list),
-        .device("POST", "/api/inbox/message/detail", "Shows a message.", Self.detail),
-        .device("POST", "/api/inbox/message/read", "Marks a message as read.", Self.markRead),
-        .device("POST", "/api/inbox/message/read-all", "Marks all messages as read.", Self.markAllRead),
+        .device(
+            "POST",
+            "/api/inbox/count",
+            "Counts unread messages.",
+            shows: .token,
+            takes: .optional(.anyRequest),
+            gives: .inboxCountResponse,
+            Self.count
+        ),
+        .device(
+            "POST",
+            "/api/inbox/message/list",
+            "Lists messages.",
+            shows: .token,
+            takes: .required(.inboxListRequest),
+            gives: .inboxListResponse,
+            Self.list
+        ),
+        .device(
+            "POST",
+            "/api/inbox/message/detail",
+            "Shows a message.",
+            shows: .token,
+            takes: .required(.idRequest),
+            gives: .inboxMessageResponse,
+            Self.detail
+        ),
+        .device(
+            "POST",
+            "/api/inbox/message/read",
+            "Marks a message as read.",
+            shows: .token,
+            takes: .required(.idRequest),
+            gives: .done,
+            Self.markRead
+        ),
+        .device(
+            "POST",
+            "/api/inbox/message/read-all",
+            "Marks all messages as read.",
+            shows: .token,
+            takes: .optional(.anyRequest),
+            gives: .done,
+            Self.markAllRead
+        ),
     ]
 
     static func count(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

@@ -11,19 +11,58 @@ enum OperationEndpoints {
             "POST",
             "/api/auth/token/app/operation/list",
             "Lists the operations that wait for a decision.",
+            shows: .token,
+            takes: .optional(.anyRequest),
+            gives: .shownOperationsResponse,
             Self.list
         ),
-        .device("POST", "/api/auth/token/app/operation/detail", "Shows an operation.", Self.detail),
-        .device("POST", "/api/auth/token/app/operation/detail/claim", "Makes an operation the user's own.", Self.claim),
-        .device("POST", "/api/auth/token/app/operation/history", "Lists the user's operations.", Self.history),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/detail",
+            "Shows an operation.",
+            shows: .token,
+            takes: .required(.idRequest),
+            gives: .shownOperationResponse,
+            Self.detail
+        ),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/detail/claim",
+            "Makes an operation the user's own.",
+            shows: .token,
+            takes: .required(.idRequest),
+            gives: .shownOperationResponse,
+            Self.claim
+        ),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/history",
+            "Lists the user's operations.",
+            shows: .code,
+            takes: .optional(.anyRequest),
+            gives: .shownOperationsResponse,
+            Self.history
+        ),
         .device(
             "POST",
             "/api/auth/token/app/operation/authorize",
             adds: .contents,
             "Approves an operation.",
+            shows: .code,
+            takes: .required(.authorizeRequest),
+            gives: .done,
             Self.authorize
         ),
-        .device("POST", "/api/auth/token/app/operation/cancel", adds: .contents, "Rejects an operation.", Self.reject),
+        .device(
+            "POST",
+            "/api/auth/token/app/operation/cancel",
+            adds: .contents,
+            "Rejects an operation.",
+            shows: .code,
+            takes: .required(.rejectRequest),
+            gives: .done,
+            Self.reject
+        ),
     ]
 
     static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

@@ -8,12 +8,18 @@ enum PushEndpoints {
             "POST",
             "/api/push/device/register/token",
             "Registers for push messages, with a token.",
+            shows: .token,
+            takes: .required(.pushRequest),
+            gives: .done,
             Self.registerWithToken
         ),
         .device(
             "POST",
             "/api/push/device/register",
             "Registers for push messages, with a signature.",
+            shows: .code,
+            takes: .required(.pushRequest),
+            gives: .done,
             Self.registerSigned
         ),
     ]
@@ -39,9 +45,8 @@ enum PushEndpoints {
         let request = try context.requestObject()
         let (platform, token) = (try request.string("platform"), try request.string("token"))
         let environment = try request.optionalString("environment")
-        // `ios` and `android` are what older clients say.
-        guard ["apns", "fcm", "hms", "ios", "android", "huawei"].contains(platform) else {
-            throw .invalidRequest("'platform' is none of apns, fcm and hms")
+        guard PushDevice.platforms.contains(platform) else {
+            throw .invalidRequest("'platform' is none of \(PushDevice.platforms.joined(separator: ", "))")
         }
         try activation.requireVerifiedUser()
         guard token.utf8.count <= Self.longestPushToken else {

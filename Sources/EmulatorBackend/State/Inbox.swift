@@ -3,7 +3,7 @@ import PowerAuthProtocol
 
 /// A message in a user's inbox.
 package struct InboxMessage: Sendable, Codable, Equatable {
-    package enum Format: String, Sendable, Codable {
+    package enum Format: String, Sendable, Codable, CaseIterable {
         case text, html
     }
 
@@ -87,6 +87,9 @@ extension Inbox {
 
 /// A device that takes push messages.
 package struct PushDevice: Sendable, Codable, Equatable {
+    /// What a device may say that it is reached by; the last three are what older clients say.
+    static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
+
     let activationID: String
     package let platform: String
     package let token: String

@@ -9,7 +9,7 @@ package import PowerAuthProtocol
 ///    └────────────── expired or removed, from every state ──────────────▶ REMOVED
 /// ```
 package struct ServerActivation: Sendable, Codable, Identifiable {
-    package enum Status: String, Sendable, Codable {
+    package enum Status: String, Sendable, Codable, CaseIterable {
         case created = "CREATED"
         case pendingCommit = "PENDING_COMMIT"
         case active = "ACTIVE"
@@ -40,7 +40,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     }
 
     /// What makes an activation active, beside its keys.
-    enum CommitPhase: String, Sendable, Codable {
+    enum CommitPhase: String, Sendable, Codable, CaseIterable {
         /// The server side says that it is sure of the user.
         case onCommit = "ON_COMMIT"
         /// Nothing.
@@ -250,6 +250,9 @@ struct ActivationOTP: Sendable, Codable, Equatable {
     enum Stage: String, Sendable, Codable {
         case keyExchange, commit
     }
+
+    /// What a request may say of when the code is checked.
+    static let validations = ["NONE", "ON_KEY_EXCHANGE", "ON_COMMIT"]
 
     static let maximumFailures = 5
 

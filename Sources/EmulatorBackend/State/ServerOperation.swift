@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// An operation on the server: what a user is asked to decide, and the decision.
 package struct ServerOperation: Sendable, Codable, Equatable {
-    package enum Status: String, Sendable, Codable {
+    package enum Status: String, Sendable, Codable, CaseIterable {
         case pending = "PENDING"
         case approved = "APPROVED"
         case rejected = "REJECTED"

@@ -139,7 +139,7 @@ package struct OperationTemplate: Sendable {
 
 /// The factors that an operation may be approved with.
 package struct AllowedSignature: Sendable, Hashable, Codable {
-    enum Kind: String, Sendable, Codable {
+    enum Kind: String, Sendable, Codable, CaseIterable {
         case oneFactor = "1FA"
         case twoFactors = "2FA"
         case deviceKey = "ECDSA"

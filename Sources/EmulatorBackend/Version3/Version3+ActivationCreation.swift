@@ -7,7 +7,15 @@ extension Version3 {
     /// How an activation begins: the exchange of keys, and what a device must show for it.
     enum ActivationCreation {
         static let routes: [Backend.Route] = [
-            .device("POST", "/pa/v3/activation/create", adds: .contents, "Creates an activation.", Self.create)
+            .device(
+                "POST",
+                "/pa/v3/activation/create",
+                adds: .contents,
+                "Creates an activation.",
+                takes: .required(.envelope3),
+                gives: .sealed3,
+                Self.create
+            )
         ]
 
         /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner

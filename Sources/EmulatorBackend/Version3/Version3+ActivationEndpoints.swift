@@ -8,12 +8,42 @@ extension Version3 {
     enum ActivationEndpoints {
         static let routes: [Backend.Route] =
             [
-                .device("POST", "/pa/v3/activation/status", "Tells an activation's status.", Self.status),
-                .device("POST", "/pa/v3/activation/remove", "Removes an activation.", Self.remove),
-                .device("POST", "/pa/v3/user/info", "Tells what is known of the user.", Self.userInfo),
+                .device(
+                    "POST",
+                    "/pa/v3/activation/status",
+                    "Tells an activation's status.",
+                    takes: .required(.activationStatusRequest),
+                    gives: .activationStatusResponse,
+                    Self.status
+                ),
+                .device(
+                    "POST",
+                    "/pa/v3/activation/remove",
+                    "Removes an activation.",
+                    shows: .code,
+                    takes: .optional(.anyRequest),
+                    gives: .activationIDResponse,
+                    Self.remove
+                ),
+                .device(
+                    "POST",
+                    "/pa/v3/user/info",
+                    "Tells what is known of the user.",
+                    takes: .required(.envelope3),
+                    gives: .sealed3,
+                    Self.userInfo
+                ),
             ]
             + ["DELETE", "GET", "POST", "PUT"].map { method in
-                .device(method, "/pa/v3/signature/validate", "Verifies a signature.", Self.validate)
+                .device(
+                    method,
+                    "/pa/v3/signature/validate",
+                    "Verifies a signature.",
+                    shows: .code,
+                    takes: method == "POST" || method == "PUT" ? .optional(.anyRequest) : nil,
+                    gives: .done,
+                    Self.validate
+                )
             }
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

@@ -8,7 +8,15 @@ extension Version3 {
     /// Recovery codes: each activation comes with one, which grants another activation in its place.
     enum Recovery {
         static let routes: [Backend.Route] = [
-            .device("POST", "/pa/v3/recovery/confirm", "Confirms a recovery code.", Self.confirm)
+            .device(
+                "POST",
+                "/pa/v3/recovery/confirm",
+                "Confirms a recovery code.",
+                shows: .code,
+                takes: .required(.envelope3),
+                gives: .sealed3,
+                Self.confirm
+            )
         ]
 
         /// Decides whether a recovery code grants an activation, and counts a wrong PUK.

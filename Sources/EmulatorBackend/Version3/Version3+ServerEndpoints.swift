@@ -7,8 +7,22 @@ extension Version3 {
     /// What the server tells anyone who knows an application.
     enum ServerEndpoints {
         static let routes: [Backend.Route] = [
-            .device("POST", "/pa/v3/status", "Tells the server's time and name.", Self.status),
-            .device("POST", "/pa/v3/keystore/create", "Creates a temporary key.", Self.createTemporaryKey),
+            .device(
+                "POST",
+                "/pa/v3/status",
+                "Tells the server's time and name.",
+                takes: .optional(.anyRequest),
+                gives: .serverStatusResponse,
+                Self.status
+            ),
+            .device(
+                "POST",
+                "/pa/v3/keystore/create",
+                "Creates a temporary key.",
+                takes: .required(.tokenRequest),
+                gives: .tokenResponse,
+                Self.createTemporaryKey
+            ),
         ]
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

@@ -8,9 +8,34 @@ extension Version3 {
     /// Tokens, which stand for the factors that they were created with.
     enum TokenEndpoints {
         static let routes: [Backend.Route] = [
-            .device("POST", "/pa/v3/token/create", adds: .token, "Creates a token.", Self.create),
-            .device("POST", "/pa/v3/token/remove", "Removes a token.", Self.remove),
-            .device("POST", "/pa/v3/vault/unlock", "Unlocks the vault.", Self.unlockVault),
+            .device(
+                "POST",
+                "/pa/v3/token/create",
+                adds: .token,
+                "Creates a token.",
+                shows: .code,
+                takes: .required(.envelope3),
+                gives: .sealed3,
+                Self.create
+            ),
+            .device(
+                "POST",
+                "/pa/v3/token/remove",
+                "Removes a token.",
+                shows: .code,
+                takes: .required(.tokenIDRequest),
+                gives: .tokenIDResponse,
+                Self.remove
+            ),
+            .device(
+                "POST",
+                "/pa/v3/vault/unlock",
+                "Unlocks the vault.",
+                shows: .code,
+                takes: .required(.envelope3),
+                gives: .sealed3,
+                Self.unlockVault
+            ),
         ]
 
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

@@ -7,7 +7,15 @@ extension Version4 {
     /// How an activation begins: the exchange of keys, and what a device must show for it.
     enum ActivationCreation {
         static let routes: [Backend.Route] = [
-            .device("POST", Endpoint.activationCreate.path, adds: .contents, "Creates an activation.", Self.create)
+            .device(
+                "POST",
+                Endpoint.activationCreate.path,
+                adds: .contents,
+                "Creates an activation.",
+                takes: .required(.envelope4),
+                gives: .sealed4,
+                Self.create
+            )
         ]
 
         /// Exchanges keys with a device. Two envelopes lie inside one another, both of one temporary key.

@@ -15,13 +15,23 @@ extension Version4 {
                     Self.status
                 ),
                 .version4(.activationConfirm, admission: .unconfirmed, "Confirms an activation.", Self.confirm),
-                .version4(.activationRemove, "Removes an activation.", Self.remove),
+                .version4(
+                    .activationRemove,
+                    "Removes an activation.",
+                    gives: .activationIDResponse,
+                    Self.remove
+                ),
                 .version4(.activationRename, adds: .contents, "Renames an activation.", Self.rename),
                 .version4(.activationDetail, "Shows an activation to its device.", Self.detail),
                 .version4(.userInfo, "Tells what is known of the user.", Self.userInfo),
             ]
             + ["DELETE", "GET", "POST", "PUT"].map { method in
-                .version4(.validate, method: method, "Verifies a code.") { (_, _, _) throws(Refusal) in nil }
+                .version4(
+                    .validate,
+                    method: method,
+                    "Verifies a code.",
+                    takes: method == "POST" || method == "PUT" ? .optional(.anyRequest) : nil
+                ) { (_, _, _) throws(Refusal) in nil }
             }
 
         static func status(

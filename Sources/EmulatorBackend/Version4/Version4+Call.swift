@@ -60,17 +60,41 @@ extension Backend.Route {
         -> JSONValue?
 
     /// Creates the route of an endpoint that the devices of activations call.
+    ///
+    /// - Parameters:
+    ///   - body: What it takes, unless bodies are encrypted.
+    ///   - response: What it gives, unless bodies are encrypted.
     static func version4(
         _ endpoint: Version4.Endpoint,
         method: String = "POST",
         admission: Admission = Admission(),
         adds addition: Backend.Addition = .nothing,
         _ summary: String,
+        takes body: RouteDescription.Body? = .optional(.anyRequest),
+        gives response: Schema = .done,
         _ perform: @escaping CallHandler
     ) -> Self {
-        .device(method, endpoint.path, adds: addition, summary) { (bank, context) throws(Refusal) in
+        .device(
+            method,
+            endpoint.path,
+            adds: addition,
+            summary,
+            shows: endpoint.access,
+            takes: endpoint.encryption == nil ? body : .required(.envelope4),
+            gives: endpoint.encryption == nil ? response : .sealed4
+        ) { (bank, context) throws(Refusal) in
             let call = try Version4.receive(endpoint, admission, &bank, &context)
             return try call.response(try perform(&bank, call, &context))
+        }
+    }
+}
+
+extension Version4.Endpoint {
+    fileprivate var access: RouteDescription.Access {
+        switch self.authentication {
+        case .none: .open
+        case .code, .version3Code: .code
+        case .token: .token
         }
     }
 }

@@ -11,9 +11,18 @@ extension Version4 {
                 "POST",
                 Endpoint.serverStatus.path,
                 "Tells the server's time, its name and its suites.",
+                takes: .optional(.serverStatusRequest),
+                gives: .serverStatusResponse,
                 Self.status
             ),
-            .device("POST", Endpoint.temporaryKey.path, "Agrees on a temporary key.", Self.createTemporaryKey),
+            .device(
+                "POST",
+                Endpoint.temporaryKey.path,
+                "Agrees on a temporary key.",
+                takes: .required(.tokenRequest),
+                gives: .tokenResponse,
+                Self.createTemporaryKey
+            ),
         ]
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {

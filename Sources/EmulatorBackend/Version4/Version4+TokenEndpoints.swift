@@ -8,7 +8,13 @@ extension Version4 {
     enum TokenEndpoints {
         static let routes: [Backend.Route] = [
             .version4(.tokenCreate, adds: .token, "Creates a token.", Self.create),
-            .version4(.tokenRemove, "Removes a token.", Self.remove),
+            .version4(
+                .tokenRemove,
+                "Removes a token.",
+                takes: .required(.tokenIDRequest),
+                gives: .tokenIDResponse,
+                Self.remove
+            ),
             .version4(.vaultUnlock, "Hands out a key of the vault.", Self.unlockVault),
         ]
 

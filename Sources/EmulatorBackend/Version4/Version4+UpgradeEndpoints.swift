@@ -7,7 +7,16 @@ extension Version4 {
     /// How an activation of version 3 becomes one of version 4, in two steps and for good.
     enum UpgradeEndpoints {
         static let routes: [Backend.Route] = [
-            .device("POST", Endpoint.upgradeStart.path, adds: .contents, "Makes the keys of an upgrade.", Self.start),
+            .device(
+                "POST",
+                Endpoint.upgradeStart.path,
+                adds: .contents,
+                "Makes the keys of an upgrade.",
+                shows: .code,
+                takes: .required(.envelope4),
+                gives: .sealed4,
+                Self.start
+            ),
             .version4(.upgradeConfirm, admission: .upgrade, "Makes an upgrade final.", Self.confirm),
         ]
 

@@ -1,3 +1,4 @@
+import Basics
 import PowerAuthProtocol
 
 /// The versions of the protocol that an activation can be of.
@@ -8,13 +9,15 @@ package enum MajorVersion: Int, Sendable, Codable, CaseIterable {
     case version3 = 3
     case version4 = 4
 
+    private static let namesOfVersion3 = ["3.1", "3.2", "3.3"]
+
+    /// The full names of all versions.
+    static let names = Self.namesOfVersion3 + [Version4.name]
+
     /// Returns the version of a full name, such as `3.3`.
     init?(name: String) {
-        switch name {
-        case "3.1", "3.2", "3.3": self = .version3
-        case Version4.name: self = .version4
-        default: return nil
-        }
+        guard let known = Self.names.first(where: name.isExactly) else { return nil }
+        self = Self.namesOfVersion3.contains(known) ? .version3 : .version4
     }
 
     /// The rules of the version.

@@ -7,21 +7,24 @@ enum ConsolePage {
         var content: [UInt8]
     }
 
-    /// - Parameter path: The segments after `console`.
-    static func respond(to request: ReceivedRequest, path: ArraySlice<String>) -> ServerResponse {
-        guard request.method == "GET" || request.method == "HEAD" else {
-            var response = ServerResponse.error(405, code: "METHOD_NOT_ALLOWED", message: "The console is only read")
-            response.headers.append(("Allow", "GET, HEAD"))
-            return response
-        }
-        if path.isEmpty {
-            // The page finds the rest relative to its folder; the folder's name is in the address the client used.
-            return ServerResponse(status: 308, headers: [("Location", "console/")], body: .bytes([]))
-        }
-        guard path.count == 1, let name = path.first, let file = Self.files[name] else {
+    /// The page finds the rest relative to its folder; the folder's name is in the address that the client used.
+    static let redirection = ServerResponse(status: 308, headers: [("Location", "console/")], body: .bytes([]))
+
+    /// The page that describes the APIs.
+    static var documentation: ServerResponse {
+        Self.response(File(type: "text/html; charset=utf-8", content: PackageResources.docs_html))
+    }
+
+    /// One of the files that the console is made of; the one without a name is the page.
+    static func file(named name: String) -> ServerResponse {
+        guard let file = Self.files[name] else {
             return .error(404, code: "ERROR_NOT_FOUND", message: "The console has no such file")
         }
-        return ServerResponse(
+        return Self.response(file)
+    }
+
+    private static func response(_ file: File) -> ServerResponse {
+        ServerResponse(
             status: 200,
             headers: [
                 ("Content-Type", file.type),
@@ -44,16 +47,18 @@ enum ConsolePage {
     private static let files: [String: File] = [
         "": File(type: "text/html; charset=utf-8", content: PackageResources.index_html),
         "console.css": File(type: "text/css; charset=utf-8", content: PackageResources.console_css),
+        "docs.css": File(type: "text/css; charset=utf-8", content: PackageResources.docs_css),
         "icon.svg": File(type: "image/svg+xml", content: PackageResources.icon_svg),
     ].merging(Self.modules.mapValues { File(type: "text/javascript; charset=utf-8", content: $0) }) { $1 }
 
-    /// The program, a module for each concept; `console.js` is the one that starts.
+    /// The programs, a module for each concept; `console.js` and `docs.js` are those that start.
     private static let modules: [String: [UInt8]] = [
         "activations.js": PackageResources.activations_js,
         "clock.js": PackageResources.clock_js,
         "collection.js": PackageResources.collection_js,
         "connect.js": PackageResources.connect_js,
         "console.js": PackageResources.console_js,
+        "docs.js": PackageResources.docs_js,
         "details.js": PackageResources.details_js,
         "dialogs.js": PackageResources.dialogs_js,
         "dom.js": PackageResources.dom_js,

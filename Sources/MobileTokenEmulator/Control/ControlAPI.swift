@@ -12,6 +12,14 @@ struct ControlAPI: Sendable {
     /// Whether the request showed the credentials.
     let isAuthenticated: Bool
 
+    /// Returns whether a path is one of the control API's, existing or not.
+    static func serves(_ path: String) -> Bool {
+        let root = "/_emulator".utf8
+        guard path.utf8.starts(with: root) else { return false }
+        let rest = path.utf8.dropFirst(root.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/")
+    }
+
     /// Responds to a request of the control API.
     ///
     /// - Parameter access: Asks for the credentials where the route needs them, also on loopback.
@@ -23,6 +31,7 @@ struct ControlAPI: Sendable {
                 if route.needsCredentials, let refusal = access.refusalWithoutCredentials(of: request) {
                     return refusal
                 }
+                if let body = route.description.request { try request.check(body) }
                 return try await route.handler(self, request, arguments)
             case .wrongMethod(let allowed): throw Refusal.wrongControlMethod(allowed: allowed)
             case .none: throw Refusal.unknownControlPath

@@ -48,7 +48,7 @@ struct ControlAccess: Sendable {
         guard let site = request.header("Sec-Fetch-Site"), site != "same-origin", site != "none" else { return false }
         let isLink =
             request.header("Sec-Fetch-Mode") == "navigate" && request.header("Sec-Fetch-Dest") == "document"
-            && request.method == "GET" && request.path.utf8.starts(with: "/console".utf8)
+            && request.method == "GET" && ["/console", "/docs"].contains { request.path.utf8.starts(with: $0.utf8) }
         return !isLink
     }
 

@@ -3,36 +3,10 @@ import EmulatorMessages
 import Foundation
 
 extension ControlAPI {
-    /// One endpoint of the control API.
-    struct Route: Routable {
-        typealias Handler =
-            @Sendable (ControlAPI, ReceivedRequest, _ arguments: [String]) async throws -> ServerResponse
-
-        let method: String
-        let path: String
-        /// Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
-        let needsCredentials: Bool
-        let summary: String
-        let handler: Handler
-
-        init(
-            _ method: String,
-            _ path: String,
-            needsCredentials: Bool = false,
-            _ summary: String,
-            _ handler: @escaping Handler
-        ) {
-            self.method = method
-            self.path = "/_emulator" + path
-            self.needsCredentials = needsCredentials
-            self.summary = summary
-            self.handler = handler
-        }
-    }
-
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
-        Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.cloudRoutes
+        Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
+            + Self.listRoutes + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 
     private static let serverRoutes: [Route] = [
@@ -40,92 +14,192 @@ extension ControlAPI {
             try await control.core.reset()
             return .ok
         },
-        Route("GET", "/clock", "Tells the server's time.") { control, _, _ in await control.clock() },
-        Route("PUT", "/clock", "Sets or moves the server's time.") { control, request, _ in
+        Route("GET", "/clock", "Tells the server's time.", gives: .json(.clock)) { control, _, _ in
+            await control.clock()
+        },
+        Route(
+            "PUT",
+            "/clock",
+            "Sets or moves the server's time.",
+            takes: .required(.clockChange),
+            gives: .json(.clock)
+        ) { control, request, _ in
             try await control.setClock(request.decoded())
             return await control.clock()
         },
-        Route("GET", "/journal", "Tells what was received, and why it was refused.") { control, request, _ in
+        Route(
+            "GET",
+            "/journal",
+            "Tells what was received, and why it was refused.",
+            asks: [.since, .before, .journalLimit],
+            gives: .json(.journal)
+        ) { control, request, _ in
             try await control.journal(request)
         },
-        Route("GET", "/events", "Tells everything that changes, as server-sent events.") { control, request, _ in
+        Route(
+            "GET",
+            "/events",
+            "Tells everything that changes, as server-sent events.",
+            gives: .other(type: "text/event-stream")
+        ) { control, request, _ in
             // The stream has no end, so there is no response to HEAD.
             guard request.method == "GET" else { throw Refusal.wrongControlMethod(allowed: ["GET"]) }
             return try control.eventStream()
         },
-        Route("GET", "/access", "Tells whether the request showed the credentials.") { control, _, _ in
-            .encoding(["isAuthenticated": control.isAuthenticated])
-        },
-        Route("GET", "/configuration", needsCredentials: true, "Tells what clients are configured with.") {
+        Route("GET", "/access", "Tells whether the request showed the credentials.", gives: .json(.access)) {
             control,
             _,
             _ in
+            .encoding(["isAuthenticated": control.isAuthenticated])
+        },
+        Route(
+            "GET",
+            "/configuration",
+            needsCredentials: true,
+            "Tells what clients are configured with.",
+            gives: .json(.configuration)
+        ) { control, _, _ in
             .encoding(ServerConfiguration(control.core, control.address, control.certificate))
         },
-        Route("GET", "/qr", "Draws a QR code.") { _, request, _ in try QRCode.response(to: request) },
+        Route("GET", "/qr", "Draws a QR code.", asks: [.text], gives: .other(type: "image/svg+xml")) { _, request, _ in
+            try QRCode.response(to: request)
+        },
     ]
 
     private static let protocolRoutes: [Route] = [
-        Route("GET", "/protocol", "Tells which versions of the protocol are accepted.") { control, _, _ in
+        Route("GET", "/protocol", "Tells which versions of the protocol are accepted.", gives: .json(.protocolRules)) {
+            control,
+            _,
+            _ in
             await control.protocolRules()
         },
-        Route("PUT", "/protocol", "Changes which versions of the protocol are accepted.") { control, request, _ in
+        Route(
+            "PUT",
+            "/protocol",
+            "Changes which versions of the protocol are accepted.",
+            takes: .required(.protocolChange),
+            gives: .json(.protocolRules)
+        ) { control, request, _ in
             try await control.setProtocolRules(request.decoded())
             return await control.protocolRules()
         },
     ]
 
     private static let faultRoutes: [Route] = [
-        Route("GET", "/faults", "Lists the fault rules.") { control, _, _ in await control.faults() },
-        Route("PUT", "/faults", "Replaces the fault rules.") { control, request, _ in
+        Route("GET", "/faults", "Lists the fault rules.", gives: .json(.faultRules)) { control, _, _ in
+            await control.faults()
+        },
+        Route(
+            "PUT",
+            "/faults",
+            "Replaces the fault rules.",
+            takes: .required(.faultRules),
+            gives: .json(.faultRules),
+            refuses: [507]
+        ) { control, request, _ in
             try await control.setFaults(request.decoded(FaultRules.self).rules)
             return await control.faults()
         },
-        Route("POST", "/faults", "Adds a fault rule.") { control, request, _ in
+        Route(
+            "POST",
+            "/faults",
+            "Adds a fault rule.",
+            takes: .required(.faultRule),
+            gives: .json(.faultRules),
+            refuses: [507]
+        ) { control, request, _ in
             try await control.addFault(request.decoded())
             return await control.faults()
         },
-        Route("DELETE", "/faults", "Removes the fault rules.") { control, _, _ in
+        Route("DELETE", "/faults", "Removes the fault rules.", gives: .json(.faultRules)) { control, _, _ in
             await control.core.setFaults([])
             return await control.faults()
         },
     ]
 
     private static let stateRoutes: [Route] = [
-        Route("GET", "/export", needsCredentials: true, "Exports the whole state, keys included.") { control, _, _ in
+        Route(
+            "GET",
+            "/export",
+            needsCredentials: true,
+            "Exports the whole state, keys included.",
+            gives: .json(.exportedState)
+        ) { control, _, _ in
             let document = try await control.core.exported()
             let headers = [(name: "Content-Type", value: "application/json")]
             return ServerResponse(status: 200, headers: headers, body: .bytes(document))
         },
-        Route("POST", "/import", "Replaces the whole state by an exported one.") { control, request, _ in
-            try request.requireJSON()
+        Route(
+            "POST",
+            "/import",
+            "Replaces the whole state by an exported one.",
+            takes: .required(.anything)
+        ) { control, request, _ in
             try await control.core.importState(request.body)
             return .ok
         },
-        Route("GET", "/activations", "Lists activations.") { control, request, _ in
+        Route("GET", "/templates", "Lists the templates of operations.", asks: .page, gives: .json(.templates)) {
+            control,
+            request,
+            _ in
+            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
+        },
+    ]
+
+    private static let activationRoutes: [Route] = [
+        Route(
+            "GET",
+            "/activations",
+            "Lists activations.",
+            asks: [.status] + .page,
+            gives: .json(.activationSummaries)
+        ) { control, request, _ in
             let (backend, _) = await control.core.snapshot
             return .encoding(backend.activationPage(status: request.queryValue("status"), try .init(request)))
         },
-        Route("GET", "/activations/{id}", "Shows an activation.") { control, _, arguments in
+        Route("GET", "/activations/{id}", "Shows an activation.", gives: .json(.activationSummary)) {
+            control,
+            _,
+            arguments in
             .encoding(try await control.activation(arguments[0]))
         },
-        Route("DELETE", "/activations/{id}", "Removes an activation.") { control, _, arguments in
+        Route(
+            "DELETE",
+            "/activations/{id}",
+            "Removes an activation.",
+            gives: .json(.activationSummary),
+            refuses: [409]
+        ) { control, _, arguments in
             try await control.administer(.remove(activationID: arguments[0]), arguments[0])
         },
-        Route("POST", "/activations/{id}/block", "Blocks an activation, for good or for a time.") {
-            control,
-            request,
-            arguments in
+        Route(
+            "POST",
+            "/activations/{id}/block",
+            "Blocks an activation, for good or for a time.",
+            takes: .optional(.temporaryBlock),
+            gives: .json(.activationSummary),
+            refuses: [409]
+        ) { control, request, arguments in
             let seconds = request.body.isEmpty ? nil : try request.decoded(TemporaryBlock.self).seconds
             return try await control.block(arguments[0], for: seconds)
         },
-        Route("POST", "/activations/{id}/unblock", "Unblocks an activation.") { control, _, arguments in
+        Route(
+            "POST",
+            "/activations/{id}/unblock",
+            "Unblocks an activation.",
+            gives: .json(.activationSummary),
+            refuses: [409]
+        ) { control, _, arguments in
             try await control.administer(.unblock(activationID: arguments[0]), arguments[0])
         },
-        Route("POST", "/activations/{id}/counter", "Moves an activation's counter ahead.") {
-            control,
-            request,
-            arguments in
+        Route(
+            "POST",
+            "/activations/{id}/counter",
+            "Moves an activation's counter ahead.",
+            takes: .required(.counterChange),
+            gives: .json(.activationSummary),
+            refuses: [409]
+        ) { control, request, arguments in
             let steps = try request.decoded(CounterChange.self).advance
             return try await control.administer(
                 .advanceCounter(activationID: arguments[0], by: steps),
@@ -133,37 +207,36 @@ extension ControlAPI {
             )
         },
         // Whatever else is asked of an activation is asked with `POST`, too: another method is refused for itself.
-        Route("POST", "/activations/{id}/{action}", "Refuses a change that there is not.") { _, _, _ in
+        Route("POST", "/activations/{id}/{action}", "Refuses a change that there is not.", status: nil) { _, _, _ in
             throw Refusal.unknownControlPath
-        },
-        Route("GET", "/operations", "Lists operations.") { control, request, _ in
-            let (backend, now) = await control.core.snapshot
-            return .encoding(backend.operationPage(status: request.queryValue("status"), try .init(request), at: now))
-        },
-        Route("GET", "/operations/{id}", "Shows an operation.") { control, _, arguments in
-            .encoding(try await control.operation(arguments[0]))
-        },
-        Route("GET", "/messages", "Lists messages.") { control, request, _ in
-            .encoding(await control.core.snapshot.backend.messagePage(try .init(request)))
-        },
-        Route("GET", "/messages/{id}", "Shows a message.") { control, _, arguments in
-            .encoding(try await control.message(arguments[0]))
-        },
-        Route("GET", "/templates", "Lists the templates of operations.") { control, request, _ in
-            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
         },
     ]
 
-    /// The cloud API in the name of its user, whose credentials the control API otherwise stands in for. Applications are
-    /// shown with their keys.
-    private static let cloudRoutes: [Route] =
-        ["/cloud/applications", "/cloud/applications/**"].map { path in
-            Route(RouteTable<Route>.anyMethod, path, needsCredentials: true, "Relays to the cloud API.", Self.relay)
-        } + [Route(RouteTable<Route>.anyMethod, "/cloud/**", "Relays to the cloud API.", Self.relay)]
-
-    private static let relay: Route.Handler = { control, request, _ in
-        var relayed = request
-        relayed.path = "/v2" + String(Substring(request.path.utf8.dropFirst("/_emulator/cloud".utf8.count)))
-        return await control.core.relay(relayed)
-    }
+    private static let listRoutes: [Route] = [
+        Route(
+            "GET",
+            "/operations",
+            "Lists operations.",
+            asks: [.status] + .page,
+            gives: .json(.operationSummaries)
+        ) { control, request, _ in
+            let (backend, now) = await control.core.snapshot
+            return .encoding(backend.operationPage(status: request.queryValue("status"), try .init(request), at: now))
+        },
+        Route("GET", "/operations/{id}", "Shows an operation.", gives: .json(.operationSummary)) {
+            control,
+            _,
+            arguments in
+            .encoding(try await control.operation(arguments[0]))
+        },
+        Route("GET", "/messages", "Lists messages.", asks: .page, gives: .json(.messageSummaries)) {
+            control,
+            request,
+            _ in
+            .encoding(await control.core.snapshot.backend.messagePage(try .init(request)))
+        },
+        Route("GET", "/messages/{id}", "Shows a message.", gives: .json(.messageSummary)) { control, _, arguments in
+            .encoding(try await control.message(arguments[0]))
+        },
+    ]
 }

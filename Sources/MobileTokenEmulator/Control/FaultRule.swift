@@ -39,7 +39,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
     /// What happens; effects combine.
     public struct Effect: Sendable, Codable, Hashable {
         /// When a connection is reset.
-        public enum Reset: String, Sendable, Codable {
+        public enum Reset: String, Sendable, Codable, CaseIterable {
             /// The request changes nothing.
             case before
             /// The request did what it asked for, but the client does not hear of it.
@@ -47,7 +47,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
         }
 
         /// How the response's body is spoiled; the request did what it asked for.
-        public enum Body: String, Sendable, Codable {
+        public enum Body: String, Sendable, Codable, CaseIterable {
             /// Half of the body is sent, then the connection ends.
             case truncated
             /// Something that is no JSON is sent, as JSON.

@@ -2,7 +2,7 @@ import Foundation
 
 /// The server's time: the machine's, perhaps shifted, or frozen until it is moved.
 struct VirtualTime: Sendable, Hashable {
-    enum Mode: String, Codable, Sendable {
+    enum Mode: String, Codable, Sendable, CaseIterable {
         case real, manual
     }
 

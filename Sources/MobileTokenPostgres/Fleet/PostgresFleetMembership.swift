@@ -103,7 +103,10 @@ public final class PostgresFleetMembership: FleetMembership {
         } catch {
             throw MobileTokenError.mapped(error, schema: self.store.configuration.schema)
         }
-        let (owned, count) = try await self.store.withConnection { try FleetTables.look(as: seat, $0) }
+        let newestFormat = self.store.node.newestFormat
+        let (owned, count, readsAll) = try await self.store.withConnection {
+            try FleetTables.look(as: seat, reading: newestFormat, $0)
+        }
         if let before = self.held.withLock({ $0.seat }), before != seat.number {
             // Others may have decided meanwhile: whatever is owned now is taken over, and no old list is decided by.
             await assign(FleetAssignment(buckets: [], processCount: count))
@@ -111,7 +114,7 @@ public final class PostgresFleetMembership: FleetMembership {
         self.set(owned, seat)
         var share = BucketShare(count: self.bucketCount, startingAt: Int(truncatingIfNeeded: seat.number))
         for bucket in owned { share.took(bucket) }
-        let surplus = share.surplus(among: count)
+        let surplus = readsAll ? share.surplus(among: count) : Array(owned)
         if !surplus.isEmpty {
             for bucket in surplus { share.gaveBack(bucket) }
             // Others may take a bucket only when nothing is decided on it here any more.
@@ -120,7 +123,7 @@ public final class PostgresFleetMembership: FleetMembership {
             try await self.store.withConnection { try FleetTables.giveBack(surplus, as: seat, $0) }
         }
         let missing = share.missing(among: count)
-        if missing > 0 {
+        if readsAll, missing > 0 {
             for bucket in try await self.store.withConnection({ try FleetTables.take(missing, as: seat, $0) }) {
                 share.took(bucket)
             }
@@ -156,19 +159,27 @@ extension PostgresFleetMembership: ListSharingMembership {
 
 /// The statements by which nodes divide buckets.
 enum FleetTables {
-    /// Makes known that a node polls.
+    /// Makes known that a node polls, which it does while it reads every activation that is stored.
     ///
-    /// - Returns: What it owns, and how many nodes poll.
-    static func look(as seat: Seat, _ connection: PostgresConnection) throws -> (owned: Set<Int>, count: Int) {
+    /// - Returns: What it owns, how many nodes poll, and whether it is one of them.
+    static func look(
+        as seat: Seat,
+        reading newestFormat: RecordFormat,
+        _ connection: PostgresConnection
+    ) throws -> (owned: Set<Int>, count: Int, readsAll: Bool) {
+        let readsAll = "(NOT EXISTS (SELECT FROM activation WHERE format > $1))"
         let results = try connection.run([
             Seat.sweep,
-            PostgresStatement("UPDATE node SET polls = true WHERE number = $1 AND NOT polls", [.integer(seat.number)]),
+            PostgresStatement(
+                "UPDATE node SET polls = NOT polls WHERE number = $2 AND polls <> \(readsAll)",
+                [.integer(newestFormat.rawValue), .integer(seat.number)]
+            ),
             PostgresStatement("SELECT number FROM bucket WHERE owner = $1", [.integer(seat.number)]),
-            PostgresStatement("SELECT count(*) FROM node WHERE polls"),
+            PostgresStatement("SELECT count(*), \(readsAll) FROM node WHERE polls", [.integer(newestFormat.rawValue)]),
         ])
-        guard results.count == 4, let count = results[3].first else { throw PostgresError(.unexpectedResult) }
+        guard results.count == 4, let row = results[3].first else { throw PostgresError(.unexpectedResult) }
         let owned = try results[2].map { Int(clamping: try $0.integer(0)) }
-        return (Set(owned), max(1, Int(clamping: try count.integer(0))))
+        return (Set(owned), max(1, Int(clamping: try row.integer(0))), try row.boolean(1))
     }
 
     /// Takes buckets that nobody has. Two nodes that look at once do not wait for each other.

@@ -19,6 +19,8 @@ final class Node: Sendable {
 
     let name: String
     let lifetimes: NodeLifetimes
+    /// The latest form of activations that this node reads.
+    let newestFormat: RecordFormat
     private let pool: PostgresPool
     private let keeperPool: PostgresPool
     /// About wishes; `nil` where sessions cannot listen.
@@ -31,12 +33,14 @@ final class Node: Sendable {
 
     /// - Parameters:
     ///   - pool: For what callers wait for.
+    ///   - newestFormat: The latest form of activations that this node reads.
     ///   - keeperPool: Of one connection, so that a heartbeat waits for nobody.
     ///   - hints: About wishes; `nil` where sessions cannot listen.
     ///   - clock: Paces heartbeats and attempts. How long a seat is relied on is a matter of the machine's clock alone.
     init(
         name: String,
         lifetimes: NodeLifetimes,
+        newestFormat: RecordFormat,
         pool: PostgresPool,
         keeperPool: PostgresPool,
         hints: Hints?,
@@ -44,6 +48,7 @@ final class Node: Sendable {
     ) {
         self.name = name
         self.lifetimes = lifetimes
+        self.newestFormat = newestFormat
         self.pool = pool
         self.keeperPool = keeperPool
         self.hints = hints
@@ -115,7 +120,10 @@ final class Node: Sendable {
                 try await self.sleep(for: quarantine)
                 continue
             }
-            let seat = try await self.pool.withConnection { try Seat.take(name: name, lifetimes, $0) }
+            let newestFormat = self.newestFormat
+            let seat = try await self.pool.withConnection {
+                try Seat.take(name: name, reading: newestFormat, lifetimes, $0)
+            }
             guard self.state.withLock({ $0.holdings.took(seat) }) else {
                 await self.leave(seat)
                 throw Self.closed()
@@ -146,15 +154,16 @@ final class Node: Sendable {
     private func take(_ activationID: String, as seat: Seat) async throws -> Bool {
         let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
         let channel = PostgresValue(self.hints?.channel)
-        let (isThere, isTaken) = try await self.pool.withConnection { connection in
+        let newestFormat = PostgresValue.integer(self.newestFormat.rawValue)
+        let (isThere, isReadable, isTaken) = try await self.pool.withConnection { connection in
             let results = try connection.run([
                 Seat.sweep,
                 PostgresStatement(
                     """
-                    UPDATE activation SET holder = $2 WHERE activation_id = $1
+                    UPDATE activation SET holder = $2 WHERE activation_id = $1 AND format <= $3
                         AND (holder IS NULL OR holder = $2 OR NOT EXISTS (SELECT FROM node WHERE number = holder))
                     """,
-                    values
+                    values + [newestFormat]
                 ),
                 PostgresStatement(
                     """
@@ -174,13 +183,19 @@ final class Node: Sendable {
                     """,
                     values + [channel]
                 ),
-                PostgresStatement("SELECT holder = $2 FROM activation WHERE activation_id = $1", values),
+                PostgresStatement(
+                    "SELECT holder = $2, format <= $3 FROM activation WHERE activation_id = $1",
+                    values + [newestFormat]
+                ),
             ])
-            guard let row = results.last?.first else { return (false, false) }
-            return (true, try !row.isNull(0) && row.boolean(0))
+            guard let row = results.last?.first else { return (false, false, false) }
+            return (true, try row.boolean(1), try !row.isNull(0) && row.boolean(0))
         }
         guard isThere else {
             throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
+        }
+        guard isReadable else {
+            throw MobileTokenError(.storeFromFuture, "The activation was stored by a newer program")
         }
         guard isTaken else { return false }
         return self.state.withLock { $0.holdings.tookRight(to: activationID, as: seat) }

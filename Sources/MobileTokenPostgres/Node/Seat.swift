@@ -1,5 +1,6 @@
 import Basics
 import PostgresDatabase
+import PowerAuth
 
 /// A node's membership: the number under which it holds rights, and how long it may rely on it.
 ///
@@ -20,24 +21,27 @@ extension Seat {
     /// which the latest ones had not been given.
     static func take(
         name: String,
+        reading newestFormat: RecordFormat,
         _ lifetimes: NodeLifetimes,
         _ connection: PostgresConnection
     ) throws -> Seat {
         let sentAt = ContinuousClock.now
         let rows = try connection.run(
             """
-            INSERT INTO node (number, name, expires_at)
+            INSERT INTO node (number, name, expires_at, newest_format)
             SELECT greatest(
                     (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
                     coalesce((SELECT max(number) + 1 FROM node), 0)
-                ), $1, clock_timestamp() + $2 * interval '1 millisecond'
+                ), $1, clock_timestamp() + $2 * interval '1 millisecond', $3
             ON CONFLICT DO NOTHING
             RETURNING number
             """,
-            [.text(name), .integer(lifetimes.death.wholeMilliseconds)]
+            [.text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue)]
         )
         // Two nodes in one microsecond: the next attempt has another one.
-        guard let row = rows.first else { return try self.take(name: name, lifetimes, connection) }
+        guard let row = rows.first else {
+            return try self.take(name: name, reading: newestFormat, lifetimes, connection)
+        }
         return Seat(number: try row.integer(0), reliableUntil: sentAt + lifetimes.reliance)
     }
 

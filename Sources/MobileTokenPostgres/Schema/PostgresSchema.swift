@@ -7,6 +7,8 @@ import PostgresDatabase
 struct PostgresSchema: Sendable {
     /// The namespace of all tables.
     let name: String
+    /// What this program knows of the tables, oldest first.
+    var steps = Self.steps
 
     /// One step: what it does, and the oldest version of this package that can work with the result.
     struct Step: Sendable {
@@ -14,7 +16,7 @@ struct PostgresSchema: Sendable {
         let oldestReader: Int64
     }
 
-    static var currentVersion: Int64 { Int64(self.steps.count) }
+    var currentVersion: Int64 { Int64(self.steps.count) }
 
     /// Keeps nodes that start at once from migrating at once. Freed with its transaction.
     private static let lock = "SELECT pg_advisory_xact_lock(hashtextextended('mobile-token schema ' || $1, 0))"
@@ -53,7 +55,7 @@ struct PostgresSchema: Sendable {
             )
             // Another node may have been quicker.
             let version = try transaction.run("SELECT coalesce(max(version), 0) FROM schema_version")[0].integer(0)
-            for (index, step) in Self.steps.enumerated() where index >= version {
+            for (index, step) in self.steps.enumerated() where index >= version {
                 for statement in step.statements { try transaction.run(statement) }
                 try transaction.run(
                     "INSERT INTO schema_version (version, oldest_reader) VALUES ($1, $2)",
@@ -79,10 +81,10 @@ struct PostgresSchema: Sendable {
             .none
         ).first
         guard let newest else { return true }
-        guard try newest.integer(1) <= Self.currentVersion else {
+        guard try newest.integer(1) <= self.currentVersion else {
             throw Mismatch.newer(version: try newest.integer(0))
         }
-        guard try newest.integer(0) < Self.currentVersion else { return false }
+        guard try newest.integer(0) < self.currentVersion else { return false }
         guard migrates else { throw Mismatch.missing }
         return true
     }
@@ -183,6 +185,18 @@ extension PostgresSchema {
                 ) WITH (fillfactor = 50)
                 """,
                 "INSERT INTO bucket (number) SELECT generate_series(0, 63)",
+            ],
+            oldestReader: 1
+        ),
+        Step(
+            statements: [
+                // The latest form of activations that a node reads, and the form that an activation has. A program that does
+                // not know these columns reads and writes the first form. See `RecordFormat`.
+                "ALTER TABLE node ADD COLUMN newest_format int8 NOT NULL DEFAULT 1",
+                "ALTER TABLE activation ADD COLUMN format int8 NOT NULL DEFAULT 1",
+                "CREATE INDEX activation_format ON activation (format)",
+                // Every node asks every second.
+                "CREATE INDEX field_upgrading ON field (slot) WHERE name = 'pending-confirmation'",
             ],
             oldestReader: 1
         ),

@@ -17,7 +17,7 @@ extension MobileTokenError {
         case .newer(let version):
             self.init(
                 .storeFromFuture,
-                "The schema \(schema) has version \(version); this package knows \(PostgresSchema.currentVersion)"
+                "The schema \(schema) has version \(version); this package knows \(PostgresSchema.steps.count)"
             )
         case .encoding: self.init(.storeUnreadable, "The database does not store strings as UTF-8")
         }

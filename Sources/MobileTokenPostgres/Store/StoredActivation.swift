@@ -16,6 +16,8 @@ struct StoredActivation: Sendable {
     let currentIncarnation: Int64
     /// The key that all sealed fields are sealed with.
     let sealingKey: Int64
+    /// The form that the other nodes take it for.
+    let format: RecordFormat
     let sealed: SealedActivation
 
     /// Whether the counter may have been put back since it was last compared with the server's.
@@ -25,7 +27,7 @@ struct StoredActivation: Sendable {
         PostgresStatement(
             """
             SELECT slot, version, write_token, holder, incarnation, (SELECT max(number) FROM incarnation),
-                sealing_key, field.name, is_sealed, field.value
+                sealing_key, field.name, is_sealed, field.value, format
             FROM activation LEFT JOIN field USING (slot) WHERE activation_id = $1
             """,
             [.text(activationID)]
@@ -42,6 +44,7 @@ struct StoredActivation: Sendable {
         self.incarnation = try first.integer(4)
         self.currentIncarnation = try first.integer(5)
         self.sealingKey = try first.integer(6)
+        self.format = RecordFormat(rawValue: try first.integer(10))
         let fields =
             first.isNull(7)
             ? []
@@ -59,6 +62,7 @@ struct StoredActivation: Sendable {
         self.incarnation = change.incarnation
         self.currentIncarnation = before.currentIncarnation
         self.sealingKey = before.sealingKey
+        self.format = change.format
         self.sealed = before.sealed.applying(change.fields)
     }
 
@@ -79,6 +83,8 @@ struct ActivationChange: Sendable {
     let fields: SealedActivation.Changes
     let intent: SealedReceipt?
     let sealingKey: Int64
+    /// The form that the activation has afterwards. A later one than before is written only when all nodes that are alive read it.
+    let format: RecordFormat
     /// Whether it is not to be made while automatic decisions are paused.
     let heedsPause: Bool
 
@@ -90,9 +96,10 @@ struct ActivationChange: Sendable {
         PostgresStatement(
             """
             WITH moved AS (
-                UPDATE activation SET version = version + 1, write_token = $4, incarnation = $5
+                UPDATE activation SET version = version + 1, write_token = $4, incarnation = $5, format = $17
                 WHERE slot = $1 AND version = $2 AND ($3::int8 IS NULL OR holder = $3)
                     AND NOT ($16 AND EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)'))
+                    AND ($17 <= format OR NOT EXISTS (\(OlderNodes.query("$17"))))
                 RETURNING slot
             ), written AS (
                 INSERT INTO field (slot, name, is_sealed, value)
@@ -115,7 +122,7 @@ struct ActivationChange: Sendable {
                 .text(self.activationID), .integer(Int64(clamping: self.intent?.moves ?? 0)),
                 .integer(self.intent?.date.milliseconds ?? 0), .integer(self.sealingKey),
                 PostgresValue(self.intent?.body), PostgresValue(self.intent?.personalData),
-                .boolean(self.heedsPause),
+                .boolean(self.heedsPause), .integer(self.format.rawValue),
             ]
         )
     }

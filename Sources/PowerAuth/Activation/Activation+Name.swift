@@ -28,6 +28,7 @@ extension Activation {
     ///
     /// - Throws: ``MobileTokenError/Code/notSupported`` in version 3.
     public func nameAtServer() async throws -> String? {
+        try self.adopt(try await self.storedRecord())
         let endpoint = try self.dialect.endpoint(of: .detail)
         let response = try await self.postWithToken("possession_universal", path: endpoint.path, headers: [:]) {
             try await self.dialect.encryption.encrypt(endpoint.body, for: .generic)

@@ -38,6 +38,8 @@ extension Activation {
     /// Returns what the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
         try self.checkNotRemoved()
+        try await self.waitForUpgrade()
+        try self.adopt(try await self.storedRecord())
         let endpoint = try self.dialect.endpoint(of: .userInfo)
         let response = try await self.dialect.encryption.send(endpoint.path, headers: [:], endpoint.body)
         return try response.read { bytes in

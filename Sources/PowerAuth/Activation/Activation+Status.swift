@@ -38,8 +38,10 @@ extension Activation {
             do {
                 return try await self.fetchStatus(in: dialect)
             } catch is OutdatedDialect {
-            } catch let error as MobileTokenError where error.isAboutAnotherVersion {
-                guard try await self.storedRecord().version != dialect.version else { throw error }
+            } catch let error as MobileTokenError where error.mayBeAboutAnotherVersion {
+                guard let record = try? await self.storedRecord(), record.version != dialect.version else {
+                    throw error
+                }
             }
             // The activation was upgraded meanwhile, perhaps by another process.
             try await self.adopt(try await self.storedRecord())
@@ -84,9 +86,12 @@ extension Activation {
 }
 
 extension MobileTokenError {
-    /// Whether the server has the activation in another version of the protocol.
-    fileprivate var isAboutAnotherVersion: Bool {
-        guard case .unsupportedVersion? = self.underlying as? ActivationStatusError else { return false }
-        return true
+    /// Whether the server may have the activation in another version of the protocol. Where it has no keys of this one any more,
+    /// it sends random bytes, or refuses.
+    fileprivate var mayBeAboutAnotherVersion: Bool {
+        switch self.underlying as? ActivationStatusError {
+        case .unsupportedVersion, .notABlob: true
+        default: self.isRefusal
+        }
     }
 }

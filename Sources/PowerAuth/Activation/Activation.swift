@@ -20,8 +20,6 @@ public actor Activation: AuthenticatedChannel {
     /// Of the application's scope.
     nonisolated let applicationKeys: ApplicationEncryption
     private nonisolated let currentDialect: Mutex<any ActivationDialect>
-    /// Upgrades under way; requests with a token wait for their end.
-    var upgradeCount = 0
 
     /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)

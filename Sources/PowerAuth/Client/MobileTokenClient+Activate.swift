@@ -62,7 +62,10 @@ extension MobileTokenClient {
         }
         if let name = request.name { try NameRule.check(name, of: "an activation") }
         // The server takes the code with the request: what can be found wrong is to be found before that.
-        try await MobileTokenError.mapStoreErrors { try await self.server.store.prove() }
+        try await MobileTokenError.mapStoreErrors {
+            try await self.server.store.checkReaders(of: self.configuration.version)
+            try await self.server.store.prove()
+        }
         try await self.encryptionKeys.standard.prepare()
         try self.activationsUnderWay.begin()
         return try await UncancellableTask.run { caller in

@@ -40,7 +40,7 @@ final class ApplicationEncryption: Sendable {
     /// Returns how a new activation is made, in the version that the client was configured for.
     func newActivation(_ request: ActivationRequest) -> any NewActivation {
         if self.server.configuration.version.isVersion3 {
-            return ActivationCreation(request, server: self.server, encryptionKeys: self.version3)
+            return Version3ActivationCreation(request, server: self.server, encryptionKeys: self.version3)
         } else {
             return Version4ActivationCreation(
                 request,

@@ -67,6 +67,18 @@ extension Activation {
         }
     }
 
+    /// Encrypts for the server, which hands out no key for an activation that is gone, and says no more than that.
+    ///
+    /// - Throws: What the activation's state says, where that is why there is no key.
+    func encrypting(_ body: () async throws -> RequestBody) async throws -> RequestBody {
+        do {
+            return try await body()
+        } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {
+            if let compared = try? await self.fetchStatus() { try self.check(compared.status, after: refusal) }
+            throw refusal
+        }
+    }
+
     /// - Throws: what the activation's state says about any signature.
     private func check(_ status: ActivationStatus, after refusal: MobileTokenError?) throws(MobileTokenError) {
         let (code, message): (MobileTokenError.Code, String)

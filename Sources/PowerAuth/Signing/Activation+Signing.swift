@@ -57,7 +57,7 @@ extension Activation {
         while true {
             // The activation may have been removed while this request waited, here or at one of the awaits below.
             try self.checkNotRemoved()
-            let body = try await request.body()
+            let body = try await self.encrypting { try await request.body() }
             // Nothing has happened yet: the last moment at which a canceled request leaves no trace.
             try caller.checkIsWaiting()
             do {

@@ -322,7 +322,7 @@ struct CounterKnowledge: Sendable, Equatable {
 }
 
 extension MobileTokenError {
-    fileprivate static var stateRolledBack: Self {
+    static var stateRolledBack: Self {
         Self(.stateRolledBack, "The store was restored from a backup that is too old")
     }
 }

@@ -64,6 +64,15 @@ extension ActivationRecord {
     /// The version of the protocol that the activation speaks.
     public var version: ProtocolVersion { self.keys.version }
 
+    /// Whether the activation is being upgraded to another version of the protocol, or whoever did so died on the way. Until it
+    /// has ended, the server is asked for nothing else.
+    public var isUpgrading: Bool {
+        switch self.keys {
+        case .version3(let keys): keys.isUpgrading
+        case .version4(let keys): keys.isUpgradeUnconfirmed
+        }
+    }
+
     package var counter: SigningCounter {
         get { self.ledger.counter }
         set { self.ledger.counter = newValue }

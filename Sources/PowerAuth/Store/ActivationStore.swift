@@ -1,3 +1,5 @@
+public import PowerAuthProtocol
+
 /// A store of activations, in which no counter value is ever used twice and nothing is lost in a crash.
 ///
 /// Every method is durable when it returns: what it wrote survives `kill -9` and power loss.
@@ -12,6 +14,13 @@ public protocol ActivationStore: Sendable {
     ///
     /// - Throws: what ``insert(_:)`` would throw: the store is closed, damaged, full, may not be written, or has another key.
     func prove() async throws
+
+    /// Shows that every process which shares the store now could read an activation of a version of the protocol.
+    ///
+    /// Called before an activation code is used up. The default implementation knows of no other processes.
+    ///
+    /// - Throws: `storeHasOlderNodes`.
+    func checkReaders(of version: ProtocolVersion) async throws
 
     /// Returns the identifiers of all activations held, oldest first.
     func activationIDs() async throws -> [String]
@@ -34,6 +43,14 @@ public protocol ActivationStore: Sendable {
         _ activationID: String,
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result
+
+    /// Returns whether an activation is being upgraded, by whichever process: its ``ActivationRecord/isUpgrading``. `false` when
+    /// there is no such activation.
+    ///
+    /// When ``update(_:_:)`` has returned that began an upgrade, every process that shares the store gets `true`. Asked before
+    /// every request with a token. The default implementation reads the record; a store that processes share had
+    /// better ask for less.
+    func isUpgrading(_ activationID: String) async throws -> Bool
 
     /// Forgets an activation with its tokens and factors. Does nothing when there is none.
     func remove(_ activationID: String) async throws
@@ -64,5 +81,13 @@ extension ActivationStore {
     /// Reads the list of activations.
     public func prove() async throws {
         _ = try await self.activationIDs()
+    }
+
+    /// Does nothing.
+    public func checkReaders(of version: ProtocolVersion) async throws {}
+
+    /// Reads the record.
+    public func isUpgrading(_ activationID: String) async throws -> Bool {
+        try await self.record(of: activationID)?.isUpgrading ?? false
     }
 }

@@ -30,6 +30,9 @@ extension MobileTokenError.Code {
     /// Another node has the right to sign now, because this one did not renew its own in time. Nothing was sent; the call may be
     /// repeated.
     public static let signingTurnLost = Self("signingTurnLost")
+    /// Nodes of an older program share the store, and could not read what would be written. Nothing was sent or changed; repeat
+    /// the call when they have ended.
+    public static let storeHasOlderNodes = Self("storeHasOlderNodes")
     /// The store was closed before the call.
     public static let storeClosed = Self("storeClosed")
 

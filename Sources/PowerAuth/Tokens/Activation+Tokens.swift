@@ -55,8 +55,7 @@ extension Activation {
     ) async throws -> ChannelResponse {
         try self.checkNotRemoved()
         let name = try Self.tokenName(name)
-        // Between the two steps of an upgrade nothing else is sent.
-        if self.upgradeCount > 0 { try await self.withSigningTurn { _, _ in } }
+        try await self.waitForUpgrade()
         let token = try await self.token(name, with: .possession)
         try await self.server.tryToSynchronizeTime()  // after the token, whose creation may have shown the time
         do {
@@ -89,7 +88,7 @@ extension Activation {
         token: ActivationRecord.Token,
         body: @Sendable () async throws -> RequestBody
     ) async throws -> ChannelResponse {
-        let sealed = try await body()
+        let sealed = try await self.encrypting(body)
         do {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
         } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
@@ -132,10 +131,12 @@ extension Activation {
     private func token(_ name: ExactString, with authentication: Authentication) async throws -> ActivationRecord.Token
     {
         if let token = self.tokenCache[name] { return token }
-        let stored = try await self.storedRecord().tokens[name]
+        let record = try await self.storedRecord()
+        // A token that another process has renewed may be of another version.
+        try self.adopt(record)
         // Another task may have created one, or the activation been removed, while the store was read.
         try self.checkNotRemoved()
-        if let token = self.tokenCache[name] ?? stored {
+        if let token = self.tokenCache[name] ?? record.tokens[name] {
             self.tokenCache[name] = token
             return token
         }

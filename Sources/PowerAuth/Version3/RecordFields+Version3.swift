@@ -33,10 +33,11 @@ extension RecordFields {
         self.secret[Version3Name.knowledgeKey] = keys.encryptedKnowledgeKey
         self.secret[Version3Name.biometryKey] = keys.encryptedBiometryKey
         self.secret[Version3Name.devicePrivateKey] = keys.encryptedDevicePrivateKey
+        if keys.isUpgrading { self.open[Name.pendingConfirmation] = SealedActivation.upgradeMark.bytes }
     }
 
     func version3Keys(_ version: ProtocolVersion) throws -> Version3Keys {
-        Version3Keys(
+        var keys = Version3Keys(
             version: version,
             devicePublicKey: try self.bytes(Version3Name.devicePublicKey),
             serverPublicKey: try self.bytes(Version3Name.serverPublicKey),
@@ -47,5 +48,10 @@ extension RecordFields {
             encryptedBiometryKey: self.secret[Version3Name.biometryKey],
             encryptedDevicePrivateKey: try self.secretBytes(Version3Name.devicePrivateKey)
         )
+        if let step = self.open[Name.pendingConfirmation] {
+            guard step == SealedActivation.upgradeMark.bytes else { throw Self.unknownStep }
+            keys.isUpgrading = true
+        }
+        return keys
     }
 }

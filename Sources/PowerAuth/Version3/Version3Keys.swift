@@ -19,6 +19,9 @@ package struct Version3Keys: Sendable, Equatable {
     package var encryptedBiometryKey: SecretBytes?
     /// The device's private key under the vault key.
     package let encryptedDevicePrivateKey: SecretBytes
+    /// Whether the activation is being upgraded to version 4: the server may have been asked for new keys, which are not stored
+    /// yet.
+    package var isUpgrading = false
 
     package init(
         version: ProtocolVersion,

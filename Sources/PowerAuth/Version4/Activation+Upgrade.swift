@@ -6,8 +6,9 @@ extension Activation {
     /// Upgrades an activation of version 3 to version 4 of the protocol, for good.
     ///
     /// The server must offer it: see ``ActivationStatus/isUpgradeOffered``. Identifier and name stay, the password and the key
-    /// from outside stay, tokens are renewed when they are next used. Services of this activation wait meanwhile and go on.
-    /// Interrupted at any point, the next call of this method or the next signature completes it, or goes on in version 3.
+    /// from outside stay, tokens are renewed when they are next used. Services of this activation wait meanwhile and go on, in
+    /// every process that shares the store. Interrupted at any point, the next call of this method, the next signature or the
+    /// next request of a service completes it, or goes on in version 3.
     ///
     /// ```swift
     /// if try await activation.status().isUpgradeOffered {
@@ -28,15 +29,13 @@ extension Activation {
         if let biometryKey { try BiometryUnlockKey.validate(biometryKey) }
         let suite = suite ?? self.server.configuration.suite
         let protection = NewKeys.Protection(password: password, biometryKey: biometryKey)
-        self.upgradeCount += 1
-        defer { self.upgradeCount -= 1 }
         try await self.withSigningKeys(for: .possessionAndKnowledge(password: password)) { keys in
             try await self.withSigningTurn { turn, caller in
                 let record = try await self.storedRecord()
                 if let stored = record.version4 {
                     // Another process was quicker, or this one was interrupted.
                     try await self.adopt(record)
-                    guard case .upgrade? = stored.pendingConfirmation else { return }
+                    guard stored.isUpgradeUnconfirmed else { return }
                 } else {
                     try await self.startUpgrade(to: suite, keys: keys, protection: protection, in: turn, for: caller)
                 }
@@ -66,15 +65,38 @@ extension Activation {
             )
         }
         let newKeys = try NewKeys(suite: suite)
+        // From here on, whoever shares the store asks the server for nothing.
+        try await self.updateRecord(in: turn) { $0.version3?.isUpgrading = true }
+        do {
+            try await self.agree(on: newKeys, keys: keys, protection: protection, in: turn, for: caller)
+        } catch {
+            // Lost or refused, it is as if nothing had been asked: the server goes on with version 3.
+            try? await self.forgetUpgrade(in: turn)
+            throw error
+        }
+    }
+
+    /// Notes that an upgrade has come to nothing.
+    private func forgetUpgrade(in turn: SigningTurn) async throws {
+        try await self.updateRecord(in: turn) { $0.version3?.isUpgrading = false }
+    }
+
+    private func agree(
+        on newKeys: NewKeys,
+        keys: SigningKeys,
+        protection: NewKeys.Protection,
+        in turn: SigningTurn,
+        for caller: UncancellableTask.Caller
+    ) async throws {
         let endpoint = Version4.Endpoint.upgradeStart
         let plaintext = try Wire.encode(
             Version4.UpgradeRequest(
                 sharedSecretRequest: newKeys.agreement.request,
                 devicePublicKeys: newKeys.deviceKeys.publicKeys,
-                enableBiometry: hasBiometry
+                enableBiometry: protection.biometryKey != nil
             )
         )
-        let encryption = self.applicationKeys.version4(suite)
+        let encryption = self.applicationKeys.version4(newKeys.suite)
         let request = SignedRequest(
             path: endpoint.path,
             uriID: endpoint.uriID,
@@ -83,7 +105,6 @@ extension Activation {
         ) {
             try await encryption.encrypt(plaintext, for: .upgradeStart)
         }
-        // Lost or refused, it is as if nothing had been asked: the server goes on with version 3.
         let response = try await self.exchange(request, in: turn, for: caller)
         let message = try Wire.decode(Version4.NewKeysMessage.self, from: response, of: endpoint.path)
         try await self.keepUpgrade(newKeys, message, path: endpoint.path, protection: protection, in: turn)
@@ -106,7 +127,8 @@ extension Activation {
             randomness: self.server.randomness
         )
         try await self.updateRecord(in: turn) { record in
-            guard let version3 = record.version3 else { throw OutdatedDialect() }
+            guard var version3 = record.version3 else { throw OutdatedDialect() }
+            version3.isUpgrading = false
             let before = Version4Keys.Version3State(keys: version3, ledger: record.ledger)
             record.keys = .version4(keys)
             record.version4?.pendingConfirmation = .upgrade(from: before)
@@ -117,21 +139,47 @@ extension Activation {
         try self.adopt(try await self.storedRecord())
     }
 
+    /// Waits until no upgrade is under way, in this process or another one: meanwhile the server is asked for nothing else. What
+    /// a process that died has left is brought to its end.
+    ///
+    /// A request that has passed by then may still be on its way. The server takes its token until it hears the confirmation.
+    nonisolated func waitForUpgrade() async throws {
+        guard try await self.isBeingUpgraded() else { return }
+        try await self.withSigningTurn { turn, caller in
+            let record = try await self.storedRecord()
+            try await self.adopt(record)
+            guard record.isUpgrading else { return }
+            try await self.completeUpgrade(in: turn, for: caller)
+        }
+    }
+
+    private nonisolated func isBeingUpgraded() async throws -> Bool {
+        do {
+            return try await MobileTokenError.mapStoreErrors {
+                try await self.server.store.isUpgrading(self.activationID)
+            }
+        } catch let error as MobileTokenError where error.isPassing {
+            return false  // polling goes on while the store cannot be reached
+        }
+    }
+
     /// Completes an upgrade that was interrupted after its keys had been stored.
     ///
     /// - Returns: Whether there was one.
     func completePendingUpgrade() async throws -> Bool {
         try await self.withSigningTurn { turn, caller in
             let record = try await self.storedRecord()
-            guard case .upgrade? = record.version4?.pendingConfirmation else { return false }
+            guard record.version4?.isUpgradeUnconfirmed == true else { return false }
             try await self.adopt(record)
             try await self.completeUpgrade(in: turn, for: caller)
             return true
         }
     }
 
-    /// Confirms an upgrade whose keys are stored. Possession is enough, so no password is needed.
+    /// Confirms an upgrade whose keys are stored. Possession is enough, so no password is needed. One whose keys are not stored
+    /// has come to nothing.
     func completeUpgrade(in turn: SigningTurn, for caller: UncancellableTask.Caller) async throws {
+        guard try await self.storedRecord().version4 != nil else { return try await self.forgetUpgrade(in: turn) }
         let dialect = self.dialect
         let keys = SigningKeys(dialect: dialect, type: .possession, keys: [dialect.possessionKey])
         let endpoint = try DialectEndpoint(.upgradeConfirm, Version4.NoContent())

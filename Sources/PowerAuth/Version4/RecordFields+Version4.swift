@@ -11,7 +11,6 @@ extension RecordFields {
         static let serverECDSAKey: ExactString = "server-ecdsa-key"
         static let serverMLDSAKey: ExactString = "server-mldsa-key"
         static let knowledgeSalt: ExactString = "knowledge-salt"
-        static let pendingConfirmation: ExactString = "pending-confirmation"
 
         static let possessionKey: ExactString = "possession-key"
         static let utilityKeys: ExactString = "utility-keys"
@@ -24,7 +23,11 @@ extension RecordFields {
 
     private enum Pending {
         static let activation = Array("activation".utf8)
-        static let upgrade = Array("upgrade".utf8)
+        static let upgrade = SealedActivation.upgradeMark.bytes
+    }
+
+    static var unknownStep: MobileTokenError {
+        MobileTokenError(.storeFromFuture, "An activation waits for a step that is not known here")
     }
 
     static let version4Names: VersionNames = {
@@ -32,7 +35,6 @@ extension RecordFields {
             open: [
                 Version4Name.suite, Version4Name.deviceECDSAKey, Version4Name.deviceMLDSAKey,
                 Version4Name.serverECDSAKey, Version4Name.serverMLDSAKey, Version4Name.knowledgeSalt,
-                Version4Name.pendingConfirmation,
             ],
             secret: [
                 Version4Name.possessionKey, Version4Name.utilityKeys, Version4Name.knowledgeKey,
@@ -60,9 +62,9 @@ extension RecordFields {
         self.secret[Version4Name.deviceKeys] = keys.sealedDeviceKeys
         switch keys.pendingConfirmation {
         case nil: break
-        case .activation: self.open[Version4Name.pendingConfirmation] = Pending.activation
+        case .activation: self.open[Name.pendingConfirmation] = Pending.activation
         case .upgrade(let state):
-            self.open[Version4Name.pendingConfirmation] = Pending.upgrade
+            self.open[Name.pendingConfirmation] = Pending.upgrade
             self.write(state)
         }
     }
@@ -94,11 +96,11 @@ extension RecordFields {
     }
 
     private func pendingConfirmation() throws -> Version4Keys.PendingConfirmation? {
-        switch self.open[Version4Name.pendingConfirmation] {
+        switch self.open[Name.pendingConfirmation] {
         case nil: nil
         case Pending.activation: .activation
         case Pending.upgrade: .upgrade(from: try self.version3State())
-        default: throw MobileTokenError(.storeFromFuture, "An activation waits for a step that is not known here")
+        default: throw Self.unknownStep
         }
     }
 }

@@ -61,6 +61,14 @@ package struct Version4Keys: Sendable, Equatable {
     }
 }
 
+extension Version4Keys {
+    /// Whether the server may not know yet that its new keys are stored.
+    var isUpgradeUnconfirmed: Bool {
+        guard case .upgrade? = self.pendingConfirmation else { return false }
+        return true
+    }
+}
+
 extension ActivationRecord {
     /// The keys of an activation of version 4; `nil` for others. Setting it to `nil` does nothing.
     package var version4: Version4Keys? {

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 
 /// Commands about the activation itself.
 enum ActivationCommands {
-    static let all = [activate, confirm, status, counter, upgrade, changePassword, remove]
+    static let all = [activate, confirm, waitForCommit, status, counter, upgrade, changePassword, remove]
 
     static let activate = Command(
         "activate",
@@ -59,6 +59,19 @@ enum ActivationCommands {
         return .done
     }
 
+    static let waitForCommit = Command(
+        "wait-for-commit",
+        summary: "Wait until the server has committed the activation.",
+        discussion: "The exit code is 10 when it does not in time, 8 or 9 when the activation is blocked or removed.",
+        options: [.init("within", "SECONDS", "the longest time to wait (default: 300)")]
+    ) { invocation in
+        let session = try Session(invocation)
+        let activation = try await session.activation()
+        try await activation.waitUntilCommitted(within: invocation.seconds("within") ?? .seconds(300))
+        session.output.result(["committed": true], text: "The activation is committed.")
+        return .done
+    }
+
     private static func version(_ invocation: Invocation) throws -> ProtocolVersion {
         guard let name = invocation["protocol"] else { return .v3_3 }
         guard let version = ProtocolVersion(rawValue: name) else {
@@ -108,7 +121,8 @@ enum ActivationCommands {
 
     static let status = Command(
         "status",
-        summary: "Show the activation's state on the server, and synchronize the counter."
+        summary: "Show the activation's state on the server, and synchronize the counter.",
+        discussion: "The exit code is 9 when the activation was removed from the server."
     ) { invocation in
         let session = try Session(invocation)
         let activation = try await session.activation()
@@ -131,7 +145,7 @@ enum ActivationCommands {
             ] + (status.isUpgradeOffered ? ["upgrade to 4.0 offered"] : []) + status.flags.names)
             .joined(separator: ", ")
         )
-        return .done
+        return status.state == .removed ? .removed : .done
     }
 
     static let counter = Command(

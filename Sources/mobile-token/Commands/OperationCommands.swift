@@ -5,9 +5,9 @@ import PowerAuthProtocol
 
 /// Commands about operations.
 enum OperationCommands {
-    static let all = [list, watch, show, approve, reject, claim, history, offline]
+    static let all = [list, watch, wait, show, approve, reject, claim, history, offline]
 
-    private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it")
+    private static let id = Command.Operand("ID", "the operation's identifier, as 'list' shows it, or how it begins")
 
     static let list = Command(
         "list",
@@ -19,6 +19,38 @@ enum OperationCommands {
         let list = try await service.fetchList()
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
         Output.note(list.issues, omitted: list.omittedIssueCount)
+        if let note = list.noteOfItsEnd { Output.note("mobile-token: \(note)") }
+        return .done
+    }
+
+    static let wait = Command(
+        "wait",
+        summary: "Wait until an operation is decided, or until one is listed.",
+        discussion: """
+            With an identifier: until that operation is off the list, and why is shown. Without: until the list has an
+            operation, and the list is shown. The exit code is 10 when it does not happen in time.
+            """,
+        operands: [.init("ID", "the operation's identifier, or how it begins", isOptional: true)],
+        options: [
+            .init("within", "SECONDS", "the longest time to wait (default: 300)"),
+            .init("interval", "SECONDS", "the time between requests, at least 5 (default: 7)"),
+        ]
+    ) { invocation in
+        let session = try Session(invocation)
+        let service = try await session.operations()
+        let limit = try invocation.seconds("within") ?? .seconds(300)
+        let interval = try invocation.seconds("interval") ?? .seconds(7)
+        guard let id = invocation.operand(0) else {
+            let list = try await service.waitForList(within: limit, pollingEvery: interval) { !$0.operations.isEmpty }
+            session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
+            return .done
+        }
+        let whole = try await session.wholeID(id, from: service)
+        let reason = try await service.waitUntilDecided(whole, within: limit, pollingEvery: interval)
+        session.output.result(
+            ["id": .string(whole), "reason": .string(reason.description)],
+            text: "\(TextTable.printable(whole)): \(reason)"
+        )
         return .done
     }
 
@@ -27,11 +59,14 @@ enum OperationCommands {
         summary: "Follow the list of operations until interrupted.",
         discussion: """
             On a terminal the list is redrawn; in a pipe, or with --json, each change is a line. Parts of the response that
-            cannot be read are named below the list, or on standard error.
+            cannot be read are named below the list, or on standard error. What a command of --exec or a server of
+            --forward-to does not take is named on standard error and not sent again: every change has the whole list.
             """,
         options: [.init("interval", "SECONDS", "the time between requests, at least 5 (default: 7)")]
+            + ChangeForwarding.options
     ) { invocation in
         let session = try Session(invocation)
+        let forwarding = try ChangeForwarding(invocation)
         let service = try await session.operations()
         let interval = try invocation.seconds("interval") ?? .seconds(7)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -40,7 +75,9 @@ enum OperationCommands {
                 var view = WatchView(output: session.output)
                 for await event in service.events() {
                     switch event {
-                    case .changed(let change): view.show(change)
+                    case .changed(let change):
+                        view.show(change)
+                        await forwarding.forward(change)
                     case .failed(let error): view.show(error)
                     case .loading(true): break
                     case .loading(false):

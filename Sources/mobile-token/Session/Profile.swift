@@ -1,4 +1,3 @@
-import Basics
 import CommandLineSupport
 import Foundation
 import MobileToken
@@ -22,30 +21,11 @@ struct Profile: Codable, Sendable {
 
 /// The folder of a profile, with its settings, the store and its key.
 struct ProfileFolder: Sendable {
+    let name: String
     let url: URL
 
-    /// Creates the folder that the options and the environment name.
-    init(_ invocation: Invocation) throws {
-        let name = invocation["profile"] ?? "default"
-        let allowed = name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_.".utf8.contains($0) }
-        guard allowed, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 64 else {
-            throw UsageError(message: "a profile's name has up to 64 letters, digits, dots, dashes and underscores")
-        }
-        self.url = Self.home(invocation).appending(path: name, directoryHint: .isDirectory)
-    }
-
-    private static func home(_ invocation: Invocation) -> URL {
-        let environment = ProcessInfo.processInfo.environment
-        if let path = invocation["home"] ?? environment["MOBILE_TOKEN_HOME"], !path.isEmpty {
-            return URL(filePath: path, directoryHint: .isDirectory)
-        }
-        if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
-            return URL(filePath: path).appending(path: "mobile-token", directoryHint: .isDirectory)
-        }
-        // `URL.homeDirectory` is the one in the password file, whatever the environment says.
-        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) } ?? .homeDirectory
-        return home.appending(path: ".local/share/mobile-token", directoryHint: .isDirectory)
-    }
+    /// Whether there is such a profile.
+    var exists: Bool { FileManager.default.fileExists(atPath: self.file.path) }
 
     private var file: URL { self.url.appending(path: "profile.json") }
 
@@ -54,7 +34,7 @@ struct ProfileFolder: Sendable {
 
     /// The profile, if there is one.
     func load() throws -> Profile? {
-        guard FileManager.default.fileExists(atPath: self.file.path) else { return nil }
+        guard self.exists else { return nil }
         do {
             return try JSONDecoder().decode(Profile.self, from: Data(contentsOf: self.file))
         } catch {

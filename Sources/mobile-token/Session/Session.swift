@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import Foundation
 import MobileToken
@@ -35,18 +36,25 @@ struct Session: Sendable {
     ///   - version: The version of the protocol for a new activation.
     ///   - suite: The algorithms for a new activation of version 4, and for an upgrade.
     init(_ invocation: Invocation, version: ProtocolVersion = .v3_3, suite: AlgorithmSuite? = nil) throws {
-        let folder = try ProfileFolder(invocation)
+        let folder = try ProfileHome(invocation).profile(invocation)
         let stored = try folder.load()
-        guard let url = invocation["url"] ?? stored?.url else {
+        guard let url = invocation["url"] ?? stored?.url ?? Self.environment("URL") else {
             throw UsageError(message: "--url is missing, and there is no such profile yet", command: invocation.command)
         }
-        guard let sdkConfiguration = invocation["sdk-configuration"] ?? stored?.sdkConfiguration else {
+        guard
+            let sdkConfiguration = invocation["sdk-configuration"] ?? stored?.sdkConfiguration
+                ?? Self.environment("SDK_CONFIGURATION")
+        else {
             throw UsageError(
                 message: "--sdk-configuration is missing, and there is no such profile yet",
                 command: invocation.command
             )
         }
         var trust = stored?.trust ?? Profile.Trust()
+        if stored == nil {
+            trust.caFile = Self.environment("CA_FILE").map { URL(filePath: $0).absoluteURL.path }
+            trust.pin = Self.environment("PIN")
+        }
         if let file = invocation["ca-file"] { trust.caFile = URL(filePath: file).absoluteURL.path }
         if let pin = invocation["pin"] { trust.pin = pin }
         if invocation.has("insecure-http") { trust.allowsInsecureHTTP = true }
@@ -72,6 +80,22 @@ struct Session: Sendable {
             activationID: stored?.activationID
         )
         self.output = Output(isJSON: invocation.has("json"))
+    }
+
+    /// The environment variables that the program reads.
+    static let environment = [
+        ("MOBILE_TOKEN_URL", "the server of a new profile, as --url"),
+        ("MOBILE_TOKEN_SDK_CONFIGURATION", "the configuration string of a new profile, as --sdk-configuration"),
+        ("MOBILE_TOKEN_CA_FILE", "the certificate authority of a new profile, as --ca-file"),
+        ("MOBILE_TOKEN_PIN", "the public key of a new profile's server, as --pin"),
+        ("MOBILE_TOKEN_PROFILE", "the profile to use, as --profile"),
+        ("MOBILE_TOKEN_HOME", "the folder of the profiles, as --home"),
+        ("MOBILE_TOKEN_PASSWORD_FILE", "the file of the password, as --password-file"),
+    ]
+
+    /// Returns the value of one of them that is set and not empty.
+    static func environment(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment["MOBILE_TOKEN_\(name)"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func transport(
@@ -149,11 +173,23 @@ extension Session {
         return OperationsService(activation: try await self.activation(), configuration: configuration)
     }
 
-    /// Returns an operation by its identifier.
+    /// Returns an operation by its identifier, or by the beginning of one that is listed.
     ///
-    /// - Throws: ``NotFound`` when the server has none.
+    /// - Throws: ``NotFound`` when the server has none, `UsageError` when several begin so.
     func operation(_ id: String, from service: OperationsService) async throws -> UserOperation {
-        try await self.finding("operation \(id)") { try await service.detail(id: id) }
+        let whole = try await self.wholeID(id, from: service)
+        return try await self.finding("operation \(id)") { try await service.detail(id: whole) }
+    }
+
+    /// Returns the one identifier in the list that begins as told. What is as long as an identifier is one.
+    func wholeID(_ id: String, from service: OperationsService) async throws -> String {
+        guard id.utf8.count < UUID().uuidString.utf8.count else { return id }
+        let ids = try await service.fetchList().operations.map(\.id)
+        let candidates = ids.filter { $0.utf8.starts(with: id.utf8) }
+        guard candidates.count < 2 || ids.contains(where: { $0.isExactly(id) }) else {
+            throw UsageError(message: "\(candidates.count) operations begin with '\(id)'")
+        }
+        return candidates.first ?? id
     }
 
     /// Runs `body`; throws ``NotFound`` when the server calls the request invalid, which is well-formed, or responds with 404.

@@ -30,7 +30,7 @@ struct PasswordSource: Sendable {
             )
         case (.some(let file), false): self.place = .file(file)
         case (nil, true): self.place = .standardInput
-        case (nil, false): self.place = .terminal
+        case (nil, false): self.place = Session.environment("PASSWORD_FILE").map { .file($0) } ?? .terminal
         }
     }
 

@@ -48,6 +48,18 @@ struct MortalProcess: Sendable {
         self.reading = Task { for await event in events { world.heard(event) } }
     }
 
+    /// What must be released once the process has ended.
+    struct Remains {
+        private weak var fleet: OperationsFleet?
+        private weak var agent: ApprovalAgent?
+
+        fileprivate init(_ process: MortalProcess) { (self.fleet, self.agent) = (process.fleet, process.agent) }
+
+        var isReleased: Bool { self.fleet == nil && self.agent == nil }
+    }
+
+    var remains: Remains { Remains(self) }
+
     /// How many requests wait for the cap on requests a second.
     var delayedRequestCount: Int { (self.client.gate as? ServerGate)?.delayedCount ?? 0 }
 

@@ -47,7 +47,10 @@ struct BackendFixture {
         let hasType = headers.contains { $0.name.lowercased() == "content-type" }
         request.headers = headers + (hasType ? [] : [("Content-Type", "application/json")])
         request.body = body
-        return self.wire?(request) ?? self.backend.reply(to: request, at: self.now)
+        if let wire = self.wire { return wire(request) }
+        let reply = self.backend.reply(to: request, at: self.now)
+        self.backend.expectDescribed(reply.response, to: request)
+        return reply
     }
 
     mutating func send(_ path: String, headers: [(name: String, value: String)] = [], json: JSONValue) -> Reply {

@@ -100,7 +100,13 @@ import Testing
             ].allSatisfy { try Self.outcome("/v2/operations", $0) == "400 INVALID_REQUEST" }
         },
         Statement("a member that is not read may be anything") {
-            try Self.outcome("/v2/operations", #"{"template":"login","userId":"a","x":1,"x":2}"#) == "200 PENDING"
+            let form = #"{"title":"t","message":"m","x":1,"x":2}"#
+            let body = #"{"operationType":"x","data":"A1","formData":\#(form)}"#
+            return try Self.outcome("/v2/operations", body) == "200 PENDING"
+                && Self.outcome("/pa/v3/status", #"{"x":1,"x":2}"#) == "200 OK"
+        },
+        Statement("a member that the cloud API does not know is refused") {
+            try Self.outcome("/v2/operations", #"{"template":"login","userId":"a","x":1}"#) == "400 INVALID_REQUEST"
         },
         Statement("allowedSignatureType.type or variant unknown: refused") {
             try [#"{"type":"3FA","variants":["possession"]}"#, #"{"type":"2FA","variants":["magic"]}"#].allSatisfy {

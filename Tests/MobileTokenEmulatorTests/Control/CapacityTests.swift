@@ -65,7 +65,7 @@ import Testing
     @Test func whatARefusedRequestSentIsNotKept() throws {
         var fixture = try self.fixture { $0.storedBytes = 100_000 }
         let nonsense: JSONValue = [
-            "template": "no such template", "note": .string(String(repeating: "x", count: 20_000)),
+            "template": "no such template", "externalId": .string(String(repeating: "x", count: 20_000)),
         ]
         for _ in 0..<20 { #expect(fixture.cloud("POST", "/v2/operations", nonsense).code == "TEMPLATE_NOT_FOUND") }
         _ = try fixture.operation()

@@ -79,6 +79,15 @@ import Testing
         #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
     }
 
+    /// The server hands out no key to encrypt with, and says no more than that.
+    @Test func anActivationThatWasRemovedBeforeThisProcessStartedSaysSo() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        fixture.server.change(activation.activationID) { $0.remove() }
+        #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
+        #expect(await self.error { try await activation.poll() }?.code == .activationRemoved)
+    }
+
     @Test func anActivationThatTheServerMovedToVersion4SaysSo() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()

@@ -17,19 +17,11 @@ enum TestEndpoints {
         .device("POST", "/api/encrypted/application", "Takes an envelope.", Self.applicationEnvelope),
         .device("POST", "/api/encrypted/activation", "Takes an activation's envelope.", Self.activationEnvelope),
         .device("POST", "/api/encrypted/token", "Takes a token and an envelope.", Self.tokenAndEnvelope),
-        .device("POST", "/api/upgrade", "Takes the signature that starts an upgrade.", Self.upgrade),
     ]
 
     private static func signed(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
         _ = try bank.authenticate(&context, CodeDemand(uriID: "/signed", types: .anyFactors))
-        return .object(["done": true])
-    }
-
-    private static func upgrade(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
-        -> ServerResponse
-    {
-        _ = try bank.authenticate(&context, CodeDemand(uriID: "/pa/upgrade/start", types: .anyFactors))
         return .object(["done": true])
     }
 

@@ -148,8 +148,10 @@ final class VerifyingServer: HTTPTransport {
     var milliseconds: Int64 { self.now().milliseconds }
 
     /// A fresh activation code, valid once.
-    func makeCode(signed: Bool = false) throws -> String {
-        let registration = try self.backend.cloud(.post, "/v2/registrations", .object(self.registration))
+    func makeCode(signed: Bool = false, version: ProtocolVersion = .v3_3) throws -> String {
+        var request = self.registration
+        request["protocolVersion"] = .string(version.rawValue)
+        let registration = try self.backend.cloud(.post, "/v2/registrations", .object(request))
         return try #require(registration[signed ? "activationQrCodeData" : "activationCode"]?.string)
     }
 
@@ -162,6 +164,25 @@ final class VerifyingServer: HTTPTransport {
 
     /// The server's half of an activation's keys, and its counter.
     func device(_ id: String) -> Version3.Keys? { self.activation(id)?.device?.version3 }
+
+    /// The server's half of the keys of version 4, and its counter, also while an upgrade waits for its confirmation.
+    func keys4(_ id: String) throws -> Version4.Keys { try #require(self.activation(id)?.device?.version4) }
+
+    /// Offers every activation of version 3 an upgrade from now on.
+    func offerUpgrades() {
+        self.backend.withBackend { $0.protocolRules.upgradeOffers = [$0.defaultApplicationID] }
+    }
+
+    /// Drops the keys that an upgrade has made, as if it had never been asked for one.
+    func forgetUpgrade(of id: String) {
+        self.change(id) { activation in
+            var document = try #require(try JSONValue(encoding: activation).object)
+            var device = try #require(document["device"]?.object)
+            device["upgrade"] = nil
+            document["device"] = .object(device)
+            activation = try JSONValue.object(document).decode()
+        }
+    }
 
     /// Changes one activation, as an administrator could.
     func change(_ id: String, _ change: @Sendable (inout ServerActivation) throws -> Void) {
@@ -177,6 +198,10 @@ final class VerifyingServer: HTTPTransport {
     /// Lets a recovery code be one that its user has not confirmed.
     func unconfirm(recoveryCode code: String) {
         self.backend.withBackend { $0.state.recoveryCodes.update(code) { $0.status = .created } }
+    }
+
+    func tokenSecret(_ id: String) -> SecretBytes? {
+        self.backend.withBackend { $0.state.tokens[id]?.secret.secret }
     }
 
     var tokenCount: Int { self.backend.withBackend { $0.state.tokens.count } }

@@ -43,7 +43,7 @@ import TestSupport
                 try await activation.removeTokenLocally("t")
                 try await activation.requestToken("t")
                 let token = try #require(try await activation.storedRecord().tokens["t"])
-                #expect(try server.account(activation.activationID).tokens[token.id] == token.secret)
+                #expect(server.tokenSecret(token.id) == token.secret)
                 return "token"
             case "/pa/v4/vault/unlock":
                 let key = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
@@ -62,16 +62,14 @@ import TestSupport
         let expected = try await call()
         let bit = Shared<Int?>(nil)
         let byteCount = Shared(0)
-        server.state.withLock {
-            $0.rewrite = { request, response in
-                guard request.url.hasSuffix(path), response.status == 200, let flipped = bit.value else {
-                    return response
-                }
-                byteCount.value = response.body.count
-                var response = response
-                response.body = Self.flipped(response.body, flipped % (response.body.count * 8))
+        server.setRewrite { request, response in
+            guard request.url.hasSuffix(path), response.status == 200, let flipped = bit.value else {
                 return response
             }
+            byteCount.value = response.body.count
+            var response = response
+            response.body = Self.flipped(response.body, flipped % (response.body.count * 8))
+            return response
         }
         bit.value = 0
         _ = try? await call()
@@ -125,13 +123,11 @@ import TestSupport
         let fixture = try Version4Fixture(suite: suite)
         _ = try await fixture.activate()
         let bit = Shared(0)
-        fixture.server.state.withLock {
-            $0.rewrite = { request, response in
-                guard request.url.hasSuffix("/activation/create"), response.status == 200 else { return response }
-                var response = response
-                response.body = Self.flipped(response.body, bit.value % (response.body.count * 8))
-                return response
-            }
+        fixture.server.setRewrite { request, response in
+            guard request.url.hasSuffix("/activation/create"), response.status == 200 else { return response }
+            var response = response
+            response.body = Self.flipped(response.body, bit.value % (response.body.count * 8))
+            return response
         }
         var refusals = 0
         for index in 0..<24 {

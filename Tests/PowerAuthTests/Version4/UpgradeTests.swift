@@ -1,3 +1,4 @@
+@testable import EmulatorBackend
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -46,7 +47,7 @@ import TestSupport
 
     @Test func anUpgradeThatIsNotOfferedChangesNothing() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
-        let code = try fixture.server.version3.makeCode()
+        let code = try fixture.server.makeCode()
         let activation = try await fixture.client.activate(code: code, password: Version4Fixture.password)
         #expect(try await !activation.status().isUpgradeOffered)
         let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
@@ -94,18 +95,27 @@ import TestSupport
         #expect(activation.version == .v4_0)
     }
 
+    private static let refusal = HTTPResponse(
+        status: 400,
+        body: Array(#"{"status":"ERROR","responseObject":{"code":"ERR_UPGRADE","message":"refused"}}"#.utf8)
+    )
+
     /// A server that offers version 4 and then does not want it.
     @Test(arguments: ["/pa/v4/upgrade/start", "/pa/v4/upgrade/confirm"], [true, false])
     func aServerThatRefusesLeavesVersion3(path: String, forgets: Bool) async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
-        fixture.server.state.withLock { $0.upgradeRefusal = (path, forgets: forgets) }
+        fixture.server.setFate { [server = fixture.server] request in
+            guard request.url.hasSuffix(path) else { return .delivered }
+            if forgets { server.forgetUpgrade(of: activation.activationID) }
+            return .answered(Self.refusal)
+        }
         let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
         #expect(error == .upgradeFailed)
         #expect(activation.version == .v3_3)
         #expect(try await activation.storedRecord().version == .v3_3)
         try await activation.validate(Version4Fixture.twoFactors)
-        fixture.server.state.withLock { $0.upgradeRefusal = nil }
+        fixture.server.setFate { _ in .delivered }
         try await activation.upgrade(password: Version4Fixture.password)
         try await activation.approve("a", with: Version4Fixture.twoFactors)
     }
@@ -122,7 +132,7 @@ import TestSupport
         let factor = try await twin.unlockKnowledge(password: Version4Fixture.password)
         // Version 3 is gone at the server as soon as the upgrade is confirmed.
         try await activation.upgrade(password: Version4Fixture.password)
-        fixture.server.version3.forgetTokens()
+        fixture.server.forgetTokens()
         try await twin.poll()
         #expect(twin.version == .v4_0)
         try await twin.approve("a", with: Version4Fixture.twoFactors)
@@ -177,7 +187,9 @@ import TestSupport
             let error = await self.code { try await victim.upgrade(password: Version4Fixture.password) }
             let heir = try Version4Fixture(version: .v3_3, server: fixture.server, store: fixture.store)
             let activation = try await heir.client.activation(id: id)
-            if fixture.server.state.withLock({ $0.accounts[id]?.version }) == 4 || activation.version == .v4_0 {
+            try await activation.poll()
+            #expect(try await !fixture.store.isUpgrading(id), "killed at \(place)")
+            if fixture.server.activation(id)?.device?.version == .version4 || activation.version == .v4_0 {
                 try await activation.approve("a", with: Version4Fixture.twoFactors)
                 #expect(activation.version == .v4_0)
             } else {
@@ -200,7 +212,7 @@ import TestSupport
         while true {
             let life = Life(endingAt: place)
             let store = InMemoryActivationStore()
-            let server = try Version4Server()
+            let server = try VerifyingServer()
             let dying = try Version4Fixture(
                 server: server,
                 store: MortalStore(base: store, life: life),
@@ -223,8 +235,8 @@ import TestSupport
                 try await activation.confirm(password: Version4Fixture.password)
                 let changed = try await activation.storedRecord().version4?.knowledgeKey
                 let old = try changed?.key(password: Version4Fixture.password)
-                let account = try server.account(id)
-                let isOld = old == account.factors.knowledge.current || old == account.factors.knowledge.pending
+                let known = try server.keys4(id).factorKeys.knowledge
+                let isOld = old == known.current || old == known.pending
                 let password = isOld ? Version4Fixture.password : new
                 try await activation.approve("a", with: .possessionAndKnowledge(password: password))
                 #expect(try await activation.status().flags == [], "killed at \(place)")

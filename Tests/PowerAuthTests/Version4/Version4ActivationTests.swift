@@ -1,3 +1,4 @@
+@testable import EmulatorBackend
 import ExactJSON
 import HTTPClientTransport
 import PowerAuthCrypto
@@ -37,22 +38,15 @@ import TestSupport
         #expect(status.counter.distance == 0)
         #expect(fixture.server.state.withLock { $0.accepted } == ["a", "b"])
         #expect(try await activation.userInfo()["sub"]?.string == "alice")
-        let account = try fixture.server.account(activation.activationID)
-        #expect(account.suite == suite)
-        #expect(
-            activation.fingerprint
-                == Version4.ActivationFingerprint(
-                    devicePublicKeys: account.devicePublicKeys,
-                    activationID: activation.activationID,
-                    serverPublicKeys: account.serverKeys.publicKeys
-                ).digits
-        )
+        let keys = try fixture.server.keys4(activation.activationID)
+        #expect(keys.suite == suite)
+        #expect(activation.fingerprint == keys.fingerprint(activationID: activation.activationID))
         #expect(fixture.server.requestCount("/keystore/create") == 2)
     }
 
     @Test(arguments: AlgorithmSuite.allCases.filter { !$0.isAvailable })
     func aSuiteThatThisMachineLacksIsRefusedAtOnce(suite: AlgorithmSuite) async throws {
-        let server = try Version4Server()
+        let server = try VerifyingServer()
         let full = try #require(server.configuration.version4MasterPublicKeys)
         // Keys that are well formed are enough to configure the suite; nothing is computed with them.
         let scheme = try #require(suite.signatureScheme)
@@ -86,7 +80,7 @@ import TestSupport
     }
 
     @Test func aConfigurationWithoutKeysOfTheSuiteIsRefused() throws {
-        let full = try Version4Server().configuration
+        let full = try VerifyingServer().configuration
         var configuration = MobileTokenClient.Configuration()
         configuration.version = .v4_0
         configuration.suite = .p384
@@ -109,9 +103,10 @@ import TestSupport
         let fixture = try Version4Fixture(version: .v3_3)
         fixture.server.setFate { request in
             guard request.url.contains("/pa/v3/") else { return .delivered }
-            return .answered(Version4Server.Refused(status: 400, code: "ERR_TEMPORARY_KEY").response)
+            let body = #"{"status":"ERROR","responseObject":{"code":"ERR_TEMPORARY_KEY","message":"refused"}}"#
+            return .answered(HTTPResponse(status: 400, body: Array(body.utf8)))
         }
-        let code = fixture.server.makeCode()
+        let code = try fixture.server.makeCode(version: .v4_0)
         let error = await #expect(throws: MobileTokenError.self) {
             try await fixture.client.activate(code: code, password: Version4Fixture.password)
         }
@@ -161,18 +156,15 @@ import TestSupport
 
     @Test func aCodeThatAnotherPartySignedIsRefused() async throws {
         let fixture = try Version4Fixture()
-        let code = fixture.server.makeCode()
+        let genuine = try fixture.server.makeCode(signed: true, version: .v4_0)
+        let code = String(genuine.prefix { $0 != "#" })
         let signature = try P384PrivateKey.generate().derSignature(for: Array(code.utf8))
         let forged = try ActivationRequest(code: "\(code)#\(Base64.encode(signature))")
         let error = await self.code {
             _ = try await fixture.client.activate(forged, password: Version4Fixture.password)
         }
         #expect(error == .invalidActivationCode)
-        let key = try #require(fixture.server.masterKeys[.p384]).ecdsa
-        let signed = try ActivationRequest(
-            code: "\(code)#\(Base64.encode(try key.derSignature(for: Array(code.utf8))))"
-        )
-        _ = try await fixture.client.activate(signed, password: Version4Fixture.password)
+        _ = try await fixture.client.activate(try ActivationRequest(code: genuine), password: Version4Fixture.password)
     }
 
     // MARK: Factors
@@ -202,7 +194,7 @@ import TestSupport
         let unlocked = Authentication.possessionAndKnowledge(unlocked: factor)
         #expect(await self.code { try await activation.approve("c", with: unlocked) } == .factorOutdated)
         #expect(try await activation.status().failedAttempts == 1)
-        #expect(try fixture.server.account(activation.activationID).factors.knowledge.pending == nil)
+        #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending == nil)
     }
 
     @Test func aLostPasswordChangeLeavesTheOldPassword() async throws {
@@ -212,9 +204,9 @@ import TestSupport
         let new = SecretBytes(utf8: "new-password")
         let error = await self.code { try await activation.changePassword(from: Version4Fixture.password, to: new) }
         #expect(error == .connectionLost)
-        #expect(try fixture.server.account(activation.activationID).factors.knowledge.pending != nil)
+        #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending != nil)
         try await activation.approve("a", with: Version4Fixture.twoFactors)
-        #expect(try fixture.server.account(activation.activationID).factors.knowledge.pending == nil)
+        #expect(try fixture.server.keys4(activation.activationID).factorKeys.knowledge.pending == nil)
         fixture.server.setFate { _ in .delivered }
         try await activation.changePassword(from: Version4Fixture.password, to: new)
         try await activation.approve("b", with: .possessionAndKnowledge(password: new))
@@ -237,7 +229,7 @@ import TestSupport
         let other = SecretBytes(copying: Array(1..<17))
         try await activation.addBiometryFactor(key: other, password: Version4Fixture.password)
         try await activation.approve("b", with: .possessionAndBiometry(key: other))
-        #expect(try fixture.server.account(activation.activationID).factors.biometry.pending == nil)
+        #expect(try fixture.server.keys4(activation.activationID).factorKeys.biometry.pending == nil)
         try await activation.removeBiometryFactor()
         #expect(try await !activation.hasBiometryFactor())
         #expect(try await activation.status().flags == [])
@@ -272,7 +264,7 @@ import TestSupport
         #expect(refused == .invalidAuthentication)
         let data = Array("a document".utf8)
         let signature = try await activation.deviceSignature(of: data, with: two)
-        let keys = try fixture.server.account(activation.activationID).devicePublicKeys
+        let keys = try fixture.server.keys4(activation.activationID).deviceKeys
         #expect(keys.isValid(Version4.Signature(ecdsa: signature.ecdsa, mldsa: signature.mldsa), for: data))
         #expect((signature.mldsa != nil) == (suite != .p384))
     }
@@ -282,7 +274,7 @@ import TestSupport
     @Test func anOfflineCodeIsTheServersToo() async throws {
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
-        let account = try fixture.server.account(activation.activationID)
+        let keys = try fixture.server.keys4(activation.activationID)
         let (data, nonce) = (Array("id&A1".utf8), [UInt8](repeating: 7, count: 16))
         let code = try await activation.offlineSignature(
             data: data,
@@ -290,7 +282,7 @@ import TestSupport
             uriID: "/operation/authorize/offline",
             with: Version4Fixture.twoFactors
         )
-        let verifier = Version4.AuthenticationCodeVerifier(keys: account.factors, counter: account.counter)
+        let verifier = Version4.AuthenticationCodeVerifier(keys: keys.factorKeys, counter: keys.counter)
         let signed = SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data)
         guard case .accepted = try verifier.verify(offline: code, of: .possessionKnowledge, for: signed) else {
             Issue.record("the server refuses the code \(code)")
@@ -298,11 +290,11 @@ import TestSupport
         }
         let tag = try Version4.OfflineQRMAC.tag(
             of: Array("lines\n2".utf8),
-            key: account.keys.utility.personalizedData
+            key: keys.derived.utility.personalizedData
         )
         #expect(activation.isSignedByServer(Array("lines\n2".utf8), signature: tag, key: .shared))
         #expect(!activation.isSignedByServer(Array("lines\n1".utf8), signature: tag, key: .shared))
-        let signature = try account.serverKeys.ecdsa.derSignature(for: data)
+        let signature = try keys.serverKeys.ecdsa.derSignature(for: data)
         #expect(activation.isSignedByServer(data, signature: signature))
         #expect(!activation.isSignedByServer(data, signature: signature, key: .master))
     }
@@ -313,7 +305,7 @@ import TestSupport
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
         if distance < 0 {
-            fixture.server.change(activation.activationID) { $0.counter = $0.counter.advanced(by: -distance) }
+            fixture.server.change(activation.activationID) { try $0.advanceCounter(by: -distance) }
         } else if distance > 0 {
             _ = try await fixture.store.update(activation.activationID) { record in
                 for _ in 0..<distance { record.counter = record.counter.next() }
@@ -335,20 +327,20 @@ import TestSupport
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()
-        fixture.server.change(activation.activationID) { $0.tokens = [:] }
+        fixture.server.forgetTokens()
         try await activation.poll()
         #expect(fixture.server.requestCount("/token/create") == 2)
         try await activation.removeToken("possession_universal")
-        #expect(try fixture.server.account(activation.activationID).tokens.isEmpty)
+        #expect(fixture.server.tokenCount == 0)
     }
 
     @Test func aTemporaryKeyThatTheServerForgotIsFetchedAnew() async throws {
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
         _ = try await activation.status()
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         #expect(try await activation.status().state == .active)
-        fixture.server.state.withLock { $0.temporaryKeys = [:] }
+        fixture.server.forgetTemporaryKeys()
         _ = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
     }
 
@@ -369,7 +361,7 @@ import TestSupport
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
         try await activation.remove(with: Version4Fixture.twoFactors)
-        #expect(try fixture.server.account(activation.activationID).state == .removed)
+        #expect(fixture.server.activation(activation.activationID)?.status == .removed)
         #expect(try await fixture.client.activationIDs().isEmpty)
     }
 }

@@ -3,24 +3,24 @@ import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// A client at a server of version 4, and what most tests do with it.
+/// A client of version 4 at a verifying server, and what most tests do with it.
 struct Version4Fixture {
     static let password = SecretBytes(utf8: Fixture.password)
     static let twoFactors = Authentication.possessionAndKnowledge(password: Self.password)
 
-    let server: Version4Server
+    let server: VerifyingServer
     let store: any ActivationStore
     let client: MobileTokenClient
 
     init(
         suite: AlgorithmSuite = .p384,
         version: ProtocolVersion = .v4_0,
-        server: Version4Server? = nil,
+        server: VerifyingServer? = nil,
         store: any ActivationStore = InMemoryActivationStore(),
         transport: (any HTTPTransport)? = nil,
         _ configure: (inout MobileTokenClient.Configuration) -> Void = { _ in }
     ) throws {
-        let server = try server ?? Version4Server()
+        let server = try server ?? VerifyingServer()
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = transport ?? server
         configuration.store = store
@@ -37,22 +37,16 @@ struct Version4Fixture {
     }
 
     func activate(biometryKey: SecretBytes? = nil) async throws -> Activation {
-        var request = try ActivationRequest(code: self.server.makeCode())
+        var request = try ActivationRequest(code: try self.server.makeCode(version: .v4_0))
         request.name = "bot"
         return try await self.client.activate(request, password: Self.password, biometryKey: biometryKey).activation
     }
 
     /// An activation of version 3 that the server offers an upgrade.
     func activateInVersion3(biometryKey: SecretBytes? = nil) async throws -> Activation {
-        var request = try ActivationRequest(code: try self.server.version3.makeCode())
+        self.server.offerUpgrades()
+        var request = try ActivationRequest(code: try self.server.makeCode())
         request.name = "bot"
-        let activation = try await self.client.activate(request, password: Self.password, biometryKey: biometryKey)
-            .activation
-        let record = try await activation.storedRecord()
-        self.server.offerUpgrade(
-            to: activation.activationID,
-            transportKey: record.version3?.transportKey ?? SecretBytes(copying: [])
-        )
-        return activation
+        return try await self.client.activate(request, password: Self.password, biometryKey: biometryKey).activation
     }
 }

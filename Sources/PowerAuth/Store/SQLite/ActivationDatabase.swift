@@ -138,6 +138,14 @@ final class ActivationDatabase {
         )
     }
 
+    func isUpgrading(_ activationID: String) throws -> Bool {
+        let mark = SealedActivation.upgradeMark
+        return try self.connection.firstRow(
+            "SELECT 1 FROM activation JOIN field USING (slot) WHERE activation_id = ? AND name = ? AND value = ?",
+            [.text(activationID), .text(mark.name), .blob(mark.bytes)]
+        ) { _ in true } ?? false
+    }
+
     /// Places in the lease file are computed from it.
     private static func check(_ slot: Int64) throws {
         guard LeaseFile.slots.contains(slot) else { throw MobileTokenError.damaged("slot") }

@@ -153,6 +153,12 @@ public actor SQLiteActivationStore: ActivationStore {
         }
     }
 
+    /// Returns whether an activation is being upgraded, by this process or another one. Opens nothing that is sealed.
+    public func isUpgrading(_ activationID: String) async throws -> Bool {
+        let open = try await self.opened()
+        return try self.mapErrors { try open.database.isUpgrading(activationID) }
+    }
+
     /// Adds an activation, or throws `activationAlreadyStored`.
     public func insert(_ record: ActivationRecord) async throws {
         let open = try await self.opened()

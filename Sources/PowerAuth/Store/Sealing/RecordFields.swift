@@ -14,9 +14,11 @@ struct RecordFields {
         static let applicationKey: ExactString = "application-key"
         static let version: ExactString = "version"
         static let counter: ExactString = "counter"
+        /// A step that the server has made, or may have, and waits to hear confirmed.
+        static let pendingConfirmation = ExactString(SealedActivation.upgradeMark.name)
         static let tokenPrefix = "token:"
 
-        static let open: Set = [name, createdAt, applicationKey, version]
+        static let open: Set = [name, createdAt, applicationKey, version, pendingConfirmation]
         static let secret: Set = [counter]
     }
 

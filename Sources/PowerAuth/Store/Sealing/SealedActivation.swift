@@ -34,6 +34,13 @@ public struct SealedActivation: Sendable, Equatable {
         }
     }
 
+    /// The field of an activation that is being upgraded to another version of the protocol, and of no other.
+    package static let upgradeMark = Field(
+        name: "pending-confirmation",
+        isSealed: false,
+        bytes: Array("upgrade".utf8)
+    )
+
     /// What a change of an activation leaves to write.
     public struct Changes: Sendable, Equatable {
         /// Fields to write, over those of the same names.

@@ -5,7 +5,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 
 /// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
-struct ActivationCreation: NewActivation {
+struct Version3ActivationCreation: NewActivation {
     static let path = "/pa/v3/activation/create"
 
     private let request: ActivationRequest
@@ -150,7 +150,7 @@ struct ActivationCreation: NewActivation {
 
 // MARK: - On the wire
 
-extension ActivationCreation {
+extension Version3ActivationCreation {
     private struct InnerRequest: Encodable {
         let devicePublicKey: String
         let activationName: String?

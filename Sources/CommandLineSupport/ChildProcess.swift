@@ -1,14 +1,21 @@
-import CommandLineSupport
-import Foundation
+package import Foundation
 
-/// A command that runs beside the development server, on the same terminal.
-enum ChildProcess {
+/// A command that runs beside this program, on the same terminal.
+package enum ChildProcess {
     /// Runs a command to its end, and returns its exit status: 128 and the signal when one killed it, as shells do.
     ///
     /// When the task is canceled, the command gets SIGTERM, and the call waits for its end.
-    static func run(_ words: [String], environment: [String: String]) async throws -> ExitCode {
+    ///
+    /// - Parameters:
+    ///   - environment: What is added to this program's.
+    ///   - input: Its standard input, if that is not this program's.
+    package static func run(
+        _ words: [String],
+        environment: [String: String] = [:],
+        input: FileHandle? = nil
+    ) async throws -> ExitCode {
         let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" })
+        let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" }, input: input)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Waiting blocks, so it has a thread of its own.
@@ -23,7 +30,7 @@ enum ChildProcess {
     ///
     /// With Foundation's `Process` it would inherit the signal mask of the calling thread and the signals that this program
     /// ignores, and could be neither interrupted nor terminated.
-    private static func spawn(_ words: [String], environment: [String]) throws -> pid_t {
+    private static func spawn(_ words: [String], environment: [String], input: FileHandle?) throws -> pid_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -34,11 +41,16 @@ enum ChildProcess {
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let input { posix_spawn_file_actions_adddup2(&actions, input.fileDescriptor, STDIN_FILENO) }
+
         guard let program = words.first else { throw UsageError(message: "no command to run") }
         var identifier: pid_t = 0
         let failure = self.withPointers(words) { words in
             self.withPointers(environment) { environment in
-                posix_spawnp(&identifier, program, nil, &attributes, words, environment)
+                posix_spawnp(&identifier, program, &actions, &attributes, words, environment)
             }
         }
         guard failure == 0 else {

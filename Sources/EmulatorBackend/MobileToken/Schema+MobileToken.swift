@@ -1,0 +1,91 @@
+import EmulatorMessages
+
+// What the Mobile Token API, push registration and the inbox take and give.
+
+extension Schema {
+    /// A body whose content stands in `requestObject`. Devices may add what is not described.
+    static func request(_ content: Schema) -> Self { .open([.required("requestObject", content)]) }
+
+    static let idRequest = Self.named("IdRequest", .request(.open([.required("id", .word)])))
+
+    static let authorizeRequest = Self.named(
+        "AuthorizeRequest",
+        .request(
+            .open([
+                .required("id", .word), .required("data", .word, "As the operation has it."),
+                .optional("proximityCheck", .open([.required("otp", .word), .optional("type", .string)])),
+                .optional("mobileTokenData", .open()),
+            ])
+        )
+    )
+
+    static let rejectRequest = Self.named(
+        "RejectRequest",
+        .request(
+            .open([.required("id", .word), .required("reason", .word), .optional("mobileTokenData", .open())])
+        )
+    )
+
+    static let pushRequest = Self.named(
+        "PushRequest",
+        .request(
+            .open([
+                .required("platform", .oneOf(PushDevice.platforms)), .required("token", .word),
+                .optional("environment", .string),
+            ])
+        )
+    )
+
+    static let inboxListRequest = Self.named(
+        "InboxListRequest",
+        .request(
+            .open([
+                .optional("page", .integer(0...1_000_000)), .optional("size", .integer(1...100)),
+                .optional("onlyUnread", .boolean),
+            ])
+        )
+    )
+
+    static let anyRequest = Self.open()
+
+    private static let shownOperation = Self.object(
+        "ShownOperation",
+        [
+            .required("id", .string), .required("name", .string), .required("data", .string),
+            .required("status", .oneOf(ServerOperation.Status.self)), .optional("statusReason", .string),
+            .required("operationCreated", .date), .required("operationExpires", .date),
+            .required("allowedSignatureType", .allowedSignature), .required("formData", .open()),
+            .optional("ui", .open()),
+        ]
+    )
+
+    private static func timed(_ content: Schema) -> Self {
+        .object([
+            .required("status", .oneOf(["OK"])), .required("currentTimestamp", .date, "The server's time."),
+            .required("responseObject", content),
+        ])
+    }
+
+    static let shownOperationResponse = Self.named("ShownOperationResponse", .timed(.shownOperation))
+    static let shownOperationsResponse = Self.named("ShownOperationsResponse", .timed(.list(of: .shownOperation)))
+
+    private static let inboxItem: [Member] = [
+        .required("id", .string), .required("type", .oneOf(InboxMessage.Format.self)), .required("subject", .string),
+        .required("summary", .string), .required("read", .boolean), .required("timestampCreated", .date),
+    ]
+
+    static let inboxListResponse = Self.named(
+        "InboxListResponse",
+        .wrapped(.list(of: .object("InboxItem", Self.inboxItem)))
+    )
+
+    static let inboxMessageResponse = Self.named(
+        "InboxMessageResponse",
+        .wrapped(.object("InboxMessage", Self.inboxItem + [.required("body", .string)]))
+    )
+
+    static let inboxCountResponse = Self.named(
+        "InboxCountResponse",
+        .wrapped(.object([.required("countUnread", .count)]))
+    )
+}

@@ -1,0 +1,108 @@
+/// A route that tells its callers what it is.
+package protocol DescribedRoute: Routable {
+    var description: RouteDescription { get }
+}
+
+/// What the callers of a route are told: the description of the API is made of this and of nothing else.
+package struct RouteDescription: Sendable {
+    /// How a caller shows that it may call.
+    package enum Access: Sendable {
+        /// Anyone may.
+        case open
+        /// With the user and the password of the cloud API.
+        case credentials
+        /// With them only where others than this machine can reach the server.
+        case credentialsBeyondLoopback
+        /// With a signature or an authentication code.
+        case code
+        /// With a token.
+        case token
+    }
+
+    /// A value in the query.
+    package struct Parameter: Sendable {
+        package let name: String
+        package let schema: Schema
+        package let isRequired: Bool
+        package let summary: String
+
+        package init(_ name: String, _ schema: Schema, isRequired: Bool = false, _ summary: String) {
+            self.name = name
+            self.schema = schema
+            self.isRequired = isRequired
+            self.summary = summary
+        }
+    }
+
+    /// The body of a request.
+    package struct Body: Sendable {
+        package let schema: Schema
+        /// Without it, an empty body will do.
+        package let isRequired: Bool
+
+        package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
+        package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
+    }
+
+    /// The body of a response.
+    package enum Content: Sendable {
+        case json(Schema)
+        /// Something of this content type.
+        case other(type: String)
+        case nothing
+    }
+
+    /// One sentence.
+    package var summary: String
+    package var access: Access
+    package var query: [Parameter]
+    package var request: Body?
+    /// The status of a response that is no refusal; `nil` for a route that refuses all.
+    package var status: Int?
+    package var response: Content
+    /// The statuses of its refusals, in their order. Each has the one shape that the errors of all APIs share.
+    package var refusals: [Int]
+
+    package init(
+        _ summary: String,
+        access: Access,
+        query: [Parameter] = [],
+        request: Body? = nil,
+        status: Int? = 200,
+        response: Content = .nothing,
+        refusals: [Int]
+    ) {
+        self.summary = summary
+        self.access = access
+        self.query = query
+        self.request = request
+        self.status = status
+        self.response = response
+        self.refusals = refusals
+    }
+}
+
+extension Schema {
+    /// The shape of every error.
+    package static let refusal = Self.object(
+        "Refusal",
+        [
+            .required("status", .oneOf(["ERROR"])),
+            .required(
+                "responseObject",
+                .open([
+                    .required("code", .string, "What went wrong, for a program."),
+                    .required("message", .string, "What went wrong, for a person."),
+                ])
+            ),
+        ]
+    )
+
+    /// A response that says no more than that it was done.
+    package static let done = Self.object("Done", [.required("status", .oneOf(["OK"]))])
+
+    /// A response that wraps its content.
+    package static func wrapped(_ content: Schema) -> Self {
+        .object([.required("status", .oneOf(["OK"])), .required("responseObject", content)])
+    }
+}

@@ -1,0 +1,167 @@
+package import ExactJSON
+
+/// The form of a JSON value.
+///
+/// The one statement of it: requests are checked against it, responses promise it, and the API's description shows it.
+package indirect enum Schema: Sendable {
+    case anything
+    case string(StringRule)
+    case integer(ClosedRange<Int64>)
+    case number(ClosedRange<Double>)
+    case boolean
+    case list(of: Schema)
+    /// - Parameter others: What members of other names hold; `nil` when there may be none.
+    case object([Member], others: Schema?)
+    /// A form that the description shows once, under a name of its own.
+    case named(String, Schema)
+
+    /// What a string must be.
+    package struct StringRule: Sendable {
+        package var minimumLength = 0
+        /// The strings that there are; empty for any.
+        package var values: [String] = []
+        /// In the words of OpenAPI, such as `date-time`: a hint for readers, which is not checked.
+        package var format: String?
+    }
+
+    /// A member of an object.
+    package struct Member: Sendable {
+        package let name: String
+        package let schema: Schema
+        /// A member that is not required may be `null` as well.
+        package let isRequired: Bool
+        package let summary: String
+
+        package static func required(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
+            Self(name: name, schema: schema, isRequired: true, summary: summary)
+        }
+
+        package static func optional(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
+            Self(name: name, schema: schema, isRequired: false, summary: summary)
+        }
+    }
+}
+
+// MARK: - Common forms
+
+extension Schema {
+    package static var string: Self { .string(StringRule()) }
+    /// A string that is not empty.
+    package static var word: Self { .string(StringRule(minimumLength: 1)) }
+    package static var base64: Self { .string(StringRule(format: "byte")) }
+    /// ISO 8601.
+    package static var date: Self { .string(StringRule(format: "date-time")) }
+    package static var strings: Self { .list(of: .string) }
+    /// A number that counts something.
+    package static var count: Self { .integer(0...Int64.max) }
+    package static var integer: Self { .integer(Int64.min...Int64.max) }
+    /// Milliseconds since 1970.
+    package static var timestamp: Self { .integer(Int64.min...Int64.max) }
+    package static var number: Self { .number(-Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude) }
+
+    /// One of some strings.
+    package static func oneOf(_ values: [String]) -> Self { .string(StringRule(values: values)) }
+
+    /// The raw value of a case.
+    package static func oneOf<Value: CaseIterable & RawRepresentable<String>>(_ type: Value.Type) -> Self {
+        .oneOf(type.allCases.map(\.rawValue))
+    }
+
+    /// An object with these members and no others.
+    package static func object(_ members: [Member]) -> Self { .object(members, others: nil) }
+
+    /// An object with these members at least.
+    package static func open(_ members: [Member] = []) -> Self { .object(members, others: .anything) }
+
+    /// An object with these members and no others, under a name of its own.
+    package static func object(_ name: String, _ members: [Member]) -> Self { .named(name, .object(members)) }
+
+    /// The form without its name.
+    package var unnamed: Self {
+        if case .named(_, let schema) = self { schema.unnamed } else { self }
+    }
+}
+
+// MARK: - In the words of JSON Schema
+
+extension Schema {
+    /// The form as OpenAPI 3.1 writes it; a named form is a reference.
+    package var json: JSONObject {
+        switch self {
+        case .anything: [:]
+        case .string(let rule): rule.json
+        case .integer(let range): Self.json("integer", Self.bounds(range))
+        case .number(let range): Self.json("number", Self.bounds(range))
+        case .boolean: ["type": "boolean"]
+        case .list(let element): ["type": "array", "items": .object(element.json)]
+        case .object(let members, let others): Self.json(members, others)
+        case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
+        }
+    }
+
+    private static func json(_ type: String, _ more: JSONObject) -> JSONObject {
+        JSONObject([.init(key: "type", value: .string(type))] + more.members)
+    }
+
+    private static func json(_ members: [Member], _ others: Schema?) -> JSONObject {
+        var object: JSONObject = ["type": "object"]
+        let required = members.filter(\.isRequired).map { JSONValue.string($0.name) }
+        if !required.isEmpty { object["required"] = .array(required) }
+        if !members.isEmpty {
+            object["properties"] = .object(JSONObject(members.map { .init(key: $0.name, value: .object($0.json)) }))
+        }
+        object["additionalProperties"] = others.map { .object($0.json) } ?? false
+        return object
+    }
+
+    private static func bounds(_ range: ClosedRange<Int64>) -> JSONObject {
+        var object: JSONObject = [:]
+        if range.lowerBound > .min { object["minimum"] = .number(JSONNumber(range.lowerBound)) }
+        if range.upperBound < .max { object["maximum"] = .number(JSONNumber(range.upperBound)) }
+        return object
+    }
+
+    private static func bounds(_ range: ClosedRange<Double>) -> JSONObject {
+        guard range.upperBound < .greatestFiniteMagnitude else { return [:] }
+        return ["minimum": .init(floatLiteral: range.lowerBound), "maximum": .init(floatLiteral: range.upperBound)]
+    }
+
+    /// All named forms in this one, itself included.
+    package var namedForms: [(name: String, schema: Schema)] {
+        switch self {
+        case .anything, .string, .integer, .number, .boolean: []
+        case .list(let element): element.namedForms
+        case .object(let members, let others): members.flatMap(\.schema.namedForms) + (others?.namedForms ?? [])
+        case .named(let name, let schema): [(name, schema)] + schema.namedForms
+        }
+    }
+}
+
+extension Schema.StringRule {
+    fileprivate var json: JSONObject {
+        var object: JSONObject = ["type": "string"]
+        if self.minimumLength > 0 { object["minLength"] = .number(JSONNumber(self.minimumLength)) }
+        if !self.values.isEmpty { object["enum"] = .array(self.values.map { .string($0) }) }
+        object["format"] = self.format.map { .string($0) }
+        return object
+    }
+}
+
+extension Schema.Member {
+    fileprivate var json: JSONObject {
+        var object = self.isRequired ? self.schema.json : self.schema.json.allowingNull
+        if !self.summary.isEmpty { object["description"] = .string(self.summary) }
+        return object
+    }
+}
+
+extension JSONObject {
+    /// A form as it stands, or `null`.
+    fileprivate var allowingNull: JSONObject {
+        if self["$ref"] != nil { return ["oneOf": [.object(self), ["type": "null"]]] }
+        var object = self
+        if let type = self["type"] { object["type"] = [type, "null"] }
+        if let values = self["enum"]?.array { object["enum"] = .array(values + [.null]) }
+        return object
+    }
+}

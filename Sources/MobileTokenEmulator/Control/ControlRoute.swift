@@ -1,0 +1,86 @@
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+
+extension ControlAPI {
+    /// One endpoint of the control API.
+    struct Route: DescribedRoute {
+        typealias Handler =
+            @Sendable (ControlAPI, ReceivedRequest, _ arguments: [String]) async throws -> ServerResponse
+
+        let method: String
+        let path: String
+        /// Whether it asks for the credentials on loopback too: what is read there holds keys or passwords.
+        let needsCredentials: Bool
+        let description: RouteDescription
+        let handler: Handler
+
+        /// - Parameters:
+        ///   - status: That of a response that is no refusal; `nil` for a route that refuses all.
+        ///   - refusals: Statuses beside those that every route of its kind may have.
+        init(
+            _ method: String,
+            _ path: String,
+            needsCredentials: Bool = false,
+            _ summary: String,
+            asks query: [RouteDescription.Parameter] = [],
+            takes body: RouteDescription.Body? = nil,
+            status: Int? = 200,
+            gives response: RouteDescription.Content = .json(.done),
+            refuses refusals: [Int] = [],
+            _ handler: @escaping Handler
+        ) {
+            var statuses: Set = [400, 401, 403, 413, 500, 503]
+            statuses.formUnion(refusals)
+            if body != nil { statuses.insert(415) }
+            if path.utf8.contains(UInt8(ascii: "{")) { statuses.insert(404) }
+            self.method = method
+            self.path = "/_emulator" + path
+            self.needsCredentials = needsCredentials
+            self.description = RouteDescription(
+                summary,
+                access: needsCredentials ? .credentials : .credentialsBeyondLoopback,
+                query: query,
+                request: body,
+                status: status,
+                response: response,
+                refusals: statuses.sorted()
+            )
+            self.handler = handler
+        }
+
+        /// A route of the cloud API in the name of its user, whose credentials the control API otherwise stands in for.
+        /// Applications are shown with their keys.
+        init?(relaying route: Backend.Route) {
+            let prefix = "/v2/".utf8
+            guard route.path.utf8.starts(with: prefix) else { return nil }
+            let rest = String(Substring(route.path.utf8.dropFirst(prefix.count)))
+            self.method = route.method
+            self.path = "/_emulator/cloud/" + rest
+            self.needsCredentials = rest.utf8.starts(with: "applications".utf8)
+            var description = route.description
+            description.access = self.needsCredentials ? .credentials : .credentialsBeyondLoopback
+            description.refusals = Set(description.refusals + [401, 403]).sorted()
+            self.description = description
+            self.handler = { control, request, _ in
+                var relayed = request
+                relayed.path = "/v2" + String(Substring(request.path.utf8.dropFirst("/_emulator/cloud".utf8.count)))
+                return await control.core.relay(relayed)
+            }
+        }
+    }
+}
+
+extension ReceivedRequest {
+    /// Refuses a body of another form than a route takes.
+    func check(_ body: RouteDescription.Body) throws(Refusal) {
+        guard body.isRequired || !self.body.isEmpty else { return }
+        try self.requireJSON()
+        // A whole state is read once, by what takes it over.
+        if case .anything = body.schema { return }
+        guard let value = try? JSONValue(parsing: self.body) else {
+            throw .invalidRequest("The body is not JSON")
+        }
+        if let objection = body.schema.objection(to: value) { throw .invalidRequest(objection) }
+    }
+}

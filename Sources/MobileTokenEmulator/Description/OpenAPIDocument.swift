@@ -1,0 +1,162 @@
+import EmulatorMessages
+import ExactJSON
+
+/// The description of the server in OpenAPI 3.1, made of its routes and of nothing else.
+struct OpenAPIDocument {
+    let routes: [any DescribedRoute]
+    /// Where the server is found.
+    let server: String
+
+    var json: JSONValue {
+        [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Mobile Token Emulator",
+                "version": "1",
+                "description": """
+                A strict development server for push approval: PowerAuth 3.x and 4.0, the Mobile Token API, the cloud API \
+                of a bank's backend, and a control API. Everything is served bare and under /enrollment-server.
+                """,
+            ],
+            "servers": [["url": .string(self.server)]],
+            "tags": .array(self.areas.map { ["name": .string($0.name), "description": .string($0.summary)] }),
+            "paths": .object(self.paths),
+            "components": ["schemas": .object(self.schemas), "securitySchemes": Self.securitySchemes],
+        ]
+    }
+
+    private var areas: [RouteArea] {
+        RouteArea.all.filter { area in self.routes.contains { area.contains($0.path) } }
+    }
+
+    private var paths: JSONObject {
+        var paths: JSONObject = [:]
+        for route in self.routes {
+            var operations = paths[route.path]?.object ?? [:]
+            operations[route.method.lowercased()] = .object(Self.operation(route))
+            paths[route.path] = .object(operations)
+        }
+        return paths
+    }
+
+    private var schemas: JSONObject {
+        var schemas: JSONObject = [:]
+        for route in self.routes {
+            let description = route.description
+            var used =
+                [Schema.refusal, description.request?.schema].compactMap(\.self) + description.query.map(\.schema)
+            if case .json(let schema) = description.response { used.append(schema) }
+            for (name, schema) in used.flatMap(\.namedForms) where schemas[name] == nil {
+                schemas[name] = .object(schema.json)
+            }
+        }
+        return schemas
+    }
+
+    // MARK: - An operation
+
+    private static func operation(_ route: any DescribedRoute) -> JSONObject {
+        let description = route.description
+        var operation: JSONObject = [
+            "operationId": .string(Self.identifier(of: route)), "summary": .string(description.summary),
+        ]
+        operation["tags"] = RouteArea.of(route.path).map { [.string($0.name)] }
+        let parameters = Self.pathParameters(route.path) + description.query.map(Self.parameter)
+        if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
+        operation["requestBody"] = description.request.map(Self.requestBody)
+        operation["responses"] = .object(Self.responses(description))
+        operation["security"] = Self.security(description.access)
+        return operation
+    }
+
+    /// The method and the path in one word: `postV2Registrations`.
+    private static func identifier(of route: any DescribedRoute) -> String {
+        let words = route.path.split { !$0.isASCII || !$0.isLetter && !$0.isNumber }
+        let name = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        // A folder and its name without the slash are two addresses.
+        let suffix = route.path.utf8.last == UInt8(ascii: "/") ? "Index" : ""
+        return route.method.lowercased() + name + suffix
+    }
+
+    private static func pathParameters(_ path: String) -> [JSONValue] {
+        path.split(separator: "/").filter { $0.first == "{" }.map { segment in
+            [
+                "name": .string(String(segment.dropFirst().dropLast())), "in": "path", "required": true,
+                "schema": .object(Schema.word.json),
+            ]
+        }
+    }
+
+    private static func parameter(_ parameter: RouteDescription.Parameter) -> JSONValue {
+        [
+            "name": .string(parameter.name), "in": "query", "required": .bool(parameter.isRequired),
+            "description": .string(parameter.summary), "schema": .object(parameter.schema.json),
+        ]
+    }
+
+    private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {
+        ["required": .bool(body.isRequired), "content": ["application/json": ["schema": .object(body.schema.json)]]]
+    }
+
+    private static func responses(_ description: RouteDescription) -> JSONObject {
+        var responses: JSONObject = [:]
+        if let status = description.status {
+            var response: JSONObject = ["description": .string(description.summary)]
+            switch description.response {
+            case .json(let schema): response["content"] = ["application/json": ["schema": .object(schema.json)]]
+            case .other(let type): response["content"] = .object(JSONObject([.init(key: type, value: [:])]))
+            case .nothing: break
+            }
+            responses[String(status)] = .object(response)
+        }
+        for status in description.refusals {
+            responses[String(status)] = [
+                "description": .string(Self.meaning(ofRefusal: status)),
+                "content": ["application/json": ["schema": .object(Schema.refusal.json)]],
+            ]
+        }
+        return responses
+    }
+
+    private static func meaning(ofRefusal status: Int) -> String {
+        switch status {
+        case 400: "The request is not of its form, or the state forbids what it asks for."
+        case 401: "The request does not show what it must."
+        case 403: "A page of another site sent it, or a name of the loopback interface was not used."
+        case 404: "There is no such thing."
+        case 409: "The state forbids it."
+        case 413: "The body is larger than 1 MiB."
+        case 415: "The content type is not JSON."
+        case 503: "The server holds too many requests."
+        case 507: "There is no room for more."
+        default: "The state could not be written."
+        }
+    }
+
+    // MARK: - Access
+
+    private static func security(_ access: RouteDescription.Access) -> JSONValue {
+        switch access {
+        case .open: []
+        case .credentials: [["credentials": []]]
+        case .credentialsBeyondLoopback: [[:], ["credentials": []]]
+        case .code: [["code": []]]
+        case .token: [["token": []]]
+        }
+    }
+
+    private static let securitySchemes: JSONValue = [
+        "credentials": [
+            "type": "http", "scheme": "basic",
+            "description": "The user and the password of the cloud API, as the server shows them when it starts.",
+        ],
+        "code": [
+            "type": "apiKey", "in": "header", "name": "X-PowerAuth-Authorization",
+            "description": "A signature of version 3 or an authentication code of version 4, made by a device.",
+        ],
+        "token": [
+            "type": "apiKey", "in": "header", "name": "X-PowerAuth-Token",
+            "description": "The proof of a token that a device was given.",
+        ],
+    ]
+}

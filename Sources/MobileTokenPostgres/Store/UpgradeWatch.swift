@@ -1,0 +1,56 @@
+import Coordination
+import PowerAuth
+import Synchronization
+
+/// Which activations are being upgraded, asked of the database once a second for all polls of this node.
+///
+/// A node that begins an upgrade waits for that second before it goes on. Then every node knows that can reach the database; a
+/// node that cannot goes on polling by what it knew.
+final class UpgradeWatch: Sendable {
+    /// How old knowledge may be.
+    private static let lifetime = Duration.seconds(1)
+
+    private struct Knowledge {
+        var activationIDs: Set<String> = []
+        var end: ContinuousClock.Instant?
+    }
+
+    private let knowledge = Mutex(Knowledge())
+    private let asking = SingleFlight<Set<String>>()
+
+    /// Returns whether an activation is being upgraded.
+    ///
+    /// - Parameter ask: Asks the database for all that are.
+    func contains(
+        _ activationID: String,
+        ask: @escaping @Sendable () async throws -> Set<String>
+    ) async throws -> Bool {
+        let known = self.knowledge.withLock { knowledge in
+            knowledge.end.flatMap { .now < $0 ? knowledge.activationIDs : nil }
+        }
+        if let known { return known.contains(activationID) }
+        return try await self.asking.run { try await self.renew(ask) }.contains(activationID)
+    }
+
+    private func renew(_ ask: @escaping @Sendable () async throws -> Set<String>) async throws -> Set<String> {
+        let askedAt = ContinuousClock.now
+        let clock = ServiceClock(ContinuousClock())
+        var answer: Set<String>?
+        do {
+            answer = try await withDeadline(clock.now + Self.lifetime, on: clock, ask)
+        } catch let error as MobileTokenError where error.isPassing {}
+        return self.knowledge.withLock { knowledge in
+            if let answer { knowledge.activationIDs = answer }
+            // Without an answer, polls are not to wait for one again and again.
+            knowledge.end = (answer == nil ? .now : askedAt) + Self.lifetime
+            return knowledge.activationIDs
+        }
+    }
+
+    /// Waits until no node relies on what it knew before.
+    func waitUntilKnown() async {
+        // To the end, though the caller may be canceled: its change is written.
+        await Task { try? await Task.sleep(for: Self.lifetime) }.value
+        self.knowledge.withLock { $0.end = nil }
+    }
+}

@@ -1,0 +1,88 @@
+import CommandLineSupport
+import Foundation
+import MobileToken
+
+/// Commands about the profiles on this machine.
+enum ProfileCommands {
+    static let all = [list, use, remove]
+
+    private static let name = Command.Operand("NAME", "the profile")
+
+    static let list = Command(
+        "profile",
+        "list",
+        summary: "Show the profiles, with their servers and activations."
+    ) { invocation in
+        let home = ProfileHome(invocation)
+        var table = TextTable(header: "", "NAME", "SERVER", "ACTIVATION")
+        var documents: [JSONValue] = []
+        for folder in try home.profiles {
+            let profile = try folder.load()
+            let isDefault = folder.name == home.defaultName
+            table.add(isDefault ? "*" : "", folder.name, profile?.url ?? "", profile?.activationID ?? "none")
+            documents.append([
+                "name": .string(folder.name),
+                "isDefault": .bool(isDefault),
+                "url": .optional(profile?.url),
+                "activationId": .optional(profile?.activationID),
+            ])
+        }
+        Output(isJSON: invocation.has("json")).result(
+            .array(documents),
+            text: documents.isEmpty ? "No profiles." : table.text
+        )
+        return .done
+    }
+
+    static let use = Command(
+        "profile",
+        "use",
+        summary: "Make a profile the one that is used when none is named.",
+        operands: [name]
+    ) { invocation in
+        let home = ProfileHome(invocation)
+        let profile = try Self.existing(invocation, in: home)
+        try home.makeDefault(profile)
+        Output(isJSON: invocation.has("json")).result(
+            ["default": .string(profile.name)],
+            text: "\(profile.name) is the default profile."
+        )
+        return .done
+    }
+
+    static let remove = Command(
+        "profile",
+        "remove",
+        summary: "Delete a profile from this machine.",
+        discussion: """
+            An activation in it cannot be used any more, but stays on the server: use 'remove' first. Its receipts are
+            deleted too.
+            """,
+        operands: [name],
+        options: [.init("discard-activation", nil, "delete it though it has an activation")]
+    ) { invocation in
+        let home = ProfileHome(invocation)
+        let profile = try Self.existing(invocation, in: home)
+        guard try profile.load()?.activationID == nil || invocation.has("discard-activation") else {
+            throw UsageError(
+                message: "the profile has an activation; 'remove' it, or use --discard-activation",
+                command: invocation.command
+            )
+        }
+        try home.remove(profile)
+        Output(isJSON: invocation.has("json")).result(
+            ["removed": .string(profile.name)],
+            text: "Deleted the profile \(profile.name)."
+        )
+        return .done
+    }
+
+    /// - Throws: `NotFound` when there is no such profile.
+    private static func existing(_ invocation: Invocation, in home: ProfileHome) throws -> ProfileFolder {
+        let profile = try home.profile(try invocation.required(0))
+        guard profile.exists else {
+            throw MobileTokenError(.unknownActivation, "there is no profile '\(profile.name)'")
+        }
+        return profile
+    }
+}

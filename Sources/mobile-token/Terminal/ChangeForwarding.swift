@@ -1,0 +1,75 @@
+import CommandLineSupport
+import Foundation
+import Glibc
+import HTTPClientTransport
+import MobileToken
+
+/// Hands each change of the list to a command or a URL, one after the other. One that cannot be handed over is named on
+/// standard error and not handed over again: every change has the whole list.
+struct ChangeForwarding: Sendable {
+    /// What `/bin/sh` runs, with the change on its standard input.
+    private let command: String?
+    private let target: (url: String, transport: CurlTransport)?
+
+    static let options = [
+        Command.Option("exec", "COMMAND", "run this in a shell for each change, which is its standard input, as JSON"),
+        Command.Option("forward-to", "URL", "send each change to this URL, as JSON"),
+    ]
+
+    /// - Throws: `UsageError` when the URL is plain http to another machine, unless that is allowed.
+    init(_ invocation: Invocation) throws {
+        self.command = invocation["exec"]
+        self.target = try invocation["forward-to"].map { url in
+            guard let components = URLComponents(string: url), let host = components.host,
+                ["http", "https"].contains(components.scheme)
+            else { throw UsageError(message: "--forward-to takes an http or https URL", command: invocation.command) }
+            let isLoopback = ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
+            guard components.scheme == "https" || isLoopback || invocation.has("insecure-http") else {
+                throw UsageError(
+                    message: "plain http to another machine needs --insecure-http",
+                    command: invocation.command
+                )
+            }
+            return (url, try CurlTransport())
+        }
+    }
+
+    func forward(_ change: OperationListChange) async {
+        let document = change.document.serialized() + [UInt8(ascii: "\n")]
+        if let command {
+            do {
+                let status = try await ChildProcess.run(["/bin/sh", "-c", command], input: try Self.file(of: document))
+                if status != .done {
+                    Output.note("mobile-token: the command ended with exit status \(status.rawValue)")
+                }
+            } catch {
+                Output.note("mobile-token: cannot run the command: \(TextTable.printable("\(error)"))")
+            }
+        }
+        guard let target else { return }
+        do {
+            let request = HTTPRequest(
+                url: target.url,
+                headers: ["Content-Type": "application/json"],
+                body: document
+            )
+            let response = try await target.transport.send(request)
+            guard !(200..<300).contains(response.status) else { return }
+            Output.note("mobile-token: \(TextTable.printable(target.url)) answered with HTTP \(response.status)")
+        } catch {
+            Output.note("mobile-token: not forwarded: \(TextTable.printable("\(error)"))")
+        }
+    }
+
+    /// A file without a name, which nobody else can open. A pipe would end this process when the command reads nothing.
+    private static func file(of bytes: [UInt8]) throws -> FileHandle {
+        var path = Array(FileManager.default.temporaryDirectory.appending(path: "change-XXXXXX").path.utf8CString)
+        let descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        unlink(path)
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: Data(bytes))
+        try file.seek(toOffset: 0)
+        return file
+    }
+}

@@ -1,0 +1,207 @@
+import EmulatorMessages
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import Testing
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// What the server says of itself. That it is true is tested wherever a request is answered; see ``DescribedRoute``.
+@Suite(.timeLimit(.minutes(1))) struct DescriptionTests {
+    private static let document = OpenAPIDocument(routes: Site.allRoutes, server: "http://127.0.0.1:1").json
+
+    /// Method and path, such as `POST /v2/operations`, with what is said of it.
+    private static var operations: [(name: String, operation: JSONValue)] {
+        (Self.document["paths"]?.object?.members ?? []).flatMap { path in
+            (path.value.object?.members ?? []).map { ("\($0.key.uppercased()) \(path.key)", $0.value) }
+        }
+    }
+
+    @Test func everyRouteIsDescribedAndNothingElse() {
+        let routes = Site.allRoutes.map { "\($0.method) \($0.path)" }
+        #expect(routes.count > 110)
+        #expect(Self.operations.map(\.name).sorted() == routes.sorted())
+    }
+
+    @Test func everyRouteSaysWhatItTakesAndGives() {
+        for route in Site.allRoutes {
+            let (place, description) = ("\(route.method) \(route.path)", route.description)
+            #expect(description.summary.utf8.last == UInt8(ascii: "."), "\(place)")
+            #expect(!description.refusals.isEmpty, "\(place)")
+            if case .json(.anything) = description.response { Issue.record("\(place) does not say what it gives") }
+            #expect(route.path.utf8.contains(UInt8(ascii: "*")) == false, "\(place)")
+            #expect(
+                route.method != "POST" || description.request != nil || Self.takesNothing.contains(route.path),
+                "\(place)"
+            )
+        }
+    }
+
+    private static let takesNothing = [
+        "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
+    ]
+
+    @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {
+        let identifiers = Self.operations.compactMap { $0.operation["operationId"]?.string }
+        #expect(Set(identifiers).count == identifiers.count && identifiers.count == Self.operations.count)
+        #expect(identifiers.contains("postV2Registrations") && identifiers.contains("getV2OperationsId"))
+        let schemas = try #require(Self.document["components"]?["schemas"]?.object)
+        #expect(Set(schemas.keys).count == schemas.keys.count)
+        let text = String(decoding: Self.document.serialized(), as: UTF8.self)
+        let references = text.matches(of: /"#\/components\/schemas\/(\w+)"/).map { String($0.1) }
+        #expect(Set(references).isSubset(of: schemas.keys) && references.count > 100)
+    }
+
+    /// A name stands for one form: two forms of one name would hide one another.
+    @Test func aNameStandsForOneForm() {
+        var forms: [String: JSONObject] = [:]
+        for route in Site.allRoutes {
+            var used = [route.description.request?.schema].compactMap(\.self)
+            if case .json(let schema) = route.description.response { used.append(schema) }
+            for (name, schema) in used.flatMap(\.namedForms) {
+                #expect(forms[name] == nil || forms[name] == schema.json, "\(name)")
+                forms[name] = schema.json
+            }
+        }
+    }
+
+    @Test func faultRulesAreDescribedWithEveryMemberThatTheyHave() throws {
+        let rule = FaultRule(
+            name: "n",
+            match: .init(method: "GET", path: "/", activation: "a", nth: 1, first: 1, probability: 0.5),
+            effect: .init(
+                delay: 1,
+                status: 500,
+                retryAfter: 1,
+                reset: .after,
+                body: .garbage,
+                contentType: "x",
+                drip: 1,
+                clockSkew: 1
+            )
+        )
+        let json = try JSONValue(parsing: ControlJSON.encode(rule))
+        #expect(Schema.faultRule.objection(to: json) == nil)
+        let names = try #require(json.object).members.flatMap { [$0.key] + ($0.value.object?.keys ?? []) }
+        #expect(names.count == 3 + 6 + 8)
+    }
+
+    // MARK: - Over HTTP
+
+    @Test(arguments: ["", "/enrollment-server"])
+    func itIsServedWithoutCredentials(prefix: String) async throws {
+        try await withEmulator { emulator async throws in
+            let served = try await emulator.send("GET", prefix + "/openapi.json")
+            #expect(served.status == 200 && served.headers["content-type"] == "application/json")
+            let document = try JSONValue(parsing: Array(served.body))
+            #expect(document["openapi"]?.string == "3.1.0")
+            #expect(document["servers"] == [["url": .string(emulator.cloudURL)]])
+            #expect(document["paths"] == Self.document["paths"])
+            #expect(
+                try await emulator.send("GET", prefix + "/health").json(as: [String: String].self) == [
+                    "status": "READY"
+                ]
+            )
+            let index = try JSONValue(parsing: Array(try await emulator.send("GET", prefix + "/").body))
+            #expect(index["routes"]?.array?.count == Site.allRoutes.count)
+            for page in ["console", "documentation", "openAPI", "health"] {
+                let path = try #require(index[page]?.string)
+                #expect(try await emulator.send("GET", "\(prefix)/\(path)").status == 200, "\(path)")
+            }
+            #expect(try await emulator.send("HEAD", prefix + "/health").status == 200)
+            let refused = try await emulator.send("POST", prefix + "/health")
+            #expect(refused.status == 405 && refused.headers["allow"] == "GET, HEAD")
+        }
+    }
+
+    @Test func theSitesAndTheControlAPIsResponsesAreThoseDescribed() async throws {
+        try await withEmulator { emulator async throws in
+            let user = try await emulator.cloud.register(userID: "alice")
+            try await emulator.cloud.createOperation("payment", userID: "alice")
+            _ = try await emulator.cloud.createMessage(userID: "alice", subject: "S", summary: "S", body: "B")
+            await emulator.faults.add(FaultRule(match: .init(path: "/nothing"), effect: .init(status: 500)))
+            let operation = try #require(await emulator.operations().first)
+            let message = try #require(await emulator.messages().first)
+            for route in Site.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8) {
+                if route.path == "/_emulator/events" { continue }
+                let id =
+                    route.path.utf8.starts(with: "/_emulator/messages".utf8)
+                    ? message.id
+                    : route.path.contains("operations")
+                        ? operation.id : route.path.contains("applications") ? emulator.applicationID : user.id
+                let path = route.path.replacing("{id}", with: id).replacing("{file}", with: "console.js")
+                let response = try await emulator.send("GET", path + "?text=x", headers: [emulator.authorization])
+                #expect(response.status == route.description.status, "\(path)")
+                let body = ServerResponse.Body.bytes(Array(response.body))
+                route.expectDescribed(ServerResponse(status: response.status, body: body))
+            }
+        }
+    }
+
+    @Test func membersThatTheControlAPIDoesNotKnowAreRefusedByName() async throws {
+        try await withEmulator { emulator async throws in
+            let wrong = [
+                ("PUT", "/_emulator/clock", #"{"advnce":1}"#, "'advnce' is not known here; did you mean 'advance'?"),
+                ("PUT", "/_emulator/clock", #"{"mode":"fast"}"#, "'mode' is none of real, manual"),
+                (
+                    "POST", "/_emulator/faults", #"{"effect":{"reset":"now"}}"#,
+                    "'effect.reset' is none of before, after"
+                ),
+                ("PUT", "/_emulator/protocol", #"{"minimumVersion":5}"#, "'minimumVersion' is not 3 to 4"),
+            ]
+            for (method, path, body, message) in wrong {
+                let response = try await emulator.send(method, path, body: body)
+                #expect(response.status == 400)
+                let refusal = try JSONValue(parsing: Array(response.body))["responseObject"]
+                #expect(refusal?["message"]?.string == message)
+            }
+        }
+    }
+}
+
+@Suite struct CloudBodyTests {
+    private static let wrong: [(method: String, path: String, body: JSONValue, message: String)] = [
+        ("POST", "/v2/registrations", ["usrId": "alice"], "'usrId' is not known here; did you mean 'userId'?"),
+        (
+            "POST", "/v2/registrations", ["userId": "alice", "commitPhase": "ON_MONDAY"],
+            "'commitPhase' is none of ON_COMMIT, ON_KEY_EXCHANGE"
+        ),
+        (
+            "POST", "/v2/registrations", ["userId": "a", "activationOtpValidation": "NEVER", "activationOtp": "1"],
+            "'activationOtpValidation' is none of NONE, ON_KEY_EXCHANGE, ON_COMMIT"
+        ),
+        (
+            "POST", "/v2/registrations", ["userId": "a", "protocolVersion": "5.0"],
+            "'protocolVersion' is none of 3.1, 3.2, 3.3, 4.0"
+        ),
+        ("POST", "/v2/operations", ["tmplate": "login"], "'tmplate' is not known here; did you mean 'template'?"),
+        (
+            "POST", "/v2/operations", ["template": "login", "allowedSignatureType": ["type": "3FA", "variants": []]],
+            "'allowedSignatureType.type' is none of 1FA, 2FA, ECDSA"
+        ),
+        ("PUT", "/v2/registrations/x", ["change": "EXPLODE"], "'change' is none of BLOCK, UNBLOCK"),
+        (
+            "POST", "/v2/inbox/messages", ["userId": "a", "subject": "s", "summary": "s", "body": "b", "type": "rtf"],
+            "'type' is none of text, html"
+        ),
+        ("POST", "/v2/applications", ["appID": "x"], "'appID' is not known here; did you mean 'appId'?"),
+        ("POST", "/v2/registrations/x/flags", ["flag": ["A"]], "'flag' is not known here; did you mean 'flags'?"),
+    ]
+
+    @Test func whatIsNotKnownIsRefusedByNameAndChangesNothing() throws {
+        var fixture = try BackendFixture()
+        let state = try fixture.exportedState()
+        for (method, path, body, message) in Self.wrong {
+            let reply = fixture.cloud(method, path, body)
+            #expect(reply.outcome == "400 INVALID_REQUEST")
+            #expect(reply.object["message"]?.string == message)
+        }
+        #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aDeviceMaySendWhatIsNotKnown() throws {
+        var fixture = try BackendFixture()
+        #expect(fixture.send("/pa/v3/status", json: ["more": 1]).status == 200)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import EmulatorBackend
+@testable import PowerAuth
+
+/// A store that was put back to a state from long ago, without anything beside it that tells how far it had come.
+@Suite(.timeLimit(.minutes(4))) struct CounterRecoveryTests {
+    private let folder: TemporaryFolder
+    private let server: VerifyingServer
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.server = try VerifyingServer()
+    }
+
+    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? MobileTokenError)?.code ?? MobileTokenError.Code("\(type(of: error))")
+        }
+    }
+
+    /// A client of what is, to the store, a process of its own.
+    private func withClient<Result>(
+        _ version: ProtocolVersion,
+        at path: String,
+        _ body: (Version4Fixture) async throws -> Result
+    ) async throws -> Result {
+        let store = SQLiteActivationStore(path: path, sealingKey: .file(self.folder.file("key")))
+        let result = try await body(Version4Fixture(version: version, server: self.server, store: store))
+        await store.close()
+        return result
+    }
+
+    /// Makes so many signatures, of which the store that is left knows nothing.
+    ///
+    /// - Returns: The identifier of the activation, and where the store is.
+    private func putBack(
+        _ version: ProtocolVersion,
+        after signatures: Int
+    ) async throws -> (id: String, path: String) {
+        let (path, restored) = (self.folder.file("store.sqlite"), self.folder.file("restored.sqlite"))
+        let id = try await self.withClient(version, at: path) { fixture in
+            version == .v4_0
+                ? try await fixture.activate().activationID
+                : try await fixture.client.activate(code: self.server.makeCode(), password: Version4Fixture.password)
+                    .activationID
+        }
+        try Data(contents(of: path)).write(to: URL(filePath: restored))
+        try #require(chmod(restored, 0o600) == 0)
+        try await self.withClient(version, at: path) { fixture in
+            let activation = try await fixture.client.activation(id: id)
+            for number in 0..<signatures { try await activation.approve("\(number)") }
+        }
+        return (id, restored)
+    }
+
+    /// Around the window, and around the byte that the server tells of its counter.
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0], [25, 128, 256, 300])
+    func theNextSignatureIsAccepted(version: ProtocolVersion, signatures: Int) async throws {
+        let (id, path) = try await self.putBack(version, after: signatures)
+        try await self.withClient(version, at: path) { fixture in
+            let activation = try await fixture.client.activation(id: id)
+            let refused = await self.code { try await activation.approve("vain", with: Version4Fixture.twoFactors) }
+            // Only the lowest byte of the server's counter is told: 256 steps look like none.
+            #expect(refused == .stateRolledBack || signatures == 256)
+            let before = try await activation.storedRecord()
+            let moves = try await activation.recoverCounter() + before.counterMoves
+            #expect(try await activation.storedRecord().counterMoves == moves)
+            #expect(moves >= UInt64(signatures) + 10)
+            let steps = try #require(self.server.activation(id)).steps
+            try await activation.approve("first", with: Version4Fixture.twoFactors)
+            // Ten values that may have been used offline.
+            #expect(self.server.activation(id)?.steps == steps + 11)
+            #expect(self.server.state.withLock { $0.accepted }.last == "first")
+            #expect(try await activation.status().failedAttempts == 0)
+            #expect(try await activation.recoverCounter() == 0)
+        }
+    }
+
+    @Test func aCounterThatIsNotFoundChangesNothing() async throws {
+        let (id, path) = try await self.putBack(.v3_3, after: 40)
+        try await self.withClient(.v3_3, at: path) { fixture in
+            let activation = try await fixture.client.activation(id: id)
+            _ = await self.code { try await activation.approve("vain") }
+            let sent = self.server.requestCount("/api/signed")
+            let before = try await activation.storedRecord()
+            let error = await self.code { try await activation.recoverCounter(searching: 30) }
+            #expect(error == .stateRolledBack)
+            #expect(try await activation.storedRecord() == before)
+            #expect(await self.code { try await activation.approve("vain") } == .stateRolledBack)
+            for limit in [Int.min, 0] {
+                #expect(await self.code { try await activation.recoverCounter(searching: limit) } == .stateRolledBack)
+            }
+            #expect(self.server.requestCount("/api/signed") == sent)
+        }
+    }
+
+    @Test func aCounterThatIsAheadIsNoneThatWasPutBack() async throws {
+        let fixture = try Version4Fixture(version: .v3_3, server: self.server)
+        let activation = try await fixture.activateInVersion3()
+        #expect(try await activation.recoverCounter() == 0)
+        try await fixture.store.update(activation.activationID) { record in
+            for _ in 0..<40 { record.counter = record.counter.next() }
+            record.ledger.confirm()
+        }
+        let error = await self.code { try await activation.recoverCounter(searching: 10_000) }
+        #expect(error == .deadlock || error == .stateRolledBack)
+        #expect(self.server.requestCount("/api/signed") == 0)
+    }
+}

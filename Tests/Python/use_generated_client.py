@@ -1,0 +1,41 @@
+"""Makes a registration and an operation with a client that was generated from the server's description.
+
+Usage: use_generated_client.py FOLDER URL USER PASSWORD, where FOLDER holds the generated package `generated`.
+"""
+
+import base64
+import sys
+
+folder, url, user, password = sys.argv[1:5]
+sys.path.insert(0, folder)
+
+from generated import AuthenticatedClient
+from generated.api.cloud_api import (
+    delete_v2_operations_id,
+    get_v2_operations_id,
+    get_v2_registrations_id,
+    post_v2_operations,
+    post_v2_registrations,
+)
+from generated.models import NewOperation, NewOperationParametersType0, NewRegistration, OperationStatus, Refusal
+
+credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
+client = AuthenticatedClient(base_url=url, token=credentials, prefix="Basic")
+
+registration = post_v2_registrations.sync(client=client, body=NewRegistration(user_id="alice", flags=["A"]))
+assert registration.user_id == "alice" and registration.flags == ["A"], registration
+assert registration.activation_qr_code_data.startswith(registration.activation_code + "#"), registration
+assert get_v2_registrations_id.sync(registration.registration_id, client=client) == registration
+
+parameters = NewOperationParametersType0.from_dict({"amount": 12.5})
+operation = post_v2_operations.sync(
+    client=client, body=NewOperation(user_id="alice", template="payment", parameters=parameters)
+)
+assert operation.status is OperationStatus.PENDING and "12.5" in operation.data, operation
+canceled = delete_v2_operations_id.sync(operation.operation_id, client=client, status_reason="CHANGED_MIND")
+assert canceled.status is OperationStatus.CANCELED and canceled.status_reason == "CHANGED_MIND", canceled
+assert get_v2_operations_id.sync(operation.operation_id, client=client) == canceled
+
+refused = post_v2_operations.sync(client=client, body=NewOperation(template="nothing"))
+assert isinstance(refused, Refusal) and refused.response_object.code == "TEMPLATE_NOT_FOUND", refused
+print("done")
