@@ -12,18 +12,13 @@ let postgresBenchmarks: [Benchmark] =
     ? [
         Benchmark(
             "postgres.move",
-            "32 activations of one node take turns, and move their counters durably",
-            unit: .perSecond
-        ) {
+            "activations of one node take turns, and move their counters durably: 1, 8 and 32 at once"
+        ) { settings in
             let stage = try await PostgresStage()
-            return Scenario(
-                stage.turns("32 at once", lanes: 32),
-                baselines: [
-                    stage.bareUpdates("a bare UPDATE of one row, 32 at once", lanes: 32),
-                    stage.turns("one at a time", lanes: 1),
-                    stage.bareUpdates("a bare UPDATE, one at a time", lanes: 1),
-                ]
-            ) { await stage.store.close() }
+            var rows: [Row] = []
+            for lanes in [1, 8, 32] { rows.append(try await stage.move(lanes: lanes, settings)) }
+            await stage.close()
+            return rows
         },
         Benchmark(
             "postgres.approve",
@@ -35,7 +30,7 @@ let postgresBenchmarks: [Benchmark] =
             return Scenario(
                 stage.decisions("with its receipt", lanes: 32),
                 baselines: [stage.turns("the counter alone", lanes: 32)]
-            ) { await stage.store.close() }
+            ) { await stage.close() }
         },
     ] : []
 
@@ -46,7 +41,9 @@ private struct PostgresStage {
     let server: PostgresTestServer
     let store: PostgresActivationStore
     let ids: [String]
-    private let pool: PostgresPool
+    /// The same activations in a file, for comparison.
+    private let file: SQLiteActivationStore
+    private let folder: URL
 
     init() async throws {
         let server = try await PostgresTestServer.start(.init(settings: ["max_connections = 200"], isDurable: true))
@@ -57,19 +54,93 @@ private struct PostgresStage {
         )
         configuration.tls = .disabled
         configuration.poolSize = Self.connectionCount
-        configuration.markFolder =
-            FileManager.default.temporaryDirectory.appending(path: "marks-\(UUID().uuidString)").path
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "postgres-\(UUID().uuidString)")
+        configuration.markFolder = self.folder.path
         self.server = server
         self.store = PostgresActivationStore(configuration)
         self.ids = try await StoredActivations(count: 32, in: self.store).ids
-        self.pool = PostgresPool(size: Self.connectionCount) {
+        self.file = SQLiteActivationStore(path: self.folder.path + "/activations.sqlite")
+        for id in self.ids { try await self.file.insert(try unwrap(try await self.store.record(of: id))) }
+        try await Self.copyTables(server)
+    }
+
+    /// Makes copies of the tables for `pgbench`, whose values nobody could open.
+    private static func copyTables(_ server: PostgresTestServer) async throws {
+        let pool = PostgresPool(size: 1) {
             PostgresTarget(connectionString: server.connectionString(), tls: .disabled)
         }
-        try await self.pool.withConnection { connection in
-            try connection.run("CREATE TABLE counter (id int8 PRIMARY KEY, value int8 NOT NULL) WITH (fillfactor = 50)")
-            try connection.run("INSERT INTO counter SELECT generate_series(0, 31), 0")
+        try await pool.withConnection { connection in
+            try connection.run("CREATE SCHEMA bare")
+            for table in ["activation", "field", "wish"] {
+                try connection.run(
+                    "CREATE TABLE bare.\(table) (LIKE mobile_token.\(table) INCLUDING ALL) WITH (fillfactor = 70)"
+                )
+                try connection.run(
+                    "INSERT INTO bare.\(table) OVERRIDING SYSTEM VALUE SELECT * FROM mobile_token.\(table)"
+                )
+            }
         }
+        await pool.closeIdleConnections()
     }
+
+    func close() async {
+        await self.store.close()
+        await self.file.close()
+        try? FileManager.default.removeItem(at: self.folder)
+    }
+
+    // MARK: Moves
+
+    /// Measures moves, the same statement sent by `pgbench`, and moves in a file, by turns.
+    func move(lanes: Int, _ settings: Settings) async throws -> Row {
+        let subjects = [self.turns("PostgreSQL", lanes: lanes), self.updates("SQLite, on the same disk", lanes: lanes)]
+        let bench = PgBench(server: self.server, script: Self.statement)
+        var rates = [[Double]](repeating: [], count: 3)
+        var processorTimes = [[Double]](repeating: [], count: 2)
+        for subject in subjects { try await subject.run(lanes * 10) }
+        // As many as make a second.
+        var count = Int(try bench.rate(clients: lanes, count: lanes * 50))
+        for _ in 0..<(settings.isQuick ? 3 : 7) {
+            for (index, subject) in subjects.enumerated() {
+                let sample = try await subject.sample(lasting: .seconds(1), step: lanes * 4)
+                rates[index].append(sample.rate)
+                processorTimes[index].append(sample.processorNanoseconds)
+            }
+            rates[2].append(try bench.rate(clients: lanes, count: count))
+            count = Int(rates[2].last ?? 1)
+        }
+        return Row(
+            name: "postgres.move",
+            detail: "\(lanes) at once",
+            unit: .perSecond,
+            figure: Figure(samples: rates[0]),
+            processorTime: Figure(samples: processorTimes[0]).median,
+            baselines: [
+                Row.Baseline(name: "pgbench, the same statement", figure: Figure(samples: rates[2])),
+                Row.Baseline(
+                    name: subjects[1].name,
+                    figure: Figure(samples: rates[1]),
+                    processorTime: Figure(samples: processorTimes[1]).median
+                ),
+            ],
+            goals: [.atLeast(0.7, timesBaseline: "pgbench, the same statement")]
+        )
+    }
+
+    /// What a move writes: the row of the activation, and the sealed counter.
+    private static let statement = """
+        \\set slot :client_id + 1
+        WITH moved AS (
+            UPDATE bare.activation SET version = version + 1, write_token = :slot WHERE slot = :slot RETURNING slot
+        ), written AS (
+            INSERT INTO bare.field (slot, name, is_sealed, value)
+            SELECT moved.slot, change.* FROM moved,
+                unnest(ARRAY['counter'], ARRAY[true], ARRAY[decode(repeat('2a', 62), 'hex')]) AS change
+            ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
+        )
+        SELECT EXISTS (SELECT FROM moved), EXISTS (SELECT FROM bare.wish WHERE slot = :slot);
+
+        """
 
     /// Repeats `body` in lanes, each of which is told its number.
     private static func subject(
@@ -122,14 +193,28 @@ private struct PostgresStage {
         }
     }
 
-    func bareUpdates(_ name: String, lanes: Int) -> Subject {
-        Self.subject(name, lanes: lanes) { [pool] lane in
-            try await pool.withConnection { connection in
-                _ = try connection.run(
-                    "UPDATE counter SET value = value + 1 WHERE id = $1",
-                    [.integer(Int64(lane))]
-                )
+    private func updates(_ name: String, lanes: Int) -> Subject {
+        Self.subject(name, lanes: lanes) { [file, ids] lane in
+            try await file.withSigningTurn(of: ids[lane]) { turn in
+                try await turn.update { $0.counter = $0.counter.next() }
             }
         }
+    }
+}
+
+extension Subject {
+    /// Repeats until a time has passed.
+    fileprivate func sample(
+        lasting duration: Duration,
+        step: Int
+    ) async throws -> (rate: Double, processorNanoseconds: Double) {
+        let (start, processorTime) = (ContinuousClock.now, Measurement.processorNanoseconds)
+        var count = 0
+        while ContinuousClock.now - start < duration {
+            try await self.run(step)
+            count += step
+        }
+        let elapsed = (ContinuousClock.now - start) / .seconds(1)
+        return (Double(count) / elapsed, (Measurement.processorNanoseconds - processorTime) / Double(count))
     }
 }

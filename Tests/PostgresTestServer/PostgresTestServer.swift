@@ -34,7 +34,8 @@ package final class PostgresTestServer: Sendable {
     /// Whether there is a server to run.
     package static let isInstalled = PostgresTestServer.programs != nil
 
-    private static let programs: String? = {
+    /// Where the server's programs are; `nil` when there is none.
+    package static let programs: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let newestFirst = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }
         return newestFirst.lazy.map { "/usr/lib/postgresql/\($0)/bin" }.first {

@@ -166,7 +166,8 @@ struct ListExchangeTests {
             await one.poll()
             one.follow()
             two.follow()
-            await clock.waitForSleepers(1)
+            // The first wait ends when listening begins, and everything is read once more before the second.
+            for _ in 0..<2 { while await clock.nextSleep() != .seconds(5) {} }
             one.polled("a", ["1"])
             try await until { try await Self.versions(one.store).count == 1 }
             #expect(two.shown.value.isEmpty)
