@@ -94,8 +94,8 @@ let package = Package(
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "Basics",
+                "CommandLineSupport", "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
+                "HTTPClientTransport", "Basics",
             ]
         ),
         .executableTarget(

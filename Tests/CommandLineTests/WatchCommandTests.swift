@@ -50,7 +50,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["http://192.0.2.1/", "ftp://127.0.0.1/", "nonsense"])
+    @Test(arguments: [
+        "http://192.0.2.1/", "http://127.0.0.1.example/", "http://u:p@127.0.0.1/", "ftp://127.0.0.1/", "nonsense",
+    ])
     func whereNothingIsSent(url: String) async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

@@ -13,7 +13,7 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         case failed = "FAILED"
     }
 
-    /// Where the texts come from.
+    /// Where title, message and data come from.
     package enum Content: Sendable, Codable, Equatable {
         /// A template, filled in the language of each reader.
         case template(String)

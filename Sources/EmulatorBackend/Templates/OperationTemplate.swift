@@ -130,7 +130,7 @@ package struct OperationTemplate: Sendable {
     }
 
     private func placeholders(_ parameters: [String: JSONValue], _ language: String) -> Placeholders {
-        // A text that a translation lacks is shown in the fallback language.
+        // What a translation lacks is shown in the fallback language.
         let fallback = self.texts[Language.fallback] ?? [:]
         let texts = fallback.merging(self.texts[language] ?? [:]) { _, translated in translated }
         return Placeholders(parameters: parameters, texts: texts)

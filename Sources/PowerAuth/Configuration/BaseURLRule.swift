@@ -2,7 +2,7 @@ import Basics
 import Foundation
 
 /// Which addresses of servers are accepted.
-struct BaseURLRule {
+package struct BaseURLRule {
     /// Whether plain `http` may lead to another machine.
     let allowsInsecureHTTP: Bool
     /// Whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
@@ -43,7 +43,7 @@ struct BaseURLRule {
 
     /// Returns whether a host can only be this machine: `localhost`, `127.0.0.0/8`, `::1`. What is written in any other
     /// way is not.
-    static func isLoopback(_ host: String) -> Bool {
+    package static func isLoopback(_ host: String) -> Bool {
         let name = host.lowercased()
         if ["localhost", "::1", "[::1]"].contains(where: { $0.utf8.elementsEqual(name.utf8) }) { return true }
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

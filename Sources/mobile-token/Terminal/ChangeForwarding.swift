@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HTTPClientTransport
 import MobileToken
+import PowerAuth
 
 /// Hands each change of the list to a command or a URL, one after the other. One that cannot be handed over is named on
 /// standard error and not handed over again: every change has the whole list.
@@ -23,8 +24,11 @@ struct ChangeForwarding: Sendable {
             guard let components = URLComponents(string: url), let host = components.host,
                 ["http", "https"].contains(components.scheme)
             else { throw UsageError(message: "--forward-to takes an http or https URL", command: invocation.command) }
-            let isLoopback = ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
-            guard components.scheme == "https" || isLoopback || invocation.has("insecure-http") else {
+            // Messages show the URL.
+            guard components.user == nil, components.password == nil else {
+                throw UsageError(message: "a user or password does not belong into a URL", command: invocation.command)
+            }
+            guard components.scheme == "https" || BaseURLRule.isLoopback(host) || invocation.has("insecure-http") else {
                 throw UsageError(
                     message: "plain http to another machine needs --insecure-http",
                     command: invocation.command
@@ -39,7 +43,7 @@ struct ChangeForwarding: Sendable {
         if let command {
             do {
                 let status = try await ChildProcess.run(["/bin/sh", "-c", command], input: try Self.file(of: document))
-                if status != .done {
+                if status != .done, !Task.isCancelled {
                     Output.note("mobile-token: the command ended with exit status \(status.rawValue)")
                 }
             } catch {
