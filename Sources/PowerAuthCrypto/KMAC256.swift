@@ -40,6 +40,22 @@ package enum KMAC256 {
         try Self.derive(key: key, customization: customization, count: count) { $0.update(message) }
     }
 
+    /// Returns two keys of 32 bytes that are derived from another one, leaving no copy of any behind.
+    ///
+    /// - Throws: `invalidLength` for a key of an impossible length.
+    package static func derivePair(
+        from messages: ([UInt8], [UInt8]),
+        key: SecretBytes,
+        customization: String
+    ) throws(CryptoError) -> (SecretBytes, SecretBytes) {
+        // Both are derived before the key is forgotten, which costs nearly as much as deriving one.
+        defer { Self.forgetKey() }
+        func derive(_ message: [UInt8]) throws(CryptoError) -> SecretBytes {
+            try Self.deriveKeepingKey(key, customization, count: 32) { $0.update(message) }
+        }
+        return (try derive(messages.0), try derive(messages.1))
+    }
+
     /// Returns a key that is derived from another one and a message that comes in parts, leaving no copy of either behind.
     ///
     /// - Throws: `invalidLength` for a key or a derived key of an impossible length.
@@ -50,7 +66,16 @@ package enum KMAC256 {
         _ feed: (borrowing MACMessage) -> Void
     ) throws(CryptoError) -> SecretBytes {
         defer { Self.forgetKey() }
-        return try SecretBytes(count: max(0, count)) { (derived) throws(CryptoError) in
+        return try Self.deriveKeepingKey(key, customization, count: count, feed)
+    }
+
+    private static func deriveKeepingKey(
+        _ key: SecretBytes,
+        _ customization: String,
+        count: Int,
+        _ feed: (borrowing MACMessage) -> Void
+    ) throws(CryptoError) -> SecretBytes {
+        try SecretBytes(count: max(0, count)) { (derived) throws(CryptoError) in
             try key.withUnsafeBytes { (key) throws(CryptoError) in
                 try Self.authenticate(key: key, customization: customization, into: derived, feed)
             }

@@ -17,20 +17,14 @@ struct AEADVectors4 {
     @Test(arguments: try Vector<Input, Output>.all(in: "aead", of: .version4))
     func sealsAndOpens(_ vector: Vector<Input, Output>) throws {
         let input = vector.input
-        let sealed = try Version4.AuthenticatedEncryption.seal(
+        let encryption = try Version4.AuthenticatedEncryption(key: input.key.secret, context: input.keyContext.bytes)
+        let sealed = try encryption.seal(
             input.plaintext.bytes,
-            key: input.key.secret,
-            keyContext: input.keyContext.bytes,
             nonce: input.nonce.bytes,
             associatedData: input.associatedData.bytes
         )
         #expect(sealed == vector.output.sealed.bytes)
-        let opened = try Version4.AuthenticatedEncryption.open(
-            sealed,
-            key: input.key.secret,
-            keyContext: input.keyContext.bytes,
-            associatedData: input.associatedData.bytes
-        )
+        let opened = try encryption.open(sealed, associatedData: input.associatedData.bytes)
         #expect(opened == input.plaintext.bytes)
     }
 }
@@ -50,12 +44,8 @@ struct AEADInvalidVectors4 {
     func opensOnlyWhatWasSealed(_ vector: Vector<Input, Output>) throws {
         let input = vector.input
         let open = {
-            try Version4.AuthenticatedEncryption.open(
-                input.sealed.bytes,
-                key: input.key.secret,
-                keyContext: input.keyContext.bytes,
-                associatedData: input.associatedData.bytes
-            )
+            try Version4.AuthenticatedEncryption(key: input.key.secret, context: input.keyContext.bytes)
+                .open(input.sealed.bytes, associatedData: input.associatedData.bytes)
         }
         guard let plaintext = vector.output.plaintext else {
             #expect(throws: CryptoError.self) { try open() }

@@ -2,11 +2,11 @@ extension Version4 {
     /// The client's side of one encrypted exchange: encrypts a request, then decrypts its response, once each.
     package struct ClientExchange: Sendable {
         /// The number of random bytes that one exchange takes.
-        package static let nonceByteCount = EnvelopeNonce.byteCount
+        package static let nonceByteCount = Envelope.nonceByteCount
 
         private enum State {
             case fresh
-            case awaitingResponse(EnvelopeNonce)
+            case awaitingResponse(Envelope)
             case finished
         }
 
@@ -27,31 +27,21 @@ extension Version4 {
             timestamp: Int64
         ) throws(EncryptionError) -> EncryptedRequest {
             guard case .fresh = self.state else { throw .outOfOrder }
-            let nonce = try EnvelopeNonce(nonce)
-            let encryptedData = try self.parameters.seal(
-                plaintext,
-                nonce: nonce,
-                half: nonce.request,
-                timestamp: timestamp
-            )
-            self.state = .awaitingResponse(nonce)
+            let envelope = try Envelope(parameters: self.parameters, nonce: nonce)
+            let encryptedData = try envelope.seal(plaintext, .request, timestamp: timestamp)
+            self.state = .awaitingResponse(envelope)
             return EncryptedRequest(
                 temporaryKeyID: self.parameters.temporaryKeyID,
                 encryptedData: encryptedData,
-                nonce: nonce.bytes,
+                nonce: nonce,
                 timestamp: timestamp
             )
         }
 
         /// Decrypts the response. A refused response leaves the exchange waiting, since the right one may follow.
         package mutating func decryptResponse(_ response: EncryptedResponse) throws(EncryptionError) -> [UInt8] {
-            guard case .awaitingResponse(let nonce) = self.state else { throw .outOfOrder }
-            let plaintext = try self.parameters.open(
-                response.encryptedData,
-                nonce: nonce,
-                half: nonce.response,
-                timestamp: response.timestamp
-            )
+            guard case .awaitingResponse(let envelope) = self.state else { throw .outOfOrder }
+            let plaintext = try envelope.open(response.encryptedData, .response, timestamp: response.timestamp)
             self.state = .finished
             return plaintext
         }

@@ -5,7 +5,7 @@ extension Version4 {
     /// a clock and a memory. A nonce counts as seen only after the request has been decrypted.
     package struct ServerExchange: Sendable {
         private let parameters: EncryptionParameters
-        private var nonce: EnvelopeNonce?
+        private var envelope: Envelope?
 
         /// Creates an exchange.
         package init(parameters: EncryptionParameters) { self.parameters = parameters }
@@ -15,14 +15,9 @@ extension Version4 {
         /// - Throws: When anything at all is not as the client made it.
         package mutating func decryptRequest(_ request: EncryptedRequest) throws(EncryptionError) -> [UInt8] {
             guard request.temporaryKeyID == self.parameters.temporaryKeyID else { throw .wrongTemporaryKey }
-            let nonce = try EnvelopeNonce(request.nonce)
-            let plaintext = try self.parameters.open(
-                request.encryptedData,
-                nonce: nonce,
-                half: nonce.request,
-                timestamp: request.timestamp
-            )
-            self.nonce = nonce
+            let envelope = try Envelope(parameters: self.parameters, nonce: request.nonce)
+            let plaintext = try envelope.open(request.encryptedData, .request, timestamp: request.timestamp)
+            self.envelope = envelope
             return plaintext
         }
 
@@ -33,14 +28,9 @@ extension Version4 {
             _ plaintext: [UInt8],
             timestamp: Int64
         ) throws(EncryptionError) -> EncryptedResponse {
-            guard let nonce = self.nonce else { throw .outOfOrder }
-            let encryptedData = try self.parameters.seal(
-                plaintext,
-                nonce: nonce,
-                half: nonce.response,
-                timestamp: timestamp
-            )
-            self.nonce = nil
+            guard let envelope = self.envelope else { throw .outOfOrder }
+            let encryptedData = try envelope.seal(plaintext, .response, timestamp: timestamp)
+            self.envelope = nil
             return EncryptedResponse(encryptedData: encryptedData, timestamp: timestamp)
         }
     }

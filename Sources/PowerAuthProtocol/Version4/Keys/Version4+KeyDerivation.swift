@@ -19,6 +19,19 @@ extension Version4 {
             return try KMAC256.derive(from: message, key: key, customization: "PA4KDF", count: count)
         }
 
+        /// Returns two keys of 32 bytes, `KDF(key, label, diversifier, 32)` for each label.
+        ///
+        /// - Throws: `invalidLength` for a key of an impossible length.
+        package static func derivePair(
+            _ key: SecretBytes,
+            labels: (String, String),
+            diversifier: [UInt8]
+        ) throws(CryptoError) -> (SecretBytes, SecretBytes) {
+            let first = [UInt8].withLengths(Array(labels.0.utf8), diversifier)
+            let second = [UInt8].withLengths(Array(labels.1.utf8), diversifier)
+            return try KMAC256.derivePair(from: (first, second), key: key, customization: "PA4KDF")
+        }
+
         /// Returns `PBKDF(password, salt)`. It has no rounds: a password is protected by the server, which alone can tell
         /// whether it is right, and counts.
         ///

@@ -27,10 +27,8 @@ extension Version4 {
             content.reserveCapacity(128)  // growing would leave a copy behind
             keys.ecdsa.scalar.withUnsafeBytes { content.appendWithLength($0) }
             keys.mldsa?.seed.withUnsafeBytes { content.appendWithLength($0) }
-            self.bytes = try AuthenticatedEncryption.seal(
+            self.bytes = try AuthenticatedEncryption(key: vaultKey, context: Self.keyContext).seal(
                 content,
-                key: vaultKey,
-                keyContext: Self.keyContext,
                 nonce: nonce,
                 associatedData: Self.associatedData(suite: keys.suite, activationID: activationID)
             )
@@ -44,10 +42,8 @@ extension Version4 {
             activationID: String,
             vaultKey: SecretBytes
         ) throws(CryptoError) -> SigningPrivateKeys {
-            var content = try AuthenticatedEncryption.open(
+            var content = try AuthenticatedEncryption(key: vaultKey, context: Self.keyContext).open(
                 self.bytes,
-                key: vaultKey,
-                keyContext: Self.keyContext,
                 associatedData: Self.associatedData(suite: suite, activationID: activationID)
             )
             defer { content.wipe() }

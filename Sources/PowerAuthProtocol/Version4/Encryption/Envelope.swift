@@ -1,0 +1,80 @@
+import PowerAuthCrypto
+
+extension Version4 {
+    /// What protects one exchange: a nonce of 24 bytes, and the keys that its parameters give for it.
+    ///
+    /// The first half of the nonce seals the request, the second half the response.
+    struct Envelope: Sendable {
+        enum Direction {
+            case request, response
+        }
+
+        static let nonceByteCount = 2 * AuthenticatedEncryption.nonceByteCount
+
+        let nonce: [UInt8]
+        private let parameters: EncryptionParameters
+        private let encryption: AuthenticatedEncryption
+
+        /// Derives the keys of an exchange.
+        ///
+        /// - Parameter nonce: Its halves must differ, or a request could pass for its own response.
+        init(parameters: EncryptionParameters, nonce: [UInt8]) throws(EncryptionError) {
+            guard nonce.count == Self.nonceByteCount,
+                nonce.prefix(AuthenticatedEncryption.nonceByteCount)
+                    != nonce.suffix(AuthenticatedEncryption.nonceByteCount)
+            else { throw .malformed(member: "nonce") }
+            self.nonce = nonce
+            self.parameters = parameters
+            do throws(CryptoError) {
+                self.encryption = try AuthenticatedEncryption(
+                    key: parameters.temporaryKey,
+                    context: parameters.keyContext(nonce: nonce)
+                )
+            } catch {
+                throw .crypto(error)
+            }
+        }
+
+        /// Seals one direction under its half of the nonce.
+        func seal(
+            _ plaintext: [UInt8],
+            _ direction: Direction,
+            timestamp: Int64
+        ) throws(EncryptionError) -> [UInt8] {
+            do throws(CryptoError) {
+                return try self.encryption.seal(
+                    plaintext,
+                    nonce: [UInt8](self.half(direction)),
+                    associatedData: self.parameters.associatedData(timestamp: timestamp, nonce: self.nonce)
+                )
+            } catch {
+                throw .crypto(error)
+            }
+        }
+
+        /// Opens one direction, which must have been sealed under its half of the nonce.
+        func open(
+            _ sealed: [UInt8],
+            _ direction: Direction,
+            timestamp: Int64
+        ) throws(EncryptionError) -> [UInt8] {
+            guard sealed.count >= AuthenticatedEncryption.overheadByteCount, sealed.starts(with: self.half(direction))
+            else { throw .malformed(member: "encryptedData") }
+            do throws(CryptoError) {
+                return try self.encryption.open(
+                    sealed,
+                    associatedData: self.parameters.associatedData(timestamp: timestamp, nonce: self.nonce)
+                )
+            } catch {
+                throw error.code == .authenticationFailed ? .authenticationFailed : .crypto(error)
+            }
+        }
+
+        private func half(_ direction: Direction) -> ArraySlice<UInt8> {
+            switch direction {
+            case .request: self.nonce.prefix(AuthenticatedEncryption.nonceByteCount)
+            case .response: self.nonce.suffix(AuthenticatedEncryption.nonceByteCount)
+            }
+        }
+    }
+}
