@@ -45,7 +45,7 @@ public final class PostgresActivationStore: Sendable {
     let clock: ServiceClock
     /// The order of this process's changes of one activation.
     let changes = Gate()
-    let upgrades = UpgradeWatch()
+    let upgrades: UpgradeWatch
     private let opening = Gate()
     private let state = Mutex(State.new)
     private let ring: Mutex<SealingKeyRing>
@@ -54,6 +54,7 @@ public final class PostgresActivationStore: Sendable {
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         self.clock = ServiceClock(configuration.clock)
+        self.upgrades = UpgradeWatch(clock: self.clock)
         self.ring = Mutex(configuration.sealingKeys)
         var options = PostgresConnection.Options()
         options.statementTimeout = configuration.statementTimeout

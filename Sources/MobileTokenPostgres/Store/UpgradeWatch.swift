@@ -12,11 +12,17 @@ final class UpgradeWatch: Sendable {
 
     private struct Knowledge {
         var activationIDs: Set<String> = []
-        var end: ContinuousClock.Instant?
+        var end: Duration?
     }
 
     private let knowledge = Mutex(Knowledge())
     private let asking = SingleFlight<Set<String>>()
+    private let clock: ServiceClock
+
+    /// - Parameter clock: Tells how old knowledge is: on each node its own, all of which run equally fast.
+    init(clock: ServiceClock) {
+        self.clock = clock
+    }
 
     /// Returns whether an activation is being upgraded.
     ///
@@ -26,23 +32,22 @@ final class UpgradeWatch: Sendable {
         ask: @escaping @Sendable () async throws -> Set<String>
     ) async throws -> Bool {
         let known = self.knowledge.withLock { knowledge in
-            knowledge.end.flatMap { .now < $0 ? knowledge.activationIDs : nil }
+            knowledge.end.flatMap { self.clock.now < $0 ? knowledge.activationIDs : nil }
         }
         if let known { return known.contains(activationID) }
         return try await self.asking.run { try await self.renew(ask) }.contains(activationID)
     }
 
     private func renew(_ ask: @escaping @Sendable () async throws -> Set<String>) async throws -> Set<String> {
-        let askedAt = ContinuousClock.now
-        let clock = ServiceClock(ContinuousClock())
+        let askedAt = self.clock.now
         var answer: Set<String>?
         do {
-            answer = try await withDeadline(clock.now + Self.lifetime, on: clock, ask)
+            answer = try await withDeadline(askedAt + Self.lifetime, on: self.clock, ask)
         } catch let error as MobileTokenError where error.isPassing {}
         return self.knowledge.withLock { knowledge in
             if let answer { knowledge.activationIDs = answer }
             // Without an answer, polls are not to wait for one again and again.
-            knowledge.end = (answer == nil ? .now : askedAt) + Self.lifetime
+            knowledge.end = (answer == nil ? self.clock.now : askedAt) + Self.lifetime
             return knowledge.activationIDs
         }
     }
@@ -50,7 +55,7 @@ final class UpgradeWatch: Sendable {
     /// Waits until no node relies on what it knew before.
     func waitUntilKnown() async {
         // To the end, though the caller may be canceled: its change is written.
-        await Task { try? await Task.sleep(for: Self.lifetime) }.value
+        await Task { try? await self.clock.sleep(until: self.clock.now + Self.lifetime) }.value
         self.knowledge.withLock { $0.end = nil }
     }
 }
