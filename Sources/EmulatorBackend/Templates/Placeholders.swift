@@ -50,11 +50,15 @@ package struct Placeholders {
 
     /// A parameter's name without the suffix that asks for a number.
     static func plainName(_ name: String) -> String {
-        name.hasSuffix(self.numberSuffix) ? String(name.dropLast(self.numberSuffix.count)) : name
+        self.asksForNumber(name) ? String(Substring(name.utf8.dropLast(self.numberSuffix.utf8.count))) : name
     }
 
     /// `"amount": "${amount:number}"` becomes a JSON number with the parameter's digits.
-    static let numberSuffix = ":number"
+    private static let numberSuffix = ":number"
+
+    private static func asksForNumber(_ name: String) -> Bool {
+        name.utf8.reversed().starts(with: self.numberSuffix.utf8.reversed())
+    }
 
     /// The operation's parameters.
     var parameters: [String: JSONValue]
@@ -66,7 +70,7 @@ package struct Placeholders {
         switch value {
         case .string(let template):
             let parts = Self.parts(of: template)
-            if parts.count == 1, case .parameter(let name)? = parts.first, name.hasSuffix(Self.numberSuffix) {
+            if parts.count == 1, case .parameter(let name)? = parts.first, Self.asksForNumber(name) {
                 return .number(try self.number(Self.plainName(name)))
             }
             return .string(try self.fill(template))

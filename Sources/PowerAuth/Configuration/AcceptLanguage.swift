@@ -46,8 +46,9 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
 
     /// Returns whether this is `q=` and a number from 0 to 1 with at most three decimals.
     private static func isWeight(_ text: Substring) -> Bool {
-        guard text.hasPrefix("q=") || text.hasPrefix("Q=") else { return false }
-        let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false)
+        let name = text.utf8.prefix(2)
+        guard name.elementsEqual("q=".utf8) || name.elementsEqual("Q=".utf8) else { return false }
+        let parts = text[name.endIndex...].split(separator: ".", omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1", parts.count <= 2 else { return false }
         guard parts.count == 2 else { return true }
         let digits = UInt8(ascii: "0")...UInt8(ascii: whole == "1" ? "0" : "9")

@@ -87,7 +87,7 @@ final class ServerConnection: Sendable {
     }
 
     private func url(of path: String) -> String {
-        (path.hasPrefix("/pa/") ? self.powerAuthURL : self.baseURL) + path
+        (path.utf8.starts(with: "/pa/".utf8) ? self.powerAuthURL : self.baseURL) + path
     }
 
     /// Asks for something that changes nothing: posts `{"requestObject": …}` and decodes `responseObject`.
