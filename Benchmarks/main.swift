@@ -2,7 +2,7 @@ import Foundation
 
 switch CommandLine.arguments.dropFirst().first {
 case StaticServer.subcommand:
-    try StaticServer(answer: CommandLine.arguments.dropFirst(2).first).run()
+    try StaticServer(answers: Array(CommandLine.arguments.dropFirst(2))).run()
 case EmulatorProcess.subcommand:
     try await EmulatorProcess.run()
     exit(0)

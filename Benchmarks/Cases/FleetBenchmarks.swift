@@ -1,7 +1,6 @@
 import CAllocations
 import Foundation
 import MobileToken
-import Synchronization
 
 /// Thousands of activations in one process, polled as one fleet.
 let fleetBenchmarks: [Benchmark] =
@@ -44,7 +43,7 @@ private func startBenchmark(_ count: Int) -> Benchmark {
 private func idleBenchmark(_ count: Int) -> Benchmark {
     Benchmark("fleet.idle.\(count)", "\(count) activations that another process polls") { settings in
         let activations = try await StoredActivations(count: count)
-        let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
+        let server = try StaticServerProcess([OperationFixture.answer(count: 0)])
         let client = try activations.client(of: server)
         let before = CAllocations_bytes_in_use()
         let fleet = client.fleet()
@@ -85,7 +84,7 @@ private func withFleet<Result>(
     withAgent hasAgent: Bool = false,
     _ body: (RunningFleet) async throws -> Result
 ) async throws -> Result {
-    let server = try StaticServerProcess(answer: OperationFixture.answer(count: 0))
+    let server = try StaticServerProcess([OperationFixture.answer(count: 0)])
     defer { server.stop() }
     let activations = try await StoredActivations(count: count, in: store)
     let client = try activations.client(of: server, observer: lags)
@@ -195,46 +194,4 @@ private final class RunningFleet: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
 
-}
-
-/// How late polls began, as services tell their observer.
-private final class LagRecorder: MobileTokenObserver {
-    private struct State {
-        var lags: [Duration] = []
-        var activations: Set<String> = []
-        var opened = 0
-    }
-
-    private let state: Mutex<State>
-
-    /// Makes room at once, so that what it keeps is not taken for the services' memory.
-    init(capacity: Int) {
-        var state = State()
-        state.lags.reserveCapacity(capacity)
-        state.activations.reserveCapacity(capacity)
-        self.state = Mutex(state)
-    }
-
-    /// How many services have polled so far.
-    var polled: Int { self.state.withLock { $0.activations.count } }
-
-    func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
-
-    func pollStarted(_ poll: PollObservation) {
-        self.state.withLock { state in
-            state.lags.append(poll.lag)
-            state.activations.insert(poll.activationID)
-        }
-    }
-
-    /// How many activations were opened so far.
-    var opened: Int { self.state.withLock { $0.opened } }
-
-    /// The lags since the last call.
-    func take() -> [Duration] {
-        self.state.withLock { state in
-            defer { state.lags.removeAll(keepingCapacity: true) }
-            return state.lags
-        }
-    }
 }

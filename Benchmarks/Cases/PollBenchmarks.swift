@@ -11,7 +11,7 @@ let pollBenchmarks: [Benchmark] = [
         goals: [.atLeast(0.6, timesBaseline: "libcurl multi")]
     ) {
         let answer = OperationFixture.answer(count: 10)
-        let server = try StaticServerProcess(answer: answer)
+        let server = try StaticServerProcess([answer])
         let activations = try await StoredActivations(count: inFlight)
         let client = try activations.client(of: server)
         var services: [OperationsService] = []

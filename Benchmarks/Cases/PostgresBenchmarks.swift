@@ -28,10 +28,11 @@ let postgresBenchmarks: [Benchmark] =
         ) {
             let stage = try await PostgresStage()
             return Scenario(
-                stage.decisions("with its receipt", lanes: 32),
+                Subject("with its receipt", approvingWith: stage.ids, lanes: 32) { _ in stage.store },
                 baselines: [stage.turns("the counter alone", lanes: 32)]
             ) { await stage.close() }
         },
+        postgresFleetBenchmark,
     ] : []
 
 /// A server, a store with activations, and a table of counters that nothing guards.
@@ -142,37 +143,46 @@ private struct PostgresStage {
 
         """
 
-    /// Repeats `body` in lanes, each of which is told its number.
-    private static func subject(
-        _ name: String,
-        lanes: Int,
-        _ body: @escaping @Sendable (Int) async throws -> Void
-    ) -> Subject {
-        Subject(
-            name,
-            repeating: { count in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for lane in 0..<lanes {
-                        let share = count / lanes + (lane < count % lanes ? 1 : 0)
-                        group.addTask { for _ in 0..<share { try await body(lane) } }
-                    }
-                    try await group.waitForAll()
-                }
-            }
-        )
-    }
-
     func turns(_ name: String, lanes: Int) -> Subject {
-        Self.subject(name, lanes: lanes) { [store, ids] lane in
+        Subject(name, lanes: lanes) { [store, ids] lane in
             try await store.withSigningTurn(of: ids[lane]) { turn in
                 try await turn.update { $0.counter = $0.counter.next() }
             }
         }
     }
 
-    func decisions(_ name: String, lanes: Int) -> Subject {
+    private func updates(_ name: String, lanes: Int) -> Subject {
+        Subject(name, lanes: lanes) { [file, ids] lane in
+            try await file.withSigningTurn(of: ids[lane]) { turn in
+                try await turn.update { $0.counter = $0.counter.next() }
+            }
+        }
+    }
+}
+
+extension Subject {
+    /// Repeats `body` in lanes, each of which is told its number.
+    fileprivate init(_ name: String, lanes: Int, _ body: @escaping @Sendable (Int) async throws -> Void) {
+        self.init(name) { count in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for lane in 0..<lanes {
+                    let share = count / lanes + (lane < count % lanes ? 1 : 0)
+                    group.addTask { for _ in 0..<share { try await body(lane) } }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// Moves counters with the intent of a decision, whose outcome follows: each lane with an activation and a store of its own.
+    init(
+        _ name: String,
+        approvingWith ids: [String],
+        lanes: Int,
+        in store: @escaping @Sendable (_ lane: Int) -> PostgresActivationStore
+    ) {
         let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: Date())
-        return Self.subject(name, lanes: lanes) { [store, ids] lane in
+        self.init(name, lanes: lanes) { lane in
             let intent = DecisionIntent(
                 activationID: ids[lane],
                 operationID: "37b9bb5c-6f6c-4a5c-b9c5-5b21f6d3a1ce",
@@ -183,7 +193,7 @@ private struct PostgresStage {
                 shown: [UInt8](repeating: UInt8(ascii: "x"), count: 1_000),
                 signed: "A1*A100CZK*ICZ2730300000001165254011"
             )
-            try await store.withSigningTurn(of: ids[lane]) { turn in
+            try await store(lane).withSigningTurn(of: ids[lane]) { turn in
                 let moves = try await turn.update(recording: intent) { record in
                     record.counter = record.counter.next()
                     return record.counterMoves
@@ -193,16 +203,6 @@ private struct PostgresStage {
         }
     }
 
-    private func updates(_ name: String, lanes: Int) -> Subject {
-        Self.subject(name, lanes: lanes) { [file, ids] lane in
-            try await file.withSigningTurn(of: ids[lane]) { turn in
-                try await turn.update { $0.counter = $0.counter.next() }
-            }
-        }
-    }
-}
-
-extension Subject {
     /// Repeats until a time has passed.
     fileprivate func sample(
         lasting duration: Duration,

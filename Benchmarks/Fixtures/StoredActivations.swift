@@ -61,10 +61,11 @@ struct StoredActivations {
     /// A client that finds them at this server.
     func client(
         of server: StaticServerProcess,
+        in store: (any ActivationStore)? = nil,
         observer: (any MobileTokenObserver)? = nil
     ) throws -> MobileTokenClient {
         var configuration = MobileTokenClient.Configuration()
-        configuration.store = self.store
+        configuration.store = store ?? self.store
         configuration.observer = observer
         return try MobileTokenClient(
             baseURL: server.baseURL,

@@ -44,12 +44,14 @@ struct StaticServerProcess: Sendable {
     var url: String { "\(self.baseURL)/api/auth/token/app/operation/list" }
     private let process: ServerProcess
 
-    /// - Parameter answer: The body of every answer; without it, a short JSON object.
-    init(answer: [UInt8]? = nil) throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "answer-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        if let answer { try Data(answer).write(to: file) }
-        self.process = try ServerProcess([StaticServer.subcommand] + (answer == nil ? [] : [file.path]))
+    /// - Parameter answers: The bodies of answers, by turns; without any, a short JSON object.
+    init(_ answers: [[UInt8]] = []) throws {
+        let files = answers.map { _ in
+            FileManager.default.temporaryDirectory.appending(path: "answer-\(UUID().uuidString)")
+        }
+        defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+        for (file, answer) in zip(files, answers) { try Data(answer).write(to: file) }
+        self.process = try ServerProcess([StaticServer.subcommand] + files.map(\.path))
         guard let port = UInt16(self.process.greeting) else { throw ServerProcess.NotStarted() }
         self.baseURL = "http://127.0.0.1:\(port)"
     }

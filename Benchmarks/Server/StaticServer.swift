@@ -1,24 +1,26 @@
 import CCurl
 import Foundation
 
-/// A server that gives every request the same answer, as fast as one thread can: the baseline of all clients.
+/// A server that gives every request the same answer, or some by turns, as fast as one thread can: the baseline of all clients.
 ///
 /// It runs in a process of its own, so that its time is not taken for the client's; see ``StaticServerProcess``.
 final class StaticServer {
     /// The hidden subcommand that turns this program into the server.
     static let subcommand = "static-server"
 
-    private let answer: [UInt8]
+    private let answers: [[UInt8]]
+    private var next = 0
     private let listener: Int32
     private let epoll: Int32
     private var received: [Int32: [UInt8]] = [:]
 
-    /// - Parameter answer: A file with the body of every answer; without it, a short JSON object.
-    init(answer file: String?) throws {
-        let body =
-            try file.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) } ?? Array(Self.shortBody.utf8)
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
-        self.answer = Array(head.utf8) + body
+    /// - Parameter answers: Files with the bodies of answers; without any, a short JSON object.
+    init(answers files: [String]) throws {
+        let bodies = try files.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
+        self.answers = (bodies.isEmpty ? [Array(Self.shortBody.utf8)] : bodies).map { body in
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
+            return Array(head.utf8) + body
+        }
         self.listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         self.epoll = epoll_create1(0)
     }
@@ -119,7 +121,8 @@ final class StaticServer {
     }
 
     private func write(to connection: Int32) -> Bool {
-        self.answer.withUnsafeBytes { answer in
+        self.next = (self.next + 1) % self.answers.count
+        return self.answers[self.next].withUnsafeBytes { answer in
             var sent = 0
             while sent < answer.count {
                 let count = send(

@@ -162,6 +162,21 @@ package final class PostgresTestServer: Sendable {
         guard outcome.exitCode == 0 else { throw Failure(outcome.errors) }
     }
 
+    /// What all its processes have used of the processors so far.
+    package func processorTime() throws -> Duration {
+        let processes = try self.processes()
+        let ticks = processes.reduce(0) { sum, process in
+            // A process may have ended meanwhile: then the first one counts its time.
+            guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+                let end = line.utf8.lastIndex(of: UInt8(ascii: ")"))
+            else { return sum }
+            // utime, stime; of the first process also those of its ended children. The state comes first after the name.
+            let fields = line[end...].split(separator: " ").dropFirst(12)
+            return sum + fields.prefix(process == processes.first ? 4 : 2).compactMap { Int($0) }.reduce(0, +)
+        }
+        return .seconds(1) * ticks / sysconf(Int32(_SC_CLK_TCK))
+    }
+
     private func processes() throws -> [pid_t] {
         let file = try String(contentsOfFile: self.folder + "/data/postmaster.pid", encoding: .utf8)
         guard let first = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else { throw Failure("no process") }

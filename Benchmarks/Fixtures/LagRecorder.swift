@@ -1,0 +1,44 @@
+import MobileToken
+import Synchronization
+
+/// How late polls began, as services tell their observer.
+final class LagRecorder: MobileTokenObserver {
+    private struct State {
+        var lags: [Duration] = []
+        var activations: Set<String> = []
+        var opened = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// Makes room at once, so that what it keeps is not taken for the services' memory.
+    init(capacity: Int) {
+        var state = State()
+        state.lags.reserveCapacity(capacity)
+        state.activations.reserveCapacity(capacity)
+        self.state = Mutex(state)
+    }
+
+    /// How many services have polled so far.
+    var polled: Int { self.state.withLock { $0.activations.count } }
+
+    func fleetOpened(_ count: Int, of total: Int) { self.state.withLock { $0.opened = max($0.opened, count) } }
+
+    func pollStarted(_ poll: PollObservation) {
+        self.state.withLock { state in
+            state.lags.append(poll.lag)
+            state.activations.insert(poll.activationID)
+        }
+    }
+
+    /// How many activations were opened so far.
+    var opened: Int { self.state.withLock { $0.opened } }
+
+    /// The lags since the last call.
+    func take() -> [Duration] {
+        self.state.withLock { state in
+            defer { state.lags.removeAll(keepingCapacity: true) }
+            return state.lags
+        }
+    }
+}
