@@ -21,6 +21,7 @@ let postgresFleetBenchmark = Benchmark(
             rows += try await nodes.polls(named: "every other poll finds a change", answers, settings)
         }
         rows += try await nodes.approvals(settings)
+        if nodeCount == 1 { rows += try await nodes.sizes() }
         await nodes.close()
     }
     return rows
@@ -87,7 +88,7 @@ private struct PostgresNodes {
         try await Task.sleep(for: Self.interval)
         _ = lags.take()
         let duration = Self.interval * (settings.isQuick ? 1 : 3)
-        let rows = try await self.use(detail) {
+        let rows = try await self.use(detail, isOfNodes: answers.count == 1) {
             try await Task.sleep(for: duration)
             return lags.take().count
         }
@@ -114,37 +115,58 @@ private struct PostgresNodes {
         }
     }
 
+    // MARK: Sizes
+
+    /// What is kept of an activation that no operation was decided with, and of a decision.
+    func sizes() async throws -> [Row] {
+        let tables = try await ServerUse.run(
+            """
+            SELECT sum(pg_total_relation_size(oid)) FILTER (WHERE relname IN ('activation', 'field'))::int8,
+                pg_total_relation_size('mobile_token.receipt'), (SELECT count(*) FROM mobile_token.receipt)
+            FROM pg_class WHERE relnamespace = 'mobile_token'::regnamespace AND relkind = 'r'
+            """,
+            columns: 3,
+            on: self.server
+        )
+        guard tables.count == 3 else { throw ServerUse.UnexpectedAnswer() }
+        return [
+            self.row("an activation in the database", .bytes, Double(tables[0]) / Double(self.activations.ids.count)),
+            self.row("a receipt in the database", .bytes, Double(tables[1]) / Double(max(1, tables[2]))),
+        ]
+    }
+
     // MARK: -
 
     /// Measures what the server and this process do for some polls or approvals.
-    private func use(_ detail: String, _ body: () async throws -> Int) async throws -> [Row] {
-        let (before, processorTime, start) = (
-            try await ServerUse(of: self.server), Measurement.processorNanoseconds, ContinuousClock.now
-        )
-        let count = try await body()
-        let (elapsed, ours) = (ContinuousClock.now - start, Measurement.processorNanoseconds - processorTime)
+    ///
+    /// - Parameter isOfNodes: Whether a node costs something, however much it does; else each poll or approval.
+    private func use(_ detail: String, isOfNodes: Bool = false, _ body: () async throws -> Int) async throws -> [Row] {
+        let before = try await ServerUse(of: self.server)
+        let (processorTime, start) = (Measurement.processorNanoseconds, ContinuousClock.now)
+        let count = Double(max(1, try await body()))
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let ours = Measurement.processorNanoseconds - processorTime
         let use = try await ServerUse(of: self.server)
-        func row(_ what: String, _ unit: Unit, _ value: Double) -> Row {
-            let nodes = self.stores.count == 1 ? "1 node" : "\(self.stores.count) nodes"
-            return Row(
-                name: "postgres.fleet",
-                detail: "\(nodes), \(detail): \(what)",
-                unit: unit,
-                figure: Figure(value)
-            )
+        let (whose, divisor) = isOfNodes ? ("a node in a second", seconds * Double(self.stores.count)) : ("one", count)
+        func share(_ what: String, _ unit: Unit, _ value: Double) -> Row {
+            self.row("\(detail): \(what) of \(whose)", unit, value / divisor)
         }
-        let each = 1 / Double(max(1, count))
         return [
-            row("rate", .perSecond, Double(count) / (elapsed / .seconds(1))),
-            row("statements of one", .count, (use.statementCount - before.statementCount) * each),
-            row("write-ahead log of one", .bytes, (use.logByteCount - before.logByteCount) * each),
-            row(
-                "the server's processor time for one",
+            self.row("\(detail): rate", .perSecond, count / seconds),
+            share("statements", .count, use.statementCount - before.statementCount),
+            share("write-ahead log", .bytes, use.logByteCount - before.logByteCount),
+            share(
+                "the server's processor time",
                 .microseconds,
-                (use.processorTime - before.processorTime) / .microseconds(1) * each
+                (use.processorTime - before.processorTime) / .microseconds(1)
             ),
-            row("ours for one", .microseconds, ours / 1e3 * each),
+            self.row("\(detail): our processor time of one", .microseconds, ours / 1e3 / count),
         ]
+    }
+
+    private func row(_ what: String, _ unit: Unit, _ value: Double) -> Row {
+        let nodes = self.stores.count == 1 ? "1 node" : "\(self.stores.count) nodes"
+        return Row(name: "postgres.fleet", detail: "\(nodes), \(what)", unit: unit, figure: Figure(value))
     }
 }
 
@@ -163,18 +185,19 @@ private struct ServerUse {
         self.processorTime = try server.processorTime()
         let row = try await Self.run(
             "SELECT sum(calls)::int8, (pg_current_wal_insert_lsn() - '0/0')::int8 FROM pg_stat_statements",
+            columns: 2,
             on: server
         )
         (self.statementCount, self.logByteCount) = (Double(try unwrap(row.first)), Double(try unwrap(row.last)))
     }
 
     /// Returns the numbers of the first row.
-    private static func run(_ statement: String, on server: PostgresTestServer) async throws -> [Int64] {
+    static func run(_ statement: String, columns: Int32 = 0, on server: PostgresTestServer) async throws -> [Int64] {
         let pool = PostgresPool(size: 1) {
             PostgresTarget(connectionString: server.connectionString(), tls: .disabled)
         }
         let row = try await pool.withConnection { connection in
-            try connection.run(statement).map { [try $0.integer(0), try $0.integer(1)] }.first
+            try connection.run(statement).map { row in try (0..<columns).map { try row.integer($0) } }.first
         }
         await pool.closeIdleConnections()
         return row ?? []
