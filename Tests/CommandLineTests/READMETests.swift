@@ -7,10 +7,13 @@ import Testing
         .deletingLastPathComponent()
 
     @Test(arguments: [
-        ("README.md", "Snippets", 5),
+        ("README.md", "Snippets", 4),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
     ])
@@ -57,6 +60,20 @@ import Testing
         }
     }
 
+    /// What `Scripts/docs` does not look at: links between files, as a browser of the repository follows them.
+    @Test(arguments: [
+        "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Examples/approval-daemon/README.md",
+    ])
+    func everyLinkLeadsToAFile(document: String) throws {
+        let links = try Self.text(document).matches(of: /\]\(([^)#]+)[^)]*\)/).map { String($0.output.1) }
+        let folder = Self.root.appending(path: document).deletingLastPathComponent()
+        for link in links where !link.hasPrefix("https:") {
+            let isThere = FileManager.default.fileExists(atPath: folder.appending(path: link).path)
+            #expect(isThere, "\(document) links to \(link)")
+        }
+        #expect(!links.isEmpty)
+    }
+
     /// The page for operators says of every error what to do, and of none that is not thrown.
     @Test func everyErrorIsExplained() throws {
         let page = try Self.text("Sources/MobileToken/MobileToken.docc/Errors.md")
@@ -93,7 +110,7 @@ import Testing
         }
         return text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "\n```").first }
-            .filter { !$0.hasPrefix(".") }
+            .filter { !$0.hasPrefix(".") && !$0.hasPrefix("// swift-tools-version") }
             .map(self.lines)
     }
 
