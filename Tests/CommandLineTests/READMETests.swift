@@ -6,7 +6,8 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    @Test(arguments: [
+    /// Each with the folder of what compiles its examples, and the least number of them.
+    private static let documents: [(document: String, folder: String, count: Int)] = [
         ("README.md", "Snippets", 4),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
@@ -14,9 +15,16 @@ import Testing
         ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
         ("Sources/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),
+        ("Sources/MobileToken/MobileToken.docc/MovingToVersion4.md", "Snippets", 2),
+        ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 2),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
-    ])
+    ]
+
+    @Test(arguments: Self.documents)
     func everyExampleIsCompiled(document: String, folder: String, count: Int) throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
             .filter { $0.hasSuffix(".swift") }
@@ -27,6 +35,17 @@ import Testing
             let isCompiled = files.contains { Self.file($0, holds: example) }
             #expect(isCompiled, "nothing in \(folder) holds this example:\n\(example.joined(separator: "\n"))")
         }
+    }
+
+    @Test func noPageWithExamplesIsForgotten() throws {
+        let sources = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        let pages = try sources.map { "Sources/\($0)/\($0).docc" }.flatMap { catalog in
+            let names = try? FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: catalog).path)
+            return try (names ?? []).map { "\(catalog)/\($0)" }.filter { try !Self.examples(in: $0).isEmpty }
+        }
+        let compared = Self.documents.map(\.document) + [Self.observing]
+        #expect(pages.filter { !compared.contains($0) } == [])
+        #expect(pages.count > 10)
     }
 
     /// What a reader copies as a file is a file.
@@ -53,7 +72,7 @@ import Testing
                 .filter { $0.hasSuffix(".swift") }
                 .map { Self.lines(try Self.text("\(folder)/\($0)")) }
         }
-        let examples = try Self.examples(in: "Sources/MobileToken/MobileToken.docc/Observing.md")
+        let examples = try Self.examples(in: Self.observing)
         #expect(examples.count >= 3)
         for example in examples {
             #expect(files.contains { Self.file($0, holds: example) }, "\(example.joined(separator: "\n"))")
@@ -90,6 +109,8 @@ import Testing
     }
 
     // MARK: -
+
+    private static let observing = "Sources/MobileToken/MobileToken.docc/Observing.md"
 
     /// What a test is given in place of making it.
     private static let givenLine = "let operations = OperationsService(activation: activation)"
