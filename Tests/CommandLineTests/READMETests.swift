@@ -6,14 +6,25 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    @Test(arguments: [
-        ("README.md", "Snippets", 5),
+    /// Each with the folder of what compiles its examples, and the least number of them.
+    private static let documents: [(document: String, folder: String, count: Int)] = [
+        ("README.md", "Snippets", 4),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
+        ("Sources/MobileToken/MobileToken.docc/Receipts.md", "Snippets", 3),
+        ("Sources/MobileToken/MobileToken.docc/MovingToVersion4.md", "Snippets", 2),
+        ("Sources/MobileTokenEmulator/MobileTokenEmulator.docc/MobileTokenEmulator.md", "Snippets", 2),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),
-    ])
+    ]
+
+    @Test(arguments: Self.documents)
     func everyExampleIsCompiled(document: String, folder: String, count: Int) throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
             .filter { $0.hasSuffix(".swift") }
@@ -24,6 +35,17 @@ import Testing
             let isCompiled = files.contains { Self.file($0, holds: example) }
             #expect(isCompiled, "nothing in \(folder) holds this example:\n\(example.joined(separator: "\n"))")
         }
+    }
+
+    @Test func noPageWithExamplesIsForgotten() throws {
+        let sources = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        let pages = try sources.map { "Sources/\($0)/\($0).docc" }.flatMap { catalog in
+            let names = try? FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: catalog).path)
+            return try (names ?? []).map { "\(catalog)/\($0)" }.filter { try !Self.examples(in: $0).isEmpty }
+        }
+        let compared = Self.documents.map(\.document) + [Self.observing]
+        #expect(pages.filter { !compared.contains($0) } == [])
+        #expect(pages.count > 10)
     }
 
     /// What a reader copies as a file is a file.
@@ -50,11 +72,25 @@ import Testing
                 .filter { $0.hasSuffix(".swift") }
                 .map { Self.lines(try Self.text("\(folder)/\($0)")) }
         }
-        let examples = try Self.examples(in: "Sources/MobileToken/MobileToken.docc/Observing.md")
+        let examples = try Self.examples(in: Self.observing)
         #expect(examples.count >= 3)
         for example in examples {
             #expect(files.contains { Self.file($0, holds: example) }, "\(example.joined(separator: "\n"))")
         }
+    }
+
+    /// What `Scripts/docs` does not look at: links between files, as a browser of the repository follows them.
+    @Test(arguments: [
+        "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Examples/approval-daemon/README.md",
+    ])
+    func everyLinkLeadsToAFile(document: String) throws {
+        let links = try Self.text(document).matches(of: /\]\(([^)#]+)[^)]*\)/).map { String($0.output.1) }
+        let folder = Self.root.appending(path: document).deletingLastPathComponent()
+        for link in links where !link.hasPrefix("https:") {
+            let isThere = FileManager.default.fileExists(atPath: folder.appending(path: link).path)
+            #expect(isThere, "\(document) links to \(link)")
+        }
+        #expect(!links.isEmpty)
     }
 
     /// The page for operators says of every error what to do, and of none that is not thrown.
@@ -73,6 +109,8 @@ import Testing
     }
 
     // MARK: -
+
+    private static let observing = "Sources/MobileToken/MobileToken.docc/Observing.md"
 
     /// What a test is given in place of making it.
     private static let givenLine = "let operations = OperationsService(activation: activation)"
@@ -93,7 +131,7 @@ import Testing
         }
         return text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "\n```").first }
-            .filter { !$0.hasPrefix(".") }
+            .filter { !$0.hasPrefix(".") && !$0.hasPrefix("// swift-tools-version") }
             .map(self.lines)
     }
 

@@ -65,6 +65,6 @@ extension MobileTokenClient {
 
 /// The version of this SDK.
 package enum SDKVersion {
-    /// As it is sent to servers.
+    /// As it is sent to servers. Between releases it is the version of the next one, which is not tagged yet.
     package static let text = "1.0.0"
 }

@@ -1,0 +1,86 @@
+// The shorter examples of several pages, each in a function that gives it what it needs.
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+
+// snippet.hide
+func manyActivations(client: MobileTokenClient) async throws {
+    // snippet.show
+    let fleet = client.fleet()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await fleet.run() }
+        group.addTask {
+            for await news in fleet.changes() {
+                for operation in news.change.added { print(news.activationID, operation.name) }
+            }
+        }
+        try await group.next()
+        group.cancelAll()
+    }
+    // snippet.hide
+}
+
+func decidingByPolicy(client: MobileTokenClient) async throws {
+    // snippet.show
+    try await client.pauseDeciding(reason: "payments to CZ65 0800 look wrong")
+    // snippet.hide
+}
+
+func receipts(client: MobileTokenClient) async throws {
+    // snippet.show
+    for try await receipt in try client.receipts() {
+        print(receipt.number, receipt.intent.verdict, receipt.outcome?.result ?? "open")
+    }
+    // snippet.hide
+
+    // snippet.show
+    let archive = ReceiptArchive(folder: "/var/lib/approval-bot/receipts")
+    try await archive.export(from: client)
+    let verification = try await archive.verify()
+    if let fault = verification.fault { print(fault) }  // the first line that was changed, moved, left out or added
+    // snippet.hide
+
+    // snippet.show
+    let old = ReceiptSelection.decided(before: Date() - 400 * 86_400)
+    try await client.eraseReceipts(old)
+    try await archive.erase(old)
+    // snippet.hide
+}
+
+func newActivations() {
+    // snippet.show
+    var configuration = MobileTokenClient.Configuration()
+    configuration.version = .v4_0
+    configuration.suite = .p384MLLevel3  // or .p384, which OpenSSL 3.0 has
+    // snippet.hide
+    print(configuration.version)
+}
+
+func activationsThatExist(activation: Activation, password: SecretBytes) async throws {
+    // snippet.show
+    if try await activation.status().isUpgradeOffered {
+        try await activation.upgrade(password: password)
+    }
+    // snippet.hide
+}
+
+func emulator() async throws {
+    // snippet.show
+    let emulator = try await Emulator.start()
+    let registration = try await emulator.cloud.register(userID: "alice")
+    // … a client activates at `emulator.baseURL` with `registration.activationQRCode` …
+    try await emulator.cloud.commit(registration.id)
+    try await emulator.cloud.createOperation("payment", userID: "alice")
+    // … and decides …
+    await emulator.stop()
+    // snippet.hide
+}
+
+func protocolRules(emulator: Emulator) async throws {
+    // snippet.show
+    var rules = await emulator.protocolRules()
+    rules.upgradeOffers = [emulator.applicationID]  // activations of version 3 may become ones of version 4
+    rules.minimumVersion = 4  // and can do nothing else any more
+    try await emulator.setProtocolRules(rules)
+    // snippet.hide
+}
