@@ -17,6 +17,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let blocked = Self(rawValue: 8)
     package static let removed = Self(rawValue: 9)
     package static let notInTime = Self(rawValue: 10)
+    package static let untrusted = Self(rawValue: 11)
     package static let interrupted = Self(rawValue: 130)
 
     /// What each means, for the help page and the manual.
@@ -32,6 +33,7 @@ package struct ExitCode: Sendable, Hashable {
         (.blocked, "the activation is blocked"),
         (.removed, "the activation was removed from the server"),
         (.notInTime, "what was waited for did not happen in time"),
+        (.untrusted, "the server's certificate or key is not the expected one"),
         (.interrupted, "interrupted"),
     ]
 }
@@ -40,7 +42,9 @@ extension ExitCode {
     /// Creates the exit code for an error of the SDK.
     init(_ error: MobileTokenError) {
         switch error.code {
-        case .noConnection, .connectionLost, .timeout, .tlsFailed, .networkUnknown: self = .unavailable
+        case .noConnection, .connectionLost, .timeout, .networkUnknown: self = .unavailable
+        // To try again would be wrong advice: somebody may be in between.
+        case .tlsFailed: self = .untrusted
         case .unknownActivation: self = .notFound
         case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:
             self = .usage
@@ -53,7 +57,7 @@ extension ExitCode {
         case .deadlinePassed: self = .notInTime
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
-            .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost,
+            .storeUnreachable, .storeOutcomeUnknown, .storeHasOlderNodes, .signingTurnLost,
             .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
             .activationNotConfirmed:
             self = .local

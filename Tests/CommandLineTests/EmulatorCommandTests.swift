@@ -74,12 +74,12 @@ import Testing
             return await program.outcome().exitCode
         }
         let wrongPin = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
-        #expect(try await activate() == 3)
-        #expect(try await activate("--ca-file", file, "--pin", wrongPin) == 3)
+        #expect(try await activate() == 11)
+        #expect(try await activate("--ca-file", file, "--pin", wrongPin) == 11)
         #expect(try await activate("--ca-file", file, "--pin", pin) == 0)
         // The profile keeps what to trust; an option goes before it.
         #expect(try await Program.run("status", home: home.url).exitCode == 0)
-        #expect(try await Program.run("status", "--pin", wrongPin, home: home.url).exitCode == 3)
+        #expect(try await Program.run("status", "--pin", wrongPin, home: home.url).exitCode == 11)
 
         server.send(signal: SIGTERM)
         #expect(await server.outcome().exitCode == 0)
