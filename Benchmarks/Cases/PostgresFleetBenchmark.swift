@@ -176,6 +176,8 @@ private struct ServerUse {
     let logByteCount: Double
     let processorTime: Duration
 
+    struct UnexpectedAnswer: Error {}
+
     /// Lets the server count.
     static func install(_ server: PostgresTestServer) async throws {
         _ = try await self.run("CREATE EXTENSION pg_stat_statements", on: server)
