@@ -59,6 +59,55 @@ struct NodeTroubleTests {
             }
         }
     }
+
+    /// libpq asks for addresses in a way that blocks a thread. It must not be one that others wait for.
+    @Test(.enabled(if: geteuid() == 0, "only root can give a process another name server"))
+    func aNameThatIsNeverResolvedEndsInTime() async throws {
+        let folder = try TemporaryFolder()
+        let nameServer = try SilentNameServer()
+        let file = folder.path + "/resolv.conf"
+        try Data("nameserver \(SilentNameServer.address)\noptions timeout:30 attempts:5\n".utf8)
+            .write(to: URL(filePath: file))
+        let outcome = try await ChildProcess.run(
+            "unshare",
+            [
+                "--mount", "sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"", file,
+                ChildProcess.besideTests("NodeExerciser"), "name=node", "database=host=db.example.com user=bot",
+                "schema=bot", "marks=\(folder.path)", "url=https://bank.example.com", "sdk-configuration=",
+            ],
+            environment: ["SEALING_KEY": PostgresStoreFixture.encodedKey, "HOME": folder.path, "PATH": "/usr/bin:/bin"]
+        )
+        #expect(nameServer.wasAsked)
+        #expect(outcome.lines.first?.contains("storeUnreachable") == true, "\(outcome)")
+        #expect(outcome.exitCode == 1)
+    }
+}
+
+/// Takes questions for addresses, and answers none.
+private final class SilentNameServer {
+    static let address = "127.0.0.77"
+    private let descriptor: Int32
+
+    init() throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(53).bigEndian
+        inet_pton(AF_INET, Self.address, &address.sin_addr)
+        let status = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { close(self.descriptor) }
+
+    var wasAsked: Bool {
+        var byte: UInt8 = 0
+        return recv(self.descriptor, &byte, 1, Int32(MSG_DONTWAIT)) > 0
+    }
 }
 
 /// A bank, its customers, and the nodes that approve for them.
