@@ -5,19 +5,22 @@ extension ApprovalAgent {
     public struct Health: Sendable {
         /// How the activations and their polling are doing: counts by state, the oldest successful poll, decisions in flight and
         /// unknown, the skew of the clocks, and the last error.
-        public internal(set) var fleet = FleetHealth()
+        public var fleet = FleetHealth()
         /// Whether decisions are held back, by ``ApprovalAgent/pauseDeciding()`` or for all processes (``decisionPause``).
-        public internal(set) var isDecidingPaused = false
+        public var isDecidingPaused = false
         /// The pause that the store holds for all processes; see ``MobileTokenClient/pauseDeciding(reason:)``.
-        public internal(set) var decisionPause: DecisionPause?
+        public var decisionPause: DecisionPause?
         /// How many operations wait for the policy, for a retry or for the end of a decision.
-        public internal(set) var openOperationCount = 0
+        public var openOperationCount = 0
         /// How many listed operations are left to people.
-        public internal(set) var leftOperationCount = 0
+        public var leftOperationCount = 0
         /// How many activations nothing more is decided with, because their factors are wrong or they have ended.
-        public internal(set) var stoppedActivationCount = 0
+        public var stoppedActivationCount = 0
         /// Whether ``ApprovalAgent/run()`` is running.
-        public internal(set) var isRunning = false
+        public var isRunning = false
+
+        /// Creates the health of an agent that does not run, for tests of what shows it.
+        public init() {}
 
         /// Whether nothing asks for a person: it runs, decides, knows what became of every decision, and its clocks agree.
         public var isWell: Bool {

@@ -10,28 +10,38 @@ public struct FleetHealth: Sendable {
         public let error: MobileTokenError
         /// How long ago it happened.
         public let age: Duration
+
+        /// Creates a failure, for tests of what shows it.
+        public init(activationID: String?, error: MobileTokenError, age: Duration) {
+            self.activationID = activationID
+            self.error = error
+            self.age = age
+        }
     }
 
     /// How many of the activations that this process polls are in each phase. Phases without any are left out.
-    public internal(set) var counts: [FleetActivationState.Phase: Int] = [:]
+    public var counts: [FleetActivationState.Phase: Int] = [:]
     /// How many activations of the store another process polls.
-    public internal(set) var elsewhereCount = 0
+    public var elsewhereCount = 0
     /// How long ago that active activation was polled successfully whose last success is the oldest; `nil` without any.
-    public internal(set) var oldestSuccessfulPoll: Duration?
+    public var oldestSuccessfulPoll: Duration?
     /// For each server by how much the local clock is ahead of its (positive) or behind it (negative), once known.
-    public internal(set) var clockSkews: [String: Duration] = [:]
+    public var clockSkews: [String: Duration] = [:]
     /// The skew from which on ``isClockSkewed`` warns.
-    public internal(set) var clockSkewThreshold: Duration = .seconds(30)
+    public var clockSkewThreshold: Duration = .seconds(30)
     /// For how long polls of a server are held back, for those of which they are: failures, or `Retry-After`.
-    public internal(set) var heldBack: [String: Duration] = [:]
+    public var heldBack: [String: Duration] = [:]
     /// What failed last, if anything has.
-    public internal(set) var lastFailure: Failure?
+    public var lastFailure: Failure?
     /// How many decisions are under way.
-    public internal(set) var decisionsInFlight = 0
+    public var decisionsInFlight = 0
     /// How many decisions were sent of which nobody knows what became.
-    public internal(set) var decisionsUnknown = 0
+    public var decisionsUnknown = 0
     /// Whether ``OperationsFleet/run()`` is running.
-    public internal(set) var isRunning = false
+    public var isRunning = false
+
+    /// Creates the health of a fleet that does not run, for tests of what shows it.
+    public init() {}
 
     /// The greatest skew of ``clockSkews``, in either direction.
     public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }
