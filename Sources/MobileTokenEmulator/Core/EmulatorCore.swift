@@ -14,7 +14,7 @@ actor EmulatorCore {
     var initialBackend: Backend
     var time = VirtualTime()
     var faults = FaultInjector()
-    var journal = Journal()
+    var journal: Journal
     var faultRandomness: Randomness
     var eventCount: UInt64 = 0
     var unwritten: UnwrittenChanges
@@ -24,22 +24,28 @@ actor EmulatorCore {
     nonisolated let clock: any Clock<Duration>
     nonisolated let events = Broadcast(startingWith: EventQueue())
     /// What the bank is to be told.
-    nonisolated let mailroom = Mailroom()
+    nonisolated let mailroom: Mailroom
     /// What a push server would have sent.
-    var pushes = PushLog()
+    var pushes: PushLog
     /// The status of each activation, as the bank and the device were last told of it.
     var toldStatuses: [String: String] = [:]
     nonisolated let publishedApplication: Mutex<ApplicationDescription>
 
     /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
     ///
-    /// - Parameter configuration: With a password.
+    /// - Parameters:
+    ///   - configuration: With a password.
+    ///   - retention: How much of what has passed is kept.
     init(
         configuration: Emulator.Configuration,
+        retention: Retention = .ofServer,
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(EmulatorError) {
         self.configuration = configuration
         self.clock = clock
+        self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
+        self.pushes = PushLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
+        self.mailroom = Mailroom(capacity: retention.deliveries)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?
         if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
@@ -63,6 +69,15 @@ actor EmulatorCore {
         self.dataFile = dataFile?.file
         self.faultRandomness = Randomness(seed: configuration.seed)
         self.toldStatuses = backend.activationStatuses
+    }
+
+    /// Does what goes on beside requests, until the task is canceled.
+    nonisolated func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepTime() }
+            group.addTask { await CallbackCourier(core: self).run() }
+        }
+        self.events.finish()
     }
 
     // MARK: Requests
