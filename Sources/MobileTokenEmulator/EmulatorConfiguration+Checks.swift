@@ -72,6 +72,7 @@ extension EmulatorCapacity {
             ("callbacks", self.callbacks), ("flagsPerRegistration", self.flagsPerRegistration),
             ("storedBytes", self.storedBytes),
             ("faultRules", self.faultRules), ("eventStreams", self.eventStreams), ("spaces", self.spaces),
+            ("devices", self.devices),
         ] {
             // Counts are added up; no machine holds as much.
             guard (0...(1 << 48)).contains(count) else {

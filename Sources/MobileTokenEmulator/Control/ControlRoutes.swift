@@ -7,6 +7,7 @@ extension ControlAPI {
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
             + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
+            + Self.deviceRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 

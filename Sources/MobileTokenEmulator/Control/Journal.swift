@@ -48,6 +48,8 @@ extension Emulator {
         /// For a callback that the server sent, the number of its delivery; ``path`` is then the whole address, and
         /// ``status`` is 0 when there was no response.
         public var deliveryID: UInt64?
+        /// For a request of a virtual device, the device's name.
+        public var deviceName: String?
     }
 }
 
@@ -78,6 +80,7 @@ struct Journal: Sendable {
         reply: Reply,
         fault: String?,
         deliveryID: UInt64? = nil,
+        deviceName: String? = nil,
         at time: Date
     ) -> Emulator.JournalEntry {
         self.lastID += 1
@@ -99,7 +102,8 @@ struct Journal: Sendable {
             counterBefore: reply.counterBefore,
             counterAfter: reply.counterAfter,
             fault: fault,
-            deliveryID: deliveryID
+            deliveryID: deliveryID,
+            deviceName: deviceName
         )
         self.entries.append(entry)
         self.size += entry.size

@@ -37,6 +37,8 @@ extension EmulatorCore {
         self.send(.delivery, id: String(id), status: self.mailroom.outbox[id]?.state.rawValue)
     }
 
+    func reportDevice(_ id: String) { self.send(.virtualDevice, id: id) }
+
     // MARK: Events
 
     func send(_ events: [BackendEvent]) {
@@ -51,6 +53,7 @@ extension EmulatorCore {
         if event.subject == .activation {
             guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
         }
+        self.wakeDevices(by: event)
         for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
         for message in self.backend.pushMessages(of: event) {
             let push = self.pushes.append(message, at: self.now)

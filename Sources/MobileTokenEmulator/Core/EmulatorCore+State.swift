@@ -34,6 +34,8 @@ extension EmulatorCore {
         self.backend = backend
         self.publishedApplication.withLock { $0 = backend.defaultApplication }
         self.toldStatuses = backend.activationStatuses
+        // Their keys fit no activation of another state.
+        self.devices.removeAll()
         self.unwritten.noteReplacement()
         self.send(.reset)
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }

@@ -25,6 +25,7 @@ actor EmulatorCore {
     nonisolated let events = Broadcast(startingWith: EventQueue())
     /// What the bank is to be told.
     nonisolated let mailroom: Mailroom
+    nonisolated let devices: DeviceRoom
     /// What a push server would have sent.
     var pushes: PushLog
     /// The status of each activation, as the bank and the device were last told of it.
@@ -46,6 +47,7 @@ actor EmulatorCore {
         self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
         self.pushes = PushLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
         self.mailroom = Mailroom(capacity: retention.deliveries)
+        self.devices = DeviceRoom(capacity: configuration.capacity.devices)
         var dataFile: (file: DataFile, saved: DataFile.Saved?)?
         if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
         let backend: Backend
@@ -76,6 +78,7 @@ actor EmulatorCore {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepTime() }
             group.addTask { await CallbackCourier(core: self).run() }
+            group.addTask { await DeviceOperator(core: self).run() }
         }
         self.events.finish()
     }
@@ -83,7 +86,9 @@ actor EmulatorCore {
     // MARK: Requests
 
     /// Responds to a request of the APIs, faults included.
-    func respond(to request: ReceivedRequest) async -> ServerResponse {
+    ///
+    /// - Parameter deviceName: The virtual device that makes it.
+    func respond(to request: ReceivedRequest, ofDevice deviceName: String? = nil) async -> ServerResponse {
         let fault = self.fault(for: request)
         let effect = fault?.effect ?? FaultRule.Effect()
         if let delay = effect.delay, delay > 0 {
@@ -99,7 +104,7 @@ actor EmulatorCore {
             reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
             self.noteChanges()
         }
-        let entry = self.journal.append(request, reply: reply, fault: fault?.name, at: now)
+        let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
         self.send(reply.events)
         self.send(.request, id: String(entry.id), status: String(entry.status))
         if let failure = await self.persist() { reply = failure }
@@ -161,6 +166,7 @@ actor EmulatorCore {
     /// Does what has become due without a request.
     func settle() {
         self.mailroom.wakeIfDue(at: self.now.milliseconds)
+        self.devices.wakeIfDue(at: self.now.milliseconds)
         guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
         self.send(self.backend.settle(at: self.now))
         self.noteChanges()

@@ -130,6 +130,7 @@ extension EmulatorCapacity {
         capacity.storedBytes = min(self.storedBytes, 4 << 20)
         capacity.faultRules = min(self.faultRules, 100)
         capacity.eventStreams = min(self.eventStreams, 10)
+        capacity.devices = min(self.devices, 100)
         return capacity
     }
 }

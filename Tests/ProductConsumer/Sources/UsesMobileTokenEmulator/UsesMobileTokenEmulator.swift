@@ -11,6 +11,8 @@ let types: [Any.Type] = [
     Emulator.Certificate.self, Emulator.Clock.self, Emulator.Faults.self, Emulator.ActivationSummary.self,
     Emulator.OperationSummary.self, Emulator.TemplateSummary.self, Emulator.MessageSummary.self, Emulator.Cloud.self,
     Emulator.DeliverySummary.self, Emulator.PushSummary.self, Emulator.SpaceSummary.self,
+    Emulator.VirtualDevice.self, Emulator.VirtualDevice.Task.self, Emulator.DeviceRule.self,
+    Emulator.DeviceDecision.self,
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
     Emulator.JournalEntry.self, Emulator.JournalEntry.Header.self, Emulator.Event.self, Emulator.Event.Kind.self,
     Emulator.Events.self, Emulator.Events.Iterator.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
