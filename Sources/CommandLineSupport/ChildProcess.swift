@@ -8,13 +8,16 @@ package enum ChildProcess {
     ///
     /// - Parameters:
     ///   - environment: What is added to this program's.
+    ///   - removed: The names of what the command gets none of, whatever this program has.
     ///   - input: Its standard input, if that is not this program's.
     package static func run(
         _ words: [String],
         environment: [String: String] = [:],
+        removing removed: Set<String> = [],
         input: FileHandle? = nil
     ) async throws -> ExitCode {
-        let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let inherited = ProcessInfo.processInfo.environment.filter { !removed.contains($0.key) }
+        let merged = inherited.merging(environment) { $1 }
         let identifier = try self.spawn(words, environment: merged.map { "\($0.key)=\($0.value)" }, input: input)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -25,6 +25,11 @@ public struct EmulatorCapacity: Sendable, Codable, Hashable {
     public var faultRules = 1_000
     /// Readers of `/_emulator/events` at a time.
     public var eventStreams = 100
+    /// Virtual devices.
+    public var devices = 1_000
+    /// Spaces. Each has room for at most 1 000 activations, 5 000 operations, messages and tokens each, 100 applications,
+    /// 4 MiB that they are made of, 100 fault rules, 10 readers of its events, 100 virtual devices, and 2 000 entries or 4 MiB of its journal.
+    public var spaces = 1_000
 
     /// Room for the tests of a large team.
     public init() {}

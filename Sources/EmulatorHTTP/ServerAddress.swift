@@ -4,6 +4,8 @@ package struct ServerAddress: Sendable {
     /// Whether only this machine can reach it.
     package var isLoopback: Bool
     /// `http://127.0.0.1:49152`, or `https://…`; for a server that is bound to all addresses, the loopback one.
+    ///
+    /// For a part of the server, with the path below which that is found.
     package var origin: String
 
     package init(port: UInt16, isLoopback: Bool, origin: String) {
@@ -14,6 +16,11 @@ package struct ServerAddress: Sendable {
 }
 
 extension ServerAddress {
+    /// The address of what is found below a path of this one.
+    package func below(_ path: String) -> Self {
+        Self(port: self.port, isLoopback: self.isLoopback, origin: self.origin + path)
+    }
+
     package init(_ server: HTTPServer) {
         self.port = server.port
         self.isLoopback = server.isLoopback

@@ -14,7 +14,7 @@ package struct ReceivedRequest: Sendable {
     package var headers: [(name: String, value: String)] = []
     /// The whole body.
     package var body: [UInt8] = []
-    /// Where the server is found, `http://127.0.0.1:49152`; `nil` when it is not known.
+    /// Where the server, or the space, is found, `http://127.0.0.1:49152`; `nil` when it is not known.
     package var origin: String?
 
     package init(

@@ -18,27 +18,45 @@ import Synchronization
 /// ```
 public final class Emulator: Sendable {
     let core: EmulatorCore
-    private let service: Task<Void, Never>
     private let address: ServerAddress
-    private let certificateFile: CertificateFile?
+    private let place: Place
+
+    /// What this stands for.
+    private enum Place {
+        case server(service: Task<Void, Never>, CertificateFile?, SpaceDirectory)
+        case space(id: String, server: Emulator)
+    }
 
     private init(core: EmulatorCore, server: HTTPServer, certificateFile: CertificateFile?) {
         let address = ServerAddress(server)
-        let router = Router(core: core, address: address, certificate: certificateFile?.certificate)
+        let spaces = SpaceDirectory(configuration: core.configuration, clock: core.clock)
+        let router = Router(core: core, address: address, certificate: certificateFile?.certificate, spaces: spaces)
         self.core = core
         self.address = address
-        self.certificateFile = certificateFile
-        self.service = Task {
+        let service = Task {
             await withDiscardingTaskGroup { group in
-                group.addTask { await core.keepTime() }
-                group.addTask { await CallbackCourier(core: core).run() }
+                group.addTask { await core.run() }
                 group.addTask { await server.run { await router.respond(to: $0) } }
             }
-            core.events.finish()
+            await spaces.close()
         }
+        self.place = .server(service: service, certificateFile, spaces)
     }
 
-    deinit { self.service.cancel() }
+    init(_ space: Space, of server: Emulator) {
+        self.core = space.core
+        self.address = server.address.below(SpacePath.prefix(of: space.summary.id))
+        self.place = .space(id: space.summary.id, server: server)
+    }
+
+    deinit {
+        if case .server(let service, _, _) = self.place { service.cancel() }
+    }
+
+    /// `nil` for a space.
+    var spaceDirectory: SpaceDirectory? {
+        if case .server(_, _, let spaces) = self.place { spaces } else { nil }
+    }
 
     /// Starts a server; when this returns, it accepts connections.
     ///
@@ -97,11 +115,19 @@ public final class Emulator: Sendable {
     }
 
     /// Ends every connection and closes the socket; returns when that is done. A data file stays, for another server.
+    ///
+    /// A space is removed from its server, with all that is in it.
     public func stop() async {
-        self.service.cancel()
-        await self.service.value
-        await self.core.closeDataFile()
-        self.certificateFile?.remove()
+        switch self.place {
+        case .server(let service, let certificateFile, _):
+            service.cancel()
+            await service.value
+            await self.core.closeDataFile()
+            certificateFile?.remove()
+        case .space(let id, let server):
+            // It may be gone already, like a server that is stopped twice.
+            try? await server.spaceDirectory?.remove(id)
+        }
     }
 
     // MARK: What clients need
@@ -113,7 +139,17 @@ public final class Emulator: Sendable {
     public var cloudURL: String { self.address.origin }
 
     /// What clients need to trust it, when it speaks TLS.
-    public var certificate: Certificate? { self.certificateFile?.certificate }
+    public var certificate: Certificate? {
+        switch self.place {
+        case .server(_, let certificateFile, _): certificateFile?.certificate
+        case .space(_, let server): server.certificate
+        }
+    }
+
+    /// The identifier of the space that this is; `nil` for a server.
+    public var spaceID: SpaceSummary.ID? {
+        if case .space(let id, _) = self.place { id } else { nil }
+    }
 
     /// The port it listens on.
     public var port: UInt16 { self.address.port }

@@ -71,7 +71,8 @@ extension EmulatorCapacity {
             ("tokens", self.tokens), ("applications", self.applications),
             ("callbacks", self.callbacks), ("flagsPerRegistration", self.flagsPerRegistration),
             ("storedBytes", self.storedBytes),
-            ("faultRules", self.faultRules), ("eventStreams", self.eventStreams),
+            ("faultRules", self.faultRules), ("eventStreams", self.eventStreams), ("spaces", self.spaces),
+            ("devices", self.devices),
         ] {
             // Counts are added up; no machine holds as much.
             guard (0...(1 << 48)).contains(count) else {

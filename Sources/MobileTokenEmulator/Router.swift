@@ -1,3 +1,4 @@
+import EmulatorBackend
 import EmulatorHTTP
 import EmulatorMessages
 
@@ -6,8 +7,22 @@ struct Router: Sendable {
     let core: EmulatorCore
     let address: ServerAddress
     var certificate: Emulator.Certificate?
+    /// `nil` within a space.
+    var spaces: SpaceDirectory?
 
     func respond(to request: ReceivedRequest) async -> ServerResponse {
+        guard let spaces = self.spaces, let path = SpacePath(request.path) else {
+            return await self.respondHere(request)
+        }
+        guard let space = spaces[path.id] else { return Refusal.unknownSpace.response }
+        guard !path.inner.isEmpty else { return .redirection(to: path.id + "/") }
+        var inner = request
+        inner.path = path.inner
+        let address = self.address.below(SpacePath.prefix(of: path.id))
+        return await Router(core: space.core, address: address, certificate: self.certificate).respondHere(inner)
+    }
+
+    private func respondHere(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.origin = self.address.origin
         let site = Site(origin: self.address.origin, access: self.access)
@@ -18,7 +33,8 @@ struct Router: Sendable {
             core: self.core,
             address: self.address,
             certificate: self.certificate,
-            isAuthenticated: self.access.isAuthenticated(request)
+            isAuthenticated: self.access.isAuthenticated(request),
+            spaces: self.spaces
         )
         return await controlPlane.respond(to: request, self.access)
     }

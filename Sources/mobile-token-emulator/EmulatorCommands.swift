@@ -57,12 +57,19 @@ enum EmulatorCommands {
             The command finds the server in MOBILE_TOKEN_URL, MOBILE_TOKEN_SDK_CONFIGURATION, MOBILE_TOKEN_CLOUD_URL,
             MOBILE_TOKEN_CLOUD_USER, MOBILE_TOKEN_CLOUD_PASSWORD and MOBILE_TOKEN_APPLICATION_ID; with --tls, what to trust
             in MOBILE_TOKEN_CA_FILE and MOBILE_TOKEN_PIN.
+
+            A test that wants a server of its own sends POST to MOBILE_TOKEN_SPACES_URL, and finds it at the url of the
+            response. With --per-test the command is told of nothing else but the credentials and what to trust, so that a
+            test that makes no space fails, instead of meeting what another one left behind.
             """,
         operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
-        options: options
+        options: options + [.init("per-test", nil, "let each test make a space of its own; see above")]
     ) { invocation in
         let emulator = try await start(invocation)
-        let status = try await ChildProcess.run(invocation.operands, environment: environment(emulator))
+        var variables = environment(emulator)
+        let shared = invocation.has("per-test") ? sharedVariables : []
+        for name in shared { variables[name] = nil }
+        let status = try await ChildProcess.run(invocation.operands, environment: variables, removing: shared)
         try await stop(emulator, invocation)
         return status
     }
@@ -204,6 +211,11 @@ enum EmulatorCommands {
             """
     }
 
+    /// What leads to the state that all tests would share.
+    private static let sharedVariables: Set = [
+        "MOBILE_TOKEN_URL", "MOBILE_TOKEN_SDK_CONFIGURATION", "MOBILE_TOKEN_CLOUD_URL", "MOBILE_TOKEN_APPLICATION_ID",
+    ]
+
     private static func environment(_ emulator: Emulator) -> [String: String] {
         var environment = [
             "MOBILE_TOKEN_URL": emulator.baseURL,
@@ -212,6 +224,7 @@ enum EmulatorCommands {
             "MOBILE_TOKEN_CLOUD_USER": emulator.cloudUser,
             "MOBILE_TOKEN_CLOUD_PASSWORD": emulator.cloudPassword,
             "MOBILE_TOKEN_APPLICATION_ID": emulator.applicationID,
+            "MOBILE_TOKEN_SPACES_URL": emulator.cloudURL + "/_emulator/spaces",
         ]
         if let certificate = emulator.certificate {
             environment["MOBILE_TOKEN_CA_FILE"] = certificate.file

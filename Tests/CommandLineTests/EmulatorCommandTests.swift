@@ -156,6 +156,72 @@ import Testing
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
     }
 
+    /// A test runner is told where its tests make spaces, and with `--per-test` of nothing that they would share.
+    @Test(arguments: [true, false]) func testsMakeSpacesOfTheirOwn(isPerTest: Bool) async throws {
+        let home = try TemporaryFolder()
+        let script = """
+            echo "$MOBILE_TOKEN_SPACES_URL $MOBILE_TOKEN_CLOUD_USER"
+            env | grep -c -E '^MOBILE_TOKEN_(URL|SDK_CONFIGURATION|CLOUD_URL|APPLICATION_ID)='
+            read line
+            """
+        let words = ["emulator", "exec", "--user", "bank"] + (isPerTest ? ["--per-test"] : [])
+        let program = try Program.start(
+            words + ["--", "sh", "-c", script],
+            home: home.url,
+            environment: ["MOBILE_TOKEN_URL": "http://elsewhere", "MOBILE_TOKEN_CLOUD_URL": "http://elsewhere"]
+        )
+        let line = try #require(await program.nextLine()).split(separator: " ").map(String.init)
+        #expect(line.last == "bank" && line.count == 2)
+        #expect(await program.nextLine() == (isPerTest ? "0" : "4"))
+        let transport = try CurlTransport()
+        let headers: HTTPHeaders = ["Content-Type": "application/json"]
+        let made = try await transport.send(
+            HTTPRequest(.post, url: line[0], headers: headers, body: Array(#"{"name":"a"}"#.utf8))
+        )
+        let url = try #require(try JSONValue(parsing: made.body)["url"]?.string)
+        #expect(try await transport.send(HTTPRequest(.get, url: url + "/health")).status == 200)
+        await transport.shutdown()
+        program.write("\n")
+        #expect(await program.outcome().exitCode == 0)
+    }
+
+    /// A thousand spaces cost megabytes, and give them back.
+    @Test func aThousandSpacesCostMegabytes() async throws {
+        let home = try TemporaryFolder()
+        let script = "echo $PPID $MOBILE_TOKEN_SPACES_URL; read line"
+        let program = try Program.start(["emulator", "exec", "--", "sh", "-c", script], home: home.url)
+        let line = try #require(await program.nextLine()).split(separator: " ").map(String.init)
+        try #require(line.count == 2)
+        let (process, url) = (line[0], line[1])
+        let transport = try CurlTransport()
+        defer { program.send(signal: SIGTERM) }
+        let before = try self.residentMegabytes(of: process)
+        let headers: HTTPHeaders = ["Content-Type": "application/json"]
+        for _ in 0..<1000 {
+            let made = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
+            try #require(made.status == 200)
+            let space = try #require(try JSONValue(parsing: made.body)["url"]?.string)
+            let body = Array(#"{"userId":"alice"}"#.utf8)
+            let registered = try await transport.send(
+                HTTPRequest(.post, url: space + "/_emulator/cloud/registrations", headers: headers, body: body)
+            )
+            #expect(registered.status == 200)
+        }
+        let refused = try await transport.send(HTTPRequest(.post, url: url, headers: headers, body: Array("{}".utf8)))
+        #expect(refused.status == 507)
+        let after = try self.residentMegabytes(of: process)
+        print("a thousand spaces: \(after - before) MB")
+        #expect(after - before < 128)
+        #expect(try await transport.send(HTTPRequest(.delete, url: url)).status == 200)
+        await transport.shutdown()
+    }
+
+    private func residentMegabytes(of process: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) / 1024
+    }
+
     @Test func theStateIsExportedAtTheEndAndCanBeTheNextStart() async throws {
         let home = try TemporaryFolder()
         let file = home.url.appending(path: "state.json")

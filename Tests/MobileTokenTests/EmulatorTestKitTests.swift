@@ -1,3 +1,4 @@
+import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
@@ -34,6 +35,40 @@ import Testing
             }
             #expect(await emulator.faults.rules.isEmpty)
             try await emulator.cloud.register(userID: "alice")
+        }
+    }
+
+    @Test func testsThatShareAServerDoNotMeet() async throws {
+        let ports = try await withThrowingTaskGroup { group in
+            for number in 1...8 {
+                group.addTask {
+                    try await withSpace(named: "test \(number)") { space in
+                        let now = Date(timeIntervalSince1970: 1_000_000_000 * Double(number))
+                        await space.clock.freeze(at: now)
+                        let activation = try await space.makeActivation(user: "alice", password: "1234")
+                        for _ in 0..<number { try await space.cloud.createOperation("login", userID: "alice") }
+                        #expect(await space.activations().map(\.id) == [activation.activationID])
+                        #expect(await space.operations().count == number)
+                        #expect(await space.clock.now == now)
+                        #expect(await space.refusals() == [])
+                        return space.port
+                    }
+                }
+            }
+            return try await group.reduce(into: Set<UInt16>()) { $0.insert($1) }
+        }
+        #expect(ports.count == 1)
+    }
+
+    @Test func aSpaceIsRemovedWhenTheBodyThrows() async throws {
+        try await withEmulator { emulator async throws in
+            await #expect(throws: CancellationError.self) {
+                try await emulator.withSpace(seed: 1) { space in
+                    #expect(emulator.spaces().map(\.id) == [space.spaceID])
+                    throw CancellationError()
+                }
+            }
+            #expect(emulator.spaces() == [])
         }
     }
 

@@ -5,16 +5,28 @@ import PowerAuthProtocol
 
 /// The templates of a server by name, and what a device is shown of the operations that are made from them.
 package struct OperationTemplates: Sendable {
-    private let byName: [String: OperationTemplate]
+    private var byName: [String: OperationTemplate]
 
     /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
     init(parsing documents: [String]) throws(TemplateError) {
-        var byName: [String: OperationTemplate] = [:]
-        for document in OperationTemplate.builtIn + documents {
+        self.byName = try Self.builtIn.get()
+        try self.add(documents)
+    }
+
+    /// Those of every backend, read once: a server may have a thousand.
+    private static let builtIn = Result { () throws(TemplateError) -> [String: OperationTemplate] in
+        var templates = Self(byName: [:])
+        try templates.add(OperationTemplate.builtIn)
+        return templates.byName
+    }
+
+    private init(byName: [String: OperationTemplate]) { self.byName = byName }
+
+    private mutating func add(_ documents: [String]) throws(TemplateError) {
+        for document in documents {
             let template = try OperationTemplate(parsing: document)
-            byName[template.name] = template
+            self.byName[template.name] = template
         }
-        self.byName = byName
     }
 
     package subscript(name: String) -> OperationTemplate? { self.byName[name] }

@@ -4,8 +4,10 @@ import Synchronization
 
 /// The deliveries to the bank, where those who have something to tell and the one who carries it meet.
 final class Mailroom: Sendable {
-    private let state = Mutex(Outbox())
+    private let state: Mutex<Outbox>
     private let work = Signal()
+
+    init(capacity: Outbox.Capacity = Outbox.Capacity()) { self.state = Mutex(Outbox(capacity: capacity)) }
 
     /// The deliveries at this moment, to read from.
     var outbox: Outbox { self.state.withLock { $0 } }

@@ -8,7 +8,7 @@ enum ConsolePage {
     }
 
     /// The page finds the rest relative to its folder; the folder's name is in the address that the client used.
-    static let redirection = ServerResponse(status: 308, headers: [("Location", "console/")], body: .bytes([]))
+    static let redirection = ServerResponse.redirection(to: "console/")
 
     /// The page that describes the APIs.
     static var documentation: ServerResponse {
@@ -73,4 +73,11 @@ enum ConsolePage {
         "views.js": PackageResources.views_js,
         "virtual-list.js": PackageResources.virtual_list_js,
     ]
+}
+
+extension ServerResponse {
+    /// Leads elsewhere, for good: to an address that is relative to the one asked for.
+    static func redirection(to location: String) -> Self {
+        Self(status: 308, headers: [("Location", location)], body: .bytes([]))
+    }
 }

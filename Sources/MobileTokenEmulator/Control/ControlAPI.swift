@@ -11,6 +11,8 @@ struct ControlAPI: Sendable {
     let certificate: Emulator.Certificate?
     /// Whether the request showed the credentials.
     let isAuthenticated: Bool
+    /// Those of the server; `nil` within a space.
+    let spaces: SpaceDirectory?
 
     /// Returns whether a path is one of the control API's, existing or not.
     static func serves(_ path: String) -> Bool {

@@ -6,7 +6,8 @@ extension ControlAPI {
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
-            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes
+            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
+            + Self.deviceRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 

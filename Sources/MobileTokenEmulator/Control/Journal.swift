@@ -48,16 +48,18 @@ extension Emulator {
         /// For a callback that the server sent, the number of its delivery; ``path`` is then the whole address, and
         /// ``status`` is 0 when there was no response.
         public var deliveryID: UInt64?
+        /// For a request of a virtual device, the device's name.
+        public var deviceName: String?
     }
 }
 
 /// The last requests, so many that they fit the bounds.
 struct Journal: Sendable {
-    /// How many entries are kept.
+    /// How many entries a server keeps.
     static let capacity = 10_000
     /// How many bytes of a body are kept.
     static let bodyCapacity = 16 * 1024
-    /// How many bytes of strings all entries together keep.
+    /// How many bytes of strings all entries of a server together keep.
     static let totalCapacity = 64 << 20
 
     // The first `expired` entries are gone; dropping them for good now and then keeps appending cheap.
@@ -65,12 +67,20 @@ struct Journal: Sendable {
     private var expired = 0
     private var size = 0
     private(set) var lastID: UInt64 = 0
+    private let capacity: Int
+    private let totalCapacity: Int
+
+    init(capacity: Int = Self.capacity, totalCapacity: Int = Self.totalCapacity) {
+        self.capacity = capacity
+        self.totalCapacity = totalCapacity
+    }
 
     mutating func append(
         _ request: ReceivedRequest,
         reply: Reply,
         fault: String?,
         deliveryID: UInt64? = nil,
+        deviceName: String? = nil,
         at time: Date
     ) -> Emulator.JournalEntry {
         self.lastID += 1
@@ -92,7 +102,8 @@ struct Journal: Sendable {
             counterBefore: reply.counterBefore,
             counterAfter: reply.counterAfter,
             fault: fault,
-            deliveryID: deliveryID
+            deliveryID: deliveryID,
+            deviceName: deviceName
         )
         self.entries.append(entry)
         self.size += entry.size
@@ -122,11 +133,11 @@ struct Journal: Sendable {
     }
 
     private mutating func dropOldest() {
-        while self.entries.count - self.expired > Self.capacity || self.size > Self.totalCapacity {
+        while self.entries.count - self.expired > self.capacity || self.size > self.totalCapacity {
             self.size -= self.entries[self.expired].size
             self.expired += 1
         }
-        guard self.expired > Self.capacity else { return }
+        guard self.expired > self.capacity else { return }
         self.entries.removeFirst(self.expired)
         self.expired = 0
     }

@@ -130,6 +130,7 @@ extension Schema {
             .required("responseBody", .string), .required("isAccepted", .boolean), .optional("refusal", .string),
             .optional("counterBefore", .count), .optional("counterAfter", .count), .optional("fault", .string),
             .optional("deliveryID", .count, "For a callback that the server sent."),
+            .optional("deviceName", .string, "For a request of a virtual device."),
         ]
     )
 }

@@ -132,12 +132,16 @@ import Testing
             let callback = try await emulator.createCallback("http://127.0.0.1:1/")
             try await emulator.cloud.cancelOperation(operation.id)
             let delivery = try #require(emulator.deliveries().first)
+            let phone = try await emulator.makeDevice(userID: "carol", rule: .init(.never))
+            try await emulator.decide("none", .approve, byDevice: phone.id)
+            let space = try #require(try await emulator.makeSpace(named: "a").spaceID)
             for route in Site.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8) {
                 if route.path == "/_emulator/events" { continue }
                 if route.path.contains("/offline/") { continue }  // there is none for what is canceled
                 let ids = [
                     ("messages", message.id), ("operations", operation.id), ("applications", emulator.applicationID),
                     ("callbacks", callback), ("deliveries", String(delivery.id)), ("pushes", String(push.id)),
+                    ("devices", phone.id), ("spaces", space),
                 ]
                 let id = ids.first { route.path.contains($0.0) }?.1 ?? user.id
                 let path = route.path.replacing("{id}", with: id).replacing("{file}", with: "console.js")

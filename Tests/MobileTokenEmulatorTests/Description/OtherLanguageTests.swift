@@ -89,4 +89,29 @@ import Testing
             #expect(await emulator.activations().map(\.userID) == ["alice"])
         }
     }
+
+    /// Fifty tests, eight at a time, each in a space with a clock of its own: they know the description, and nothing else.
+    @Test func fiftyTestsAtOnceShareOneServer() async throws {
+        try await withEmulator { emulator async throws in
+            let outcome = try await self.run(
+                "python",
+                [
+                    "-m", "pytest", "-n", "8", "-q", "-p", "no:cacheprovider", "--color", "no",
+                    Self.scripts.appending(path: "spaces").path,
+                ],
+                environment: [
+                    "MOBILE_TOKEN_SPACES_URL": emulator.cloudURL + "/_emulator/spaces",
+                    "MOBILE_TOKEN_CLOUD_USER": emulator.cloudUser,
+                    "MOBILE_TOKEN_CLOUD_PASSWORD": emulator.cloudPassword,
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                ]
+            )
+            guard let outcome else { return }
+            #expect(outcome.exitCode == 0, "\(outcome.output.suffix(6000)) \(outcome.errors.suffix(2000))")
+            #expect(outcome.output.contains("50 passed"))
+            // None has used the server itself, and all have cleaned up.
+            #expect(await emulator.journal() == [])
+            #expect(emulator.spaces() == [])
+        }
+    }
 }

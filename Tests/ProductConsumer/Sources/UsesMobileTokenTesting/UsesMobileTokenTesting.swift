@@ -10,4 +10,5 @@ let types: [Any.Type] = [
     ActivationStoreConformance.Failure.self,
 ]
 
+func inSpace(_ body: () async throws -> Void) async throws { try await withSpace { _ in try await body() } }
 func inScope(_ body: () async throws -> Void) async throws { try await withEmulator { _ in try await body() } }

@@ -1,0 +1,38 @@
+import EmulatorBackend
+import PowerAuthProtocol
+
+// What a server starts with.
+extension Backend {
+    init(document: [UInt8], _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        do { try self.init(importing: document, configuration: configuration.backend) } catch {
+            throw EmulatorError(error)
+        }
+    }
+
+    init(_ saved: DataFile.State, _ configuration: Emulator.Configuration) throws(EmulatorError) {
+        switch saved {
+        case .document(let document):
+            try self.init(document: document, configuration)
+        case .records(let records):
+            let state: BackendState
+            do {
+                state = try BackendState(records: records)
+            } catch Version4.SharedSecretError.unavailable(let error) {
+                throw EmulatorError(.storage, "The data file has activations of another suite: \(error)")
+            } catch {
+                throw EmulatorError(.storage, "The data file holds what this server did not write")
+            }
+            do { try self.init(state: state, configuration.backend) } catch {
+                throw EmulatorError(.invalidConfiguration, "\(error)")
+            }
+        }
+    }
+
+    init(empty configuration: Emulator.Configuration) throws(EmulatorError) {
+        do {
+            try self.init(configuration: configuration.backend, randomness: Randomness(seed: configuration.seed))
+        } catch {
+            throw EmulatorError(.invalidConfiguration, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Coordination
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+
+// What the core tells others: the readers of its events, the bank, the devices.
+extension EmulatorCore {
+    // MARK: Callbacks
+
+    /// Returns the fault that strikes a callback.
+    func fault(forCallbackTo url: String) -> (name: String, effect: FaultRule.Effect)? {
+        self.faults.fault(method: "POST", path: url, activationID: nil, using: &self.faultRandomness)
+    }
+
+    /// Notes what became of an attempt to deliver a callback.
+    func noteAttempt(
+        _ delivery: Outbox.Delivery,
+        _ request: ReceivedRequest,
+        _ reply: Reply,
+        fault: String?,
+        outcome: Outbox.Outcome
+    ) {
+        let entry = self.journal.append(request, reply: reply, fault: fault, deliveryID: delivery.id, at: self.now)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+        self.mailroom.change { $0.finish(delivery.id, outcome, at: self.now.milliseconds) }
+        self.reportDelivery(delivery.id)
+    }
+
+    /// Sends a delivery once more that has ended.
+    func replayDelivery(_ id: UInt64) throws(EmulatorError) {
+        let isThere = self.mailroom.change { $0.replay(id, at: self.now.milliseconds) }
+        guard isThere else { throw EmulatorError(.notFound, "There is no such delivery that has ended") }
+        self.reportDelivery(id)
+    }
+
+    private func reportDelivery(_ id: UInt64) {
+        self.send(.delivery, id: String(id), status: self.mailroom.outbox[id]?.state.rawValue)
+    }
+
+    func reportDevice(_ id: String) { self.send(.virtualDevice, id: id) }
+
+    // MARK: Events
+
+    func send(_ events: [BackendEvent]) {
+        for event in events {
+            self.send(.init(event.subject), id: event.id, status: event.status)
+            self.tellOthers(of: event)
+        }
+    }
+
+    /// Activations report whatever changes in them; the bank and the devices are told of their status.
+    private func tellOthers(of event: BackendEvent) {
+        if event.subject == .activation {
+            guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
+        }
+        self.wakeDevices(by: event)
+        for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
+        for message in self.backend.pushMessages(of: event) {
+            let push = self.pushes.append(message, at: self.now)
+            self.send(.push, id: String(push.id), status: push.type)
+            if let url = self.configuration.pushURL { self.deliver(message.delivery(to: url)) }
+        }
+    }
+
+    private func deliver(_ message: CallbackMessage) {
+        let now = self.now.milliseconds
+        self.reportDelivery(self.mailroom.change { $0.add(message, at: now).id })
+    }
+
+    func send(_ kind: Emulator.Event.Kind, id: String? = nil, status: String? = nil) {
+        self.eventCount += 1
+        self.events.send(
+            Emulator.Event(number: self.eventCount, kind: kind, id: id, status: status, time: self.now)
+        )
+    }
+}

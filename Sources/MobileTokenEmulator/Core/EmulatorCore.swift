@@ -1,0 +1,212 @@
+import Basics
+import Coordination
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+import PowerAuthProtocol
+import Synchronization
+
+/// The development server's state and everything that may change it, one change at a time.
+actor EmulatorCore {
+    // What the extensions in other files change, too, is not private; nothing else may.
+    var backend: Backend
+    /// What a reset goes back to.
+    var initialBackend: Backend
+    var time = VirtualTime()
+    var faults = FaultInjector()
+    var journal: Journal
+    var faultRandomness: Randomness
+    var eventCount: UInt64 = 0
+    var unwritten: UnwrittenChanges
+    var dataFile: DataFile?
+    let configuration: Emulator.Configuration
+    /// What delays and dripping bodies wait on.
+    nonisolated let clock: any Clock<Duration>
+    nonisolated let events = Broadcast(startingWith: EventQueue())
+    /// What the bank is to be told.
+    nonisolated let mailroom: Mailroom
+    nonisolated let devices: DeviceRoom
+    /// What a push server would have sent.
+    var pushes: PushLog
+    /// The status of each activation, as the bank and the device were last told of it.
+    var toldStatuses: [String: String] = [:]
+    nonisolated let publishedApplication: Mutex<ApplicationDescription>
+
+    /// Starts with what the data file holds, else with the configuration's initial state, else with an empty one.
+    ///
+    /// - Parameters:
+    ///   - configuration: With a password.
+    ///   - retention: How much of what has passed is kept.
+    init(
+        configuration: Emulator.Configuration,
+        retention: Retention = .ofServer,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) throws(EmulatorError) {
+        self.configuration = configuration
+        self.clock = clock
+        self.journal = Journal(capacity: retention.journalEntries, totalCapacity: retention.journalBytes)
+        self.pushes = PushLog(capacity: retention.pushes, totalCapacity: retention.pushBytes)
+        self.mailroom = Mailroom(capacity: retention.deliveries)
+        self.devices = DeviceRoom(capacity: configuration.capacity.devices)
+        var dataFile: (file: DataFile, saved: DataFile.Saved?)?
+        if let path = configuration.dataFile { dataFile = try DataFile.open(path: path) }
+        let backend: Backend
+        if let saved = dataFile?.saved {
+            self.initialBackend = try Backend(document: saved.initial, configuration)
+            backend = try Backend(saved.current, configuration)
+            let isWritten = if case .records = saved.current { true } else { false }
+            self.unwritten = UnwrittenChanges(isWritten: isWritten)
+        } else {
+            backend =
+                if let document = configuration.initialState {
+                    try Backend(document: Array(document), configuration)
+                } else {
+                    try Backend(empty: configuration)
+                }
+            self.initialBackend = backend
+            self.unwritten = UnwrittenChanges(isWritten: false)
+        }
+        self.backend = backend
+        self.publishedApplication = Mutex(backend.defaultApplication)
+        self.dataFile = dataFile?.file
+        self.faultRandomness = Randomness(seed: configuration.seed)
+        self.toldStatuses = backend.activationStatuses
+    }
+
+    /// Does what goes on beside requests, until the task is canceled.
+    nonisolated func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepTime() }
+            group.addTask { await CallbackCourier(core: self).run() }
+            group.addTask { await DeviceOperator(core: self).run() }
+        }
+        self.events.finish()
+    }
+
+    // MARK: Requests
+
+    /// Responds to a request of the APIs, faults included.
+    ///
+    /// - Parameter deviceName: The virtual device that makes it.
+    func respond(to request: ReceivedRequest, ofDevice deviceName: String? = nil) async -> ServerResponse {
+        let fault = self.fault(for: request)
+        let effect = fault?.effect ?? FaultRule.Effect()
+        if let delay = effect.delay, delay > 0 {
+            do { try await self.clock.sleep(for: Duration(boundedSeconds: delay)) } catch {
+                return ServerResponse(status: 503, body: .reset)
+            }
+        }
+        let now = self.now
+        var reply: Reply
+        if effect.status != nil || effect.reset == .before {
+            reply = .error(effect.status ?? 503, message: "A fault was asked for", because: "fault")
+        } else {
+            reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
+            self.noteChanges()
+        }
+        let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
+        self.send(reply.events)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+        if let failure = await self.persist() { reply = failure }
+        return effect.spoil(reply, self.clock)
+    }
+
+    private func fault(for request: ReceivedRequest) -> (name: String, effect: FaultRule.Effect)? {
+        var activationID: String?
+        if self.faults.asksForActivation {
+            // Only the backend knows whose a token is. It is a value: a copy can be asked and thrown away.
+            var trial = self.backend
+            activationID = trial.reply(to: request, at: self.now).activationID
+        }
+        return self.faults.fault(
+            method: request.method,
+            path: request.path,
+            activationID: activationID,
+            using: &self.faultRandomness
+        )
+    }
+
+    /// Makes a request of the cloud API in the name of its user, for callers of the control API.
+    func relay(_ request: ReceivedRequest) async -> ServerResponse {
+        var request = request
+        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
+        if let credentials = self.configuration.cloudCredentials {
+            request.headers.append(("Authorization", credentials.authorization))
+        }
+        return await self.respond(to: request)
+    }
+
+    // MARK: Journal
+
+    func journal(since id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(since: id, limit: limit), self.journal.lastID)
+    }
+
+    func journal(before id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(before: id, limit: limit), self.journal.lastID)
+    }
+
+    // MARK: Time
+
+    var now: Date { self.time.now() }
+    var timeMode: VirtualTime.Mode { self.time.mode }
+
+    /// - Returns: Whether the clock can show what it was set to; if not, it stays as it was.
+    @discardableResult
+    func changeTime(_ change: @Sendable (inout VirtualTime) -> Void) -> Bool {
+        var changed = self.time
+        change(&changed)
+        guard Date.shownByClocks.contains(changed.now()) else { return false }
+        self.time = changed
+        self.send(.clock, status: self.time.mode.rawValue)
+        self.settle()
+        return true
+    }
+
+    /// Does what has become due without a request.
+    func settle() {
+        self.mailroom.wakeIfDue(at: self.now.milliseconds)
+        self.devices.wakeIfDue(at: self.now.milliseconds)
+        guard let deadline = self.backend.nextDeadline, deadline <= self.now else { return }
+        self.send(self.backend.settle(at: self.now))
+        self.noteChanges()
+    }
+
+    /// Lets operations expire in time for those that watch, until the task is canceled. (Requests never depend on it.)
+    func keepTime() async {
+        while (try? await self.clock.sleep(for: .seconds(1))) != nil { self.settle() }
+    }
+
+    // MARK: Faults
+
+    var faultRules: [FaultRule] { self.faults.rules }
+
+    func setFaults(_ rules: [FaultRule]) {
+        self.faults.rules = rules
+        self.send(.faults)
+    }
+
+    /// - Returns: Whether it was added: not when there are so many already.
+    @discardableResult
+    func addFault(_ rule: FaultRule, unlessThereAre count: Int = .max) -> Bool {
+        guard self.faults.rules.count < count else { return false }
+        self.faults.append(rule)
+        self.send(.faults)
+        return true
+    }
+
+    func removeFaults(named name: String) {
+        self.faults.remove(named: name)
+        self.send(.faults)
+    }
+
+    // MARK: Protocol
+
+    var protocolRules: EmulatorProtocolRules { self.backend.protocolRules }
+
+    func setProtocolRules(_ rules: EmulatorProtocolRules) throws(EmulatorError) {
+        try rules.check()
+        self.backend.protocolRules = rules
+        self.send(.protocolRules)
+    }
+}

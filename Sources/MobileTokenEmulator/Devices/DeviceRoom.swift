@@ -1,0 +1,121 @@
+import Coordination
+import EmulatorBackend
+import Synchronization
+
+/// The virtual devices, where those who have something for them and the one who operates them meet.
+final class DeviceRoom: Sendable {
+    /// A job, with the keys it takes.
+    struct Work: Sendable {
+        let job: DeviceRoster.Job
+        var session: any DeviceSession
+        fileprivate let epoch: Int
+    }
+
+    private struct State {
+        var roster = DeviceRoster()
+        /// Those of devices that are doing something are not here.
+        var sessions: [String: any DeviceSession] = [:]
+        /// Devices that are being made.
+        var reserved = 0
+        /// Counts how often all devices were removed: what is done for one of before is not noted with one of after.
+        var epoch = 0
+    }
+
+    private let capacity: Int
+    private let state = Mutex(State())
+    private let work = Signal()
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// The devices at this moment, to read from.
+    var roster: DeviceRoster { self.state.withLock { $0.roster } }
+
+    /// Changes the devices, and lets the operator look at them.
+    func change<Result: Sendable>(_ change: (inout DeviceRoster) -> Result) -> Result {
+        defer { self.work.raise() }
+        return self.state.withLock { change(&$0.roster) }
+    }
+
+    /// Makes room for one device until ``add(_:_:)`` or ``release()``.
+    func reserve() throws(EmulatorError) {
+        let hasRoom = self.state.withLock { state in
+            guard state.roster.count + state.reserved < self.capacity else { return false }
+            state.reserved += 1
+            return true
+        }
+        guard hasRoom else {
+            let message = "There is no room for more virtual devices (\(self.capacity)); remove some"
+            throw EmulatorError(.capacityExceeded, message)
+        }
+    }
+
+    func release() { self.state.withLock { $0.reserved -= 1 } }
+
+    /// Takes over a device for which there is room.
+    func add(_ session: any DeviceSession, _ add: (inout DeviceRoster) -> Void) {
+        self.state.withLock { state in
+            state.reserved -= 1
+            state.sessions[session.activationID] = session
+            add(&state.roster)
+        }
+        self.work.raise()
+    }
+
+    /// - Returns: Whether there was one.
+    func remove(_ id: String) -> Bool {
+        self.state.withLock { state in
+            state.sessions[id] = nil
+            guard state.roster[id] != nil else { return false }
+            state.roster.remove(id)
+            return true
+        }
+    }
+
+    func removeAll() {
+        self.state.withLock { state in
+            state.roster.removeAll()
+            state.sessions = [:]
+            state.epoch += 1
+        }
+    }
+
+    // MARK: For the operator
+
+    /// Lets the operator look, if there is something to do by now.
+    func wakeIfDue(at now: Milliseconds) {
+        if self.state.withLock({ $0.roster.hasJobs(at: now) }) { self.work.raise() }
+    }
+
+    /// Waits until there may be something to do.
+    ///
+    /// - Returns: `false` when the calling task was canceled.
+    func waitForWork() async -> Bool { await self.work.wait() }
+
+    /// Returns what is to be done now.
+    func takeWork(at now: Milliseconds) -> [Work] {
+        self.state.withLock { state in
+            state.roster.takeJobs(at: now).compactMap { job in
+                guard let session = state.sessions.removeValue(forKey: job.deviceID) else { return nil }
+                return Work(job: job, session: session, epoch: state.epoch)
+            }
+        }
+    }
+
+    /// Notes what became of a job, and takes back the keys.
+    func finish(_ work: Work, _ note: (inout DeviceRoster) -> Void) {
+        self.state.withLock { state in
+            guard state.epoch == work.epoch, state.roster[work.job.deviceID] != nil else { return }
+            state.sessions[work.job.deviceID] = work.session
+            note(&state.roster)
+        }
+        self.work.raise()
+    }
+}
+
+extension DeviceRoster.Job {
+    var deviceID: String {
+        switch self {
+        case .look(let id), .decide(let id, _): id
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import EmulatorBackend
+import ExactJSON
+import PowerAuthProtocol
+
+/// The client's half of one activation: its keys and its counter. Each version of the protocol has its own.
+protocol DeviceSession: Sendable {
+    var activationID: String { get }
+    /// Its full name, such as `3.3`.
+    static var version: String { get }
+
+    /// Does what comes between the commit of the activation and the first look at operations: once, until it succeeds.
+    mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure)
+
+    /// Returns the header of a request that shows a token.
+    func tokenHeader(at now: Milliseconds) throws -> (name: String, value: String)
+
+    /// Signs a request, and moves the counter as a client must: before the request leaves.
+    ///
+    /// - Parameter hasWrongPassword: Whether the user has mistyped it.
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        body: [UInt8],
+        hasWrongPassword: Bool
+    ) throws -> (name: String, value: String)
+}
+
+extension DeviceSession {
+    /// Fetches the operations that wait for the user, newest first: the data of each, which an approval must repeat.
+    mutating func operations(_ wire: DeviceWire) async throws(DeviceFailure) -> [(id: String, data: String)] {
+        try await self.prepare(wire)
+        let now = await wire.now
+        let header = try DeviceFailure.reading { try self.tokenHeader(at: now) }
+        let response = try await wire.send("/api/auth/token/app/operation/list", headers: [header], json: [:])
+        guard let list = response["responseObject"]?.array else {
+            throw .unanswered(reason: "the response has no operations")
+        }
+        return list.compactMap { operation in
+            guard let id = operation["id"]?.string, let data = operation["data"]?.string else { return nil }
+            return (id, data)
+        }
+    }
+
+    /// Decides an operation.
+    mutating func decide(_ task: DeviceRoster.Task, _ wire: DeviceWire) async throws(DeviceFailure) {
+        guard let operation = try await self.operations(wire).first(where: { $0.id == task.operationID }) else {
+            throw .refused(reason: "the operation is none of those that wait for the device")
+        }
+        switch task.decision.base {
+        case .never: return
+        case .reject:
+            let request: JSONObject = ["id": .string(operation.id), "reason": .string(task.reason)]
+            try await self.sendSigned(.possession, "cancel", request, wire)
+        case .approve, .wrongPassword:
+            var request: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
+            if let code = task.proximityCode {
+                request["proximityCheck"] = ["otp": .string(code), "type": "QR_CODE"]
+            }
+            let hasWrongPassword = task.decision == .wrongPassword
+            try await self.sendSigned(
+                .possessionKnowledge,
+                "authorize",
+                request,
+                wire,
+                hasWrongPassword: hasWrongPassword
+            )
+        }
+    }
+
+    private mutating func sendSigned(
+        _ type: SignatureType,
+        _ action: String,
+        _ request: JSONObject,
+        _ wire: DeviceWire,
+        hasWrongPassword: Bool = false
+    ) async throws(DeviceFailure) {
+        let body = JSONValue.object(["requestObject": .object(request)]).serialized()
+        let header = try DeviceFailure.reading {
+            try self.codeHeader(type, uriID: "/operation/\(action)", body: body, hasWrongPassword: hasWrongPassword)
+        }
+        let response = try await wire.send("/api/auth/token/app/operation/\(action)", headers: [header], body)
+        guard let status = try? JSONValue(parsing: response)["status"]?.string, status == "OK" else {
+            throw .unanswered(reason: "the response cannot be read")
+        }
+    }
+}

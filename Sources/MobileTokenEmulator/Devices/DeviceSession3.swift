@@ -1,0 +1,253 @@
+import EmulatorBackend
+import ExactJSON
+import Foundation
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// The client's half of version 3.3.
+struct DeviceSession3: DeviceSession {
+    static var version: String { ProtocolVersion.v3_3.rawValue }
+
+    /// What a device knows of its application.
+    private struct Application {
+        let key: String
+        let secret: ApplicationSecret
+        let masterKey: P256PublicKey
+
+        init(_ description: ApplicationDescription) throws(DeviceFailure) {
+            guard let secret = ApplicationSecret(base64: description.secret),
+                let point = Base64.decode(description.masterServerPublicKey),
+                let masterKey = try? P256PublicKey(x963: point)
+            else { throw .refused(reason: "the server has no application for devices") }
+            self.key = description.key
+            self.secret = secret
+            self.masterKey = masterKey
+        }
+    }
+
+    private struct Token {
+        let id: String
+        let secret: SecretBytes
+    }
+
+    private let application: Application
+    let activationID: String
+    private let keys: ActivationKeys
+    private let serverKey: P256PublicKey
+    private var counter: HashCounter
+    private var token: Token?
+
+    // MARK: - Activation
+
+    /// Activates with a code.
+    init(
+        activatingWith code: String,
+        name: String,
+        application description: ApplicationDescription,
+        _ wire: DeviceWire
+    ) async throws(DeviceFailure) {
+        let application = try Application(description)
+        let temporaryKey = try await Self.temporaryKey(application, activation: nil, wire)
+        let privateKey = P256PrivateKey.generate()
+        let now = await wire.now
+        var inner = Self.exchange(.activation, application, .application, temporaryKey)
+        var outer = Self.exchange(.genericApplication, application, .application, temporaryKey)
+        let body = try DeviceFailure.reading {
+            let content: JSONObject = [
+                "devicePublicKey": .string(Base64.encode(privateKey.publicKey.compressed)),
+                "activationName": .string(name), "platform": "linux", "deviceInfo": "virtual device",
+            ]
+            let layer: JSONObject = [
+                "type": "CODE", "identityAttributes": ["code": .string(code)],
+                "activationData": try JSONValue(parsing: Self.seal(.object(content), &inner, at: now)),
+            ]
+            return try Self.seal(.object(layer), &outer, at: now)
+        }
+        let header = EncryptionHeader(applicationKey: application.key, activationID: nil, version: .v3_3)
+        let response = try await wire.send(
+            "/pa/v3/activation/create",
+            headers: [(EncryptionHeader.name, header.value)],
+            body
+        )
+        let (id, serverKey, keys, counter) = try DeviceFailure.reading {
+            let layer = try Self.open(response, &outer)
+            let data = try Self.member("activationData", of: layer).serialized()
+            let content = try Self.open(data, &inner)
+            let serverKey = try P256PublicKey(x963: Self.bytes("serverPublicKey", of: content))
+            let id = try Self.string("activationId", of: content)
+            let keys = try ActivationKeys(privateKey: privateKey, publicKey: serverKey)
+            return (id, serverKey, keys, HashCounter(data: try Self.secret("ctrData", of: content)))
+        }
+        self.application = application
+        self.activationID = id
+        self.serverKey = serverKey
+        self.keys = keys
+        self.counter = counter
+    }
+
+    mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure) {
+        guard self.token == nil else { return }
+        let temporaryKey = try await Self.temporaryKey(self.application, activation: self, wire)
+        let scope = ECIESScope.activation(id: self.activationID, transportKey: self.keys.transport)
+        var exchange = Self.exchange(.tokenCreate, self.application, scope, temporaryKey)
+        let now = await wire.now
+        let body = try DeviceFailure.reading { try Self.seal([:], &exchange, at: now) }
+        let header = try DeviceFailure.reading {
+            try self.codeHeader(.possession, uriID: "/pa/token/create", body: body, hasWrongPassword: false)
+        }
+        let response = try await wire.send("/pa/v3/token/create", headers: [header], body)
+        self.token = try DeviceFailure.reading {
+            let content = try Self.open(response, &exchange)
+            return Token(
+                id: try Self.string("tokenId", of: content),
+                secret: try Self.secret("tokenSecret", of: content)
+            )
+        }
+    }
+
+    // MARK: - Headers
+
+    struct NoToken: Error {}
+
+    func tokenHeader(at now: Milliseconds) throws -> (name: String, value: String) {
+        guard let token = self.token else { throw NoToken() }
+        let header = TokenHeader(
+            tokenID: token.id,
+            secret: token.secret,
+            nonce: SecureRandom.bytes(16),
+            timestamp: now,
+            version: .v3_3
+        )
+        return (TokenHeader.name, header.value)
+    }
+
+    mutating func codeHeader(
+        _ type: SignatureType,
+        uriID: String,
+        body: [UInt8],
+        hasWrongPassword: Bool
+    ) throws -> (name: String, value: String) {
+        let nonce = SecureRandom.bytes(16)
+        // The key of knowledge is kept under the password: another password gives another key.
+        let keys = type.factors.map { factor in
+            factor == .knowledge && hasWrongPassword ? SecureRandom.secret(16) : self.keys.key(of: factor)
+        }
+        let signature = RequestSignature(
+            SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: body),
+            keys: keys,
+            counter: self.counter,
+            secret: .online(self.application.secret)
+        )
+        self.counter = self.counter.next()
+        let header = SignatureHeader(
+            activationID: self.activationID,
+            applicationKey: self.application.key,
+            nonce: nonce,
+            type: type,
+            signature: signature.onlineBytes,
+            version: .v3_3
+        )
+        return (SignatureHeader.name, header.value)
+    }
+
+    // MARK: - Encryption
+
+    private struct TemporaryKey {
+        let id: String
+        let key: P256PublicKey
+    }
+
+    /// - Parameter activation: Whose key it is; `nil` for one of the application.
+    private static func temporaryKey(
+        _ application: Application,
+        activation: Self?,
+        _ wire: DeviceWire
+    ) async throws(DeviceFailure) -> TemporaryKey {
+        let request = TemporaryKeyRequest(
+            applicationKey: application.key,
+            activationID: activation?.activationID,
+            challenge: SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
+        )
+        let jwt = request.jwt(applicationSecret: application.secret, transportKey: activation?.keys.transport)
+        let response = try await wire.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]])
+        let now = await wire.now
+        return try DeviceFailure.reading {
+            let answer = try TemporaryKeyResponse(
+                jwt: Self.string("jwt", of: Self.member("responseObject", of: response)),
+                signedBy: activation?.serverKey ?? application.masterKey,
+                answering: request,
+                now: now
+            )
+            return TemporaryKey(id: answer.keyID, key: answer.publicKey)
+        }
+    }
+
+    private static func exchange(
+        _ purpose: ECIESPurpose,
+        _ application: Application,
+        _ scope: ECIESScope,
+        _ temporaryKey: TemporaryKey
+    ) -> ECIESClientExchange {
+        let parameters = ECIESParameters(
+            version: .v3_3,
+            applicationKey: application.key,
+            applicationSecret: application.secret,
+            scope: scope,
+            purpose: purpose,
+            temporaryKeyID: temporaryKey.id
+        )
+        return ECIESClientExchange(parameters: parameters, recipient: temporaryKey.key)
+    }
+
+    private static func seal(
+        _ content: JSONValue,
+        _ exchange: inout ECIESClientExchange,
+        at now: Milliseconds
+    ) throws -> [UInt8] {
+        let request = try exchange.encryptRequest(
+            content.serialized(),
+            ephemeralKey: .generate(),
+            nonce: SecureRandom.bytes(16),
+            timestamp: now
+        )
+        return Array(try JSONEncoder().encode(request))
+    }
+
+    private static func open(_ body: [UInt8], _ exchange: inout ECIESClientExchange) throws -> JSONValue {
+        let response = try JSONDecoder().decode(ECIESResponse.self, from: Data(body))
+        return try JSONValue(parsing: exchange.decryptResponse(response))
+    }
+}
+
+// What a response must hold.
+extension DeviceSession3 {
+    private struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func member(_ name: String, of value: JSONValue) throws -> JSONValue {
+        guard let member = value[name] else { throw Missing(description: "\(name) is missing") }
+        return member
+    }
+
+    private static func string(_ name: String, of value: JSONValue) throws -> String {
+        guard let string = try Self.member(name, of: value).string else {
+            throw Missing(description: "\(name) is not a string")
+        }
+        return string
+    }
+
+    private static func bytes(_ name: String, of value: JSONValue) throws -> [UInt8] {
+        guard let bytes = Base64.decode(try Self.string(name, of: value)) else {
+            throw Missing(description: "\(name) is not Base64")
+        }
+        return bytes
+    }
+
+    private static func secret(_ name: String, of value: JSONValue) throws -> SecretBytes {
+        guard let bytes = Base64.decodeSecret(try Self.string(name, of: value)) else {
+            throw Missing(description: "\(name) is not Base64")
+        }
+        return bytes
+    }
+}

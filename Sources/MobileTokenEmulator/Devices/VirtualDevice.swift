@@ -1,0 +1,150 @@
+import EmulatorBackend
+public import Foundation
+
+extension Emulator {
+    /// A device that lives in the server: an activation that decides operations by a rule, or by hand.
+    ///
+    /// It speaks the protocol as every client does: its requests are in the journal under its name, faults strike them, and
+    /// the server counts its mistakes.
+    public struct VirtualDevice: Sendable, Codable, Hashable, Identifiable {
+        /// What became of one operation.
+        public struct Task: Sendable, Codable, Hashable {
+            /// The operation.
+            public var operationID: String
+            /// What the device does about it.
+            public var decision: DeviceDecision
+            /// Whether a person has asked for it, and not the rule.
+            public var isByHand: Bool
+            /// `waiting`, `underWay`, `done` or `failed`.
+            public var state: String
+            /// When the device decides, or has decided.
+            public var due: Date
+            /// Why it failed, or failed the last time: what the server said, or that there was no response.
+            public var failure: String?
+        }
+
+        /// The identifier of its activation.
+        public var id: String
+        /// What the device calls itself.
+        public var name: String
+        /// The version of the protocol that it speaks, such as `3.3`.
+        public var version: String
+        /// Whose device it is; `nil` once its activation is no longer known.
+        public var userID: String?
+        /// The status of its activation, as in ``ActivationSummary/status``.
+        public var status: String?
+        /// How it decides.
+        public var rule: DeviceRule
+        /// When it was made.
+        public var created: Date
+        /// Why it could not look what there is to decide; `nil` when it could.
+        public var failure: String?
+        /// The operations that it is to decide, and the last 100 that it has decided; oldest first.
+        public var tasks: [Task]
+    }
+}
+
+extension Emulator.VirtualDevice {
+    init(_ device: DeviceRoster.Device, userID: String?, status: String?) {
+        self.init(
+            id: device.id,
+            name: device.name,
+            version: device.version,
+            userID: userID,
+            status: status,
+            rule: device.rule,
+            created: Date(milliseconds: device.created),
+            failure: device.failure,
+            tasks: device.tasks.map { task in
+                Task(
+                    operationID: task.operationID,
+                    decision: task.decision,
+                    isByHand: task.isByHand,
+                    state: task.state.rawValue,
+                    due: Date(milliseconds: task.due),
+                    failure: task.failure
+                )
+            }
+        )
+    }
+}
+
+extension Emulator {
+    /// What a device is made with.
+    struct NewDevice: Sendable {
+        enum Origin: Sendable {
+            case user(String)
+            case activationCode(String)
+        }
+
+        enum Version: String, Sendable, CaseIterable {
+            case version3 = "3.3"
+            case version4 = "4.0"
+
+            init(name: String) throws(EmulatorError) {
+                guard let version = Self(rawValue: name) else {
+                    let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw EmulatorError(.invalidConfiguration, "'\(name)' is none of \(known)")
+                }
+                self = version
+            }
+
+            func activate(
+                with code: String,
+                name: String,
+                application: ApplicationDescription,
+                _ wire: DeviceWire
+            ) async throws(DeviceFailure) -> any DeviceSession {
+                do {
+                    switch self {
+                    case .version3:
+                        return try await DeviceSession3(
+                            activatingWith: code,
+                            name: name,
+                            application: application,
+                            wire
+                        )
+                    case .version4:
+                        return try await DeviceSession4(
+                            activatingWith: code,
+                            name: name,
+                            application: application,
+                            wire
+                        )
+                    }
+                } catch let failure as DeviceFailure {
+                    throw failure
+                } catch {
+                    throw .unanswered(reason: "the response cannot be read: \(error)")
+                }
+            }
+        }
+
+        var origin: Origin
+        var name: String?
+        var version = Version.version3
+        var rule = DeviceRule()
+
+        func check() throws(EmulatorError) {
+            if let name, name.isEmpty || name.utf8.count > 255 {
+                throw EmulatorError(.invalidConfiguration, "'name' must have 1 to 255 bytes")
+            }
+            try self.rule.check()
+        }
+    }
+
+    /// What a person lets a device do.
+    struct DecisionRequest: Sendable {
+        var operationID: String
+        var decision: DeviceDecision
+        var reason: String
+        var proximityCode: String?
+
+        func check() throws(EmulatorError) {
+            guard self.decision != .never else {
+                throw EmulatorError(.invalidConfiguration, "'decision' must be approve, reject or wrongPassword")
+            }
+            try DeviceRule.check(reason: self.reason)
+        }
+    }
+}

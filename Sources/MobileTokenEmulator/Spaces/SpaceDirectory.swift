@@ -1,0 +1,136 @@
+import EmulatorBackend
+import Foundation
+import Synchronization
+
+/// One space: a core of its own, and what goes on in it.
+struct Space: Sendable {
+    let summary: Emulator.SpaceSummary
+    let core: EmulatorCore
+    fileprivate let service: Task<Void, Never>
+
+    fileprivate func end() async {
+        self.service.cancel()
+        await self.service.value
+    }
+}
+
+/// The spaces of one server.
+final class SpaceDirectory: Sendable {
+    private struct State {
+        var spaces: [String: Space] = [:]
+        /// Oldest first.
+        var order: [String] = []
+        var randomness: Randomness
+        var isClosed = false
+    }
+
+    private let configuration: Emulator.Configuration
+    private let clock: any Clock<Duration>
+    private let state: Mutex<State>
+
+    /// - Parameter configuration: That of the server, with a password.
+    init(configuration: Emulator.Configuration, clock: any Clock<Duration> = ContinuousClock()) {
+        self.configuration = configuration
+        self.clock = clock
+        // Not the sequence that the server's own backend uses: a space changes nothing in it.
+        self.state = Mutex(State(randomness: Randomness(seed: configuration.seed.map { $0 ^ 0x7370_6163_6573 })))
+    }
+
+    var newestFirst: [Space] {
+        self.state.withLock { state in state.order.reversed().compactMap { state.spaces[$0] } }
+    }
+
+    subscript(id: String) -> Space? { self.state.withLock { $0.spaces[id] } }
+
+    /// Makes an empty space.
+    ///
+    /// - Parameters:
+    ///   - seed: Fixes what is random in it; of a server with a seed, each space has one anyway.
+    ///   - origin: Where the server is found.
+    func make(
+        named name: String?,
+        seed: UInt64?,
+        at time: Date,
+        below origin: String
+    ) throws(EmulatorError) -> Space {
+        if let name { try Emulator.SpaceSummary.check(name: name) }
+        try self.state.withLock { (state) throws(EmulatorError) in try self.requireRoom(state) }
+        let (id, drawn) = self.state.withLock { ($0.randomness.identifier(), $0.randomness.next()) }
+        let configuration = self.configuration.ofSpace(seed: seed ?? self.configuration.seed.map { _ in drawn })
+        let core = try EmulatorCore(configuration: configuration, retention: .ofSpace, clock: self.clock)
+        return try self.state.withLock { (state) throws(EmulatorError) in
+            try self.requireRoom(state)
+            let space = Space(
+                summary: Emulator.SpaceSummary(id: id, name: name, created: time, origin: origin),
+                core: core,
+                service: Task { await core.run() }
+            )
+            state.spaces[id] = space
+            state.order.append(id)
+            return space
+        }
+    }
+
+    private func requireRoom(_ state: State) throws(EmulatorError) {
+        guard !state.isClosed else { throw EmulatorError(.refused, "The server has stopped") }
+        let capacity = self.configuration.capacity.spaces
+        guard state.order.count < capacity else {
+            let message = "There is no room for more spaces (\(capacity)); remove those that are no longer used"
+            throw EmulatorError(.capacityExceeded, message)
+        }
+    }
+
+    /// Removes a space with all that is in it; returns when nothing goes on in it any more.
+    func remove(_ id: String) async throws(EmulatorError) {
+        let removed = self.state.withLock { state in
+            state.order.removeAll { $0 == id }
+            return state.spaces.removeValue(forKey: id)
+        }
+        guard let removed else { throw EmulatorError(.notFound, "There is no such space") }
+        await removed.end()
+    }
+
+    /// Removes all spaces.
+    func removeAll() async {
+        let removed = self.state.withLock { state in
+            defer { (state.spaces, state.order) = ([:], []) }
+            return Array(state.spaces.values)
+        }
+        for space in removed { await space.end() }
+    }
+
+    /// Removes all spaces, and makes none any more.
+    func close() async {
+        self.state.withLock { $0.isClosed = true }
+        await self.removeAll()
+    }
+}
+
+extension Emulator.Configuration {
+    /// That of a space: with the same rules and credentials, with nothing that is kept elsewhere, and with less room.
+    fileprivate func ofSpace(seed: UInt64?) -> Self {
+        var configuration = self
+        configuration.seed = seed
+        configuration.initialState = nil
+        configuration.dataFile = nil
+        configuration.capacity = self.capacity.ofSpace
+        return configuration
+    }
+}
+
+extension EmulatorCapacity {
+    /// As much as the tests of one space need, and less than would matter a thousand times.
+    fileprivate var ofSpace: Self {
+        var capacity = self
+        capacity.activations = min(self.activations, 1_000)
+        capacity.operations = min(self.operations, 5_000)
+        capacity.messages = min(self.messages, 5_000)
+        capacity.tokens = min(self.tokens, 5_000)
+        capacity.applications = min(self.applications, 100)
+        capacity.storedBytes = min(self.storedBytes, 4 << 20)
+        capacity.faultRules = min(self.faultRules, 100)
+        capacity.eventStreams = min(self.eventStreams, 10)
+        capacity.devices = min(self.devices, 100)
+        return capacity
+    }
+}

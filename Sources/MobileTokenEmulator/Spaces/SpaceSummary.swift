@@ -1,0 +1,33 @@
+public import Foundation
+
+extension Emulator {
+    /// A space of a server, for those who look for one.
+    public struct SpaceSummary: Sendable, Codable, Hashable, Identifiable {
+        /// The identifier, which is part of its address.
+        public var id: String
+        /// What its maker called it.
+        public var name: String?
+        /// Where its cloud API, its control API and its console are: what ``Emulator/cloudURL`` is to a server.
+        public var url: String
+        /// Where its clients find it: what ``Emulator/baseURL`` is to a server.
+        public var baseURL: String
+        /// When it was made, by the server's clock.
+        public var created: Date
+    }
+}
+
+extension Emulator.SpaceSummary {
+    static let maximumNameLength = 255
+
+    init(id: String, name: String?, created: Date, origin: String) {
+        let url = origin + SpacePath.prefix(of: id)
+        self.init(id: id, name: name, url: url, baseURL: url + "/enrollment-server", created: created)
+    }
+
+    static func check(name: String) throws(EmulatorError) {
+        guard !name.isEmpty, name.utf8.count <= Self.maximumNameLength else {
+            let message = "'name' must have 1 to \(Self.maximumNameLength) bytes"
+            throw EmulatorError(.invalidConfiguration, message)
+        }
+    }
+}

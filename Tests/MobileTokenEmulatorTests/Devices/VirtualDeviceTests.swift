@@ -1,0 +1,266 @@
+import Foundation
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// Devices that live in the server: the bank's side is real, and so is the protocol.
+@Suite(.timeLimit(.minutes(2))) struct VirtualDeviceTests {
+    private static let versions = Emulator.NewDevice.Version.allCases
+
+    private func makeDevice(
+        _ emulator: Emulator,
+        _ version: Emulator.NewDevice.Version,
+        _ rule: Emulator.DeviceRule = .init()
+    ) async throws -> Emulator.VirtualDevice {
+        try await emulator.core.makeDevice(
+            Emulator.NewDevice(origin: .user("alice"), name: "phone", version: version, rule: rule)
+        )
+    }
+
+    /// Waits until a device has such a task.
+    private func task(
+        of id: String,
+        _ emulator: Emulator,
+        _ events: Emulator.Events,
+        where isWanted: (Emulator.VirtualDevice.Task) -> Bool
+    ) async throws -> Emulator.VirtualDevice.Task {
+        if let task = try await emulator.device(id).tasks.last(where: isWanted) { return task }
+        for await event in events where event.kind == .virtualDevice {
+            if let task = try await emulator.device(id).tasks.last(where: isWanted) { return task }
+        }
+        throw EmulatorError(.notFound, "the server has stopped")
+    }
+
+    // MARK: By rule
+
+    @Test(arguments: Self.versions) func itApprovesAndTheJournalShowsHow(version: Emulator.NewDevice.Version)
+        async throws
+    {
+        try await withEmulator { emulator in
+            let device = try await self.makeDevice(emulator, version)
+            #expect(device.version == version.rawValue && device.status == "ACTIVE" && device.userID == "alice")
+            let activation = try #require(await emulator.activations().first)
+            #expect(activation.id == device.id && activation.name == "phone")
+            #expect(activation.version == version.rawValue)
+            let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+            #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+            let requests = await emulator.journal().filter { $0.deviceName == "phone" }
+            #expect(requests.last { $0.path.hasSuffix("/operation/authorize") }?.isAccepted == true)
+            #expect(requests.contains { $0.path.hasSuffix("/activation/create") })
+            #expect(requests.contains { $0.path.hasSuffix("/operation/list") && $0.activationID == device.id })
+            #expect(requests.refusals == [])
+            // The bank's own calls are nobody's device.
+            #expect(await emulator.requests(to: "/v2/**").allSatisfy { $0.deviceName == nil })
+        }
+    }
+
+    @Test(arguments: Self.versions) func itRejectsWithAReason(version: Emulator.NewDevice.Version) async throws {
+        try await withEmulator { emulator in
+            _ = try await self.makeDevice(emulator, version, .init(.reject, reason: "UNEXPECTED_OPERATION"))
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+            let decided = try #require(await emulator.decision(on: operation.id))
+            #expect(decided.status == "REJECTED" && decided.statusReason == "UNEXPECTED_OPERATION")
+        }
+    }
+
+    @Test(arguments: Self.versions) func aWrongPasswordIsCountedAndBlocks(version: Emulator.NewDevice.Version)
+        async throws
+    {
+        try await withEmulator { emulator in
+            let device = try await self.makeDevice(emulator, version, .init(.wrongPassword))
+            for failures in 1...5 {
+                let events = emulator.events()
+                let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+                let task = try await self.task(of: device.id, emulator, events) { task in
+                    task.operationID == operation.id && task.state == "failed"
+                }
+                #expect(task.failure?.hasPrefix("401 ") == true)
+                #expect(try await emulator.cloud.operation(operation.id).failureCount == 1)
+                #expect(await emulator.activations().first?.failedAttempts == failures)
+            }
+            #expect(try await emulator.device(device.id).status == "BLOCKED")
+            // Once unblocked, another rule decides what waits.
+            try await emulator.unblockActivation(device.id)
+            try await emulator.setRule(.init(.approve), ofDevice: device.id)
+            for operation in await emulator.operations() {
+                #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+            }
+        }
+    }
+
+    @Test func aDelayIsOfTheServersClockAndACanceledOperationIsForgotten() async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze()
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 60))
+            let events = emulator.events()
+            let operations = [
+                try await emulator.cloud.createOperation("login", userID: "alice").id,
+                try await emulator.cloud.createOperation("login", userID: "alice").id,
+            ]
+            for await event in events where event.kind == .virtualDevice {
+                if try await emulator.device(device.id).tasks.count == 2 { break }
+            }
+            await emulator.clock.advance(by: .seconds(59))
+            try await emulator.cloud.cancelOperation(operations[0])
+            #expect(try await emulator.device(device.id).tasks.map(\.operationID) == [operations[1]])
+            #expect(try await emulator.cloud.operation(operations[1]).status == "PENDING")
+            await emulator.clock.advance(by: .seconds(1))
+            #expect(await emulator.decision(on: operations[1])?.status == "APPROVED")
+        }
+    }
+
+    @Test func anotherUsersOperationsAreNotItsOwn() async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice")
+            let others = try await emulator.cloud.createOperation("login", userID: "bob").id
+            let own = try await emulator.cloud.createOperation("login", userID: "alice").id
+            #expect(await emulator.decision(on: own)?.status == "APPROVED")
+            #expect(try await emulator.cloud.operation(others).status == "PENDING")
+            let refused = try await emulator.decide(others, .approve, byDevice: device.id)
+            #expect(refused.tasks.last?.failure == "the operation is none of those that wait for the device")
+        }
+    }
+
+    // MARK: By hand
+
+    @Test(arguments: Self.versions) func aPersonDecides(version: Emulator.NewDevice.Version) async throws {
+        try await withEmulator { emulator in
+            let device = try await self.makeDevice(emulator, version, .init(.never))
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            let wrong = try await emulator.decide(operation, .wrongPassword, byDevice: device.id)
+            #expect(wrong.tasks.last?.state == "failed" && wrong.tasks.last?.isByHand == true)
+            #expect(try await emulator.cloud.operation(operation).failureCount == 1)
+            let right = try await emulator.decide(operation, .approve, byDevice: device.id)
+            #expect(right.tasks.map(\.state) == ["failed", "done"])
+            #expect(try await emulator.cloud.operation(operation).status == "APPROVED")
+        }
+    }
+
+    @Test func aProximityCodeIsPassedOn() async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.never))
+            let operation = try await emulator.cloud.createOperation(
+                "login",
+                userID: "alice",
+                demandsProximityCheck: true
+            )
+            let without = try await emulator.decide(operation.id, .approve, byDevice: device.id)
+            #expect(without.tasks.last?.state == "failed")
+            let code = try #require(operation.proximityCode)
+            let with = try await emulator.decide(operation.id, .approve, proximityCode: code, byDevice: device.id)
+            #expect(with.tasks.last?.state == "done")
+        }
+    }
+
+    // MARK: Activation
+
+    @Test(arguments: Self.versions)
+    func itActivatesWithTheCodeOfABankThatCommitsItLater(version: Emulator.NewDevice.Version) async throws {
+        try await withEmulator { emulator in
+            let registration = try await emulator.cloud.register(userID: "alice", protocolVersion: version.rawValue)
+            let device = try await emulator.core.makeDevice(
+                Emulator.NewDevice(origin: .activationCode(registration.activationCode), version: version)
+            )
+            #expect(device.id == registration.id && device.status == "PENDING_COMMIT")
+            try await emulator.cloud.commit(registration.id)
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+            #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+        }
+    }
+
+    @Test func aWrongCodeActivatesNothing() async throws {
+        try await withEmulator { emulator in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let before = await emulator.activations()
+            for code in ["AAAAA-AAAAA-AAAAA-AAAAA", "x"] {
+                let error = await #expect(throws: EmulatorError.self) {
+                    try await emulator.makeDevice(activationCode: code)
+                }
+                #expect(error?.code == .refused && error?.message.contains("ERR_ACTIVATION") == true, "\(error as Any)")
+            }
+            #expect(await emulator.activations() == before)
+            #expect(await emulator.devices() == [])
+            try await emulator.makeDevice(activationCode: registration.activationCode)
+        }
+    }
+
+    // MARK: Faults
+
+    @Test func whatItDoesIsSubjectToFaults() async throws {
+        try await withEmulator { emulator in
+            await emulator.clock.freeze()
+            let device = try await emulator.makeDevice(userID: "alice")
+            let events = emulator.events()
+            for effect: FaultRule.Effect in [
+                .lostRequest, .unavailable(), .init(body: .garbage), .init(body: .truncated),
+            ] {
+                await emulator.faults.set([FaultRule(match: .init(path: "/api/**/authorize"), effect: effect)])
+                let operation = try await emulator.cloud.createOperation("login", userID: "alice").id
+                _ = try await self.task(of: device.id, emulator, events) { task in
+                    task.operationID == operation && task.state == "waiting" && task.failure != nil
+                }
+                await emulator.faults.removeAll()
+                await emulator.clock.advance(by: .seconds(10))
+                #expect(await emulator.decision(on: operation)?.status == "APPROVED")
+            }
+        }
+    }
+
+    @Test func oneThatCannotActivateLeavesNothingBehind() async throws {
+        try await withEmulator { emulator in
+            await emulator.faults.add(FaultRule(match: .init(path: "/pa/**"), effect: .init(reset: .before)))
+            let error = await #expect(throws: EmulatorError.self) { try await emulator.makeDevice(userID: "alice") }
+            #expect(error?.message.contains("the connection broke") == true)
+            #expect(await emulator.devices() == [])
+            #expect(await emulator.activations().map(\.status) == ["REMOVED"])
+        }
+    }
+
+    // MARK: Its life
+
+    @Test func aResetRemovesAllOfThem() async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 60))
+            try await emulator.reset()
+            #expect(await emulator.devices() == [])
+            await #expect(throws: EmulatorError.self) { try await emulator.device(device.id) }
+        }
+    }
+
+    @Test func aDeviceIsRemovedWithItsActivation() async throws {
+        try await withEmulator { emulator in
+            let device = try await emulator.makeDevice(userID: "alice")
+            try await emulator.removeDevice(device.id)
+            #expect(await emulator.activations().map(\.status) == ["REMOVED"])
+            let error = await #expect(throws: EmulatorError.self) { try await emulator.removeDevice(device.id) }
+            #expect(error?.code == .notFound)
+        }
+    }
+
+    @Test func devicesLiveInASpace() async throws {
+        try await withEmulator { emulator in
+            let (one, other) = (try await emulator.makeSpace(), try await emulator.makeSpace())
+            try await one.makeDevice(userID: "alice")
+            let there = try await one.cloud.createOperation("login", userID: "alice").id
+            let elsewhere = try await other.cloud.createOperation("login", userID: "alice").id
+            #expect(await one.decision(on: there)?.status == "APPROVED")
+            #expect(try await other.cloud.operation(elsewhere).status == "PENDING")
+            #expect(await other.devices() == [])
+            #expect(await emulator.devices() == [])
+        }
+    }
+
+    @Test func theirNumberIsBounded() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.capacity.devices = 1
+        try await withEmulator(configuration) { emulator in
+            let device = try await emulator.makeDevice(userID: "alice")
+            let refused = try await emulator.send("POST", "/_emulator/devices", body: #"{"userId":"bob"}"#)
+            #expect(refused.status == 507 && refused.text.contains("no room for more virtual devices (1)"))
+            #expect(await emulator.activations().map(\.userID) == ["alice"])
+            try await emulator.removeDevice(device.id)
+            #expect(try await emulator.send("POST", "/_emulator/devices", body: #"{"userId":"bob"}"#).status == 200)
+        }
+    }
+}
