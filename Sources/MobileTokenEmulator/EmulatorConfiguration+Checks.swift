@@ -6,6 +6,12 @@ extension Emulator.Configuration {
         try self.limits.check()
         try self.capacity.check()
         try self.protocolRules.check()
+        for provider in self.oidcProviders {
+            do { try provider.check() } catch { throw EmulatorError(.invalidConfiguration, error.message) }
+        }
+        guard Set(self.oidcProviders.map(\.id)).count == self.oidcProviders.count else {
+            throw EmulatorError(.invalidConfiguration, "Two providers have the same identifier")
+        }
         if let url = self.pushURL {
             do { try CallbackMessage.check(url: url, named: "pushURL") } catch {
                 throw EmulatorError(.invalidConfiguration, error.message)

@@ -8,6 +8,7 @@ import Testing
 
     @Test(arguments: [
         ("README.md", "Snippets", 5),
+        ("Sources/MobileToken/MobileToken.docc/ActivatingWithOpenID.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),

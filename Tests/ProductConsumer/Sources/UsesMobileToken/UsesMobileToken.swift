@@ -20,8 +20,9 @@ let observationTypes: [Any.Type] = [
 let activationTypes: [Any.Type] = [
     Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
     ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self,
-    RecoveryCodes.self, Authentication.self, UnlockedFactor.self, SecretBytes.self, VaultUnlockReason.self,
-    CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self, ServerSignatureFormat.self,
+    RecoveryCodes.self, OIDCAuthorization.self, Authentication.self, UnlockedFactor.self, SecretBytes.self,
+    VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
+    ServerSignatureFormat.self,
     (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,
     PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, EncryptionScope.self, EmptyBody.self,
 ]
