@@ -40,6 +40,8 @@ extension Emulator {
             public let failureCount: Int
             /// The one-time code of this moment, for operations with a proximity check.
             public let proximityCode: String?
+            /// What the device sent of itself with its decision.
+            public let mobileTokenData: JSONValue?
         }
 
         /// The server's verdict on an offline code.
@@ -236,7 +238,8 @@ extension Emulator.Cloud.Operation {
             status: try response.string("status"),
             statusReason: response["statusReason"]?.string,
             failureCount: Int(response["failureCount"]?.int64 ?? 0),
-            proximityCode: response["proximityOtp"]?.string
+            proximityCode: response["proximityOtp"]?.string,
+            mobileTokenData: response["additionalData"]?["mobileTokenData"]
         )
     }
 }

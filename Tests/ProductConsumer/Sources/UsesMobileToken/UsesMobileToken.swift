@@ -87,7 +87,9 @@ let presentationTypes: [Any.Type] = [
 
 let otherServiceTypes: [Any.Type] = [
     InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
-    InboxMessages.Iterator.self, InboxPage.self, PushService.self, PushService.Platform.self,
+    PreApprovalRecorder.self, PreApprovalRecorder.Action.self, PreApprovalRecorder.Visit.self, MobileTokenData.self,
+    (any MobileTokenRecord).self, InboxMessages.Iterator.self, InboxPage.self, PushService.self,
+    PushService.Platform.self,
     PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
     UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
     OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
