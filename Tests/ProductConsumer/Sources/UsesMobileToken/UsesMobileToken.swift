@@ -89,7 +89,7 @@ let otherServiceTypes: [Any.Type] = [
     InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
     PreApprovalRecorder.self, PreApprovalRecorder.Action.self, PreApprovalRecorder.Visit.self, MobileTokenData.self,
     (any MobileTokenRecord).self, InboxMessages.Iterator.self, InboxPage.self, PushService.self,
-    PushService.Platform.self,
+    PushService.Platform.self, PushService.Environment.self,
     PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
     UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
     OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
