@@ -49,6 +49,8 @@ extension EmulatorLimits {
             // Time is counted in milliseconds. Not a number is in no range.
             try Self.check(seconds, name, 0.001...31_536_000)
         }
+        if let temporaryBlock { try Self.check(temporaryBlock, "temporaryBlock", 0.001...31_536_000) }
+        try Self.check(self.temporaryBlockMultiplier, "temporaryBlockMultiplier", 1...100)
         try Self.check(self.proximityCodeStep, "proximityCodeStep", 1...3600)
         guard self.proximityCodeStep.rounded() == self.proximityCodeStep else {
             throw EmulatorError(

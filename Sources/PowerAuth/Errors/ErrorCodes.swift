@@ -44,7 +44,8 @@ extension MobileTokenError.Code {
 
     /// The server refused the signature, the password or the token.
     public static let authenticationFailed = Self("authenticationFailed")
-    /// The activation is blocked; only the server's administrator can unblock it.
+    /// The activation is blocked: until the moment that ``ActivationStatus/blockedUntil`` tells and the message shows, or else
+    /// until the server's administrator unblocks it.
     public static let activationBlocked = Self("activationBlocked")
     /// The activation is gone from the server.
     public static let activationRemoved = Self("activationRemoved")

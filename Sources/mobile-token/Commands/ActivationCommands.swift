@@ -167,6 +167,7 @@ enum ActivationCommands {
                 "state": .string("\(status.state)"),
                 "failedAttempts": .number(JSONNumber(status.failedAttempts)),
                 "remainingAttempts": .number(JSONNumber(status.remainingAttempts)),
+                "blockedUntil": status.blockedUntil.map { .string($0.formatted(.iso8601)) } ?? .null,
                 "counter": .string("\(status.counter.result)"),
                 "version": .string(activation.version.rawValue),
                 "suite": activation.suite.map { .string($0.rawValue) } ?? .null,
