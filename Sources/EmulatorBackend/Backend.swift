@@ -26,6 +26,7 @@ package struct Backend: Sendable {
         var randomness = randomness
         let application = try ServerApplication(id: configuration.applicationID, randomness: &randomness)
         var state = BackendState(application: application, randomness: randomness)
+        for provider in configuration.oidcProviders { state.oidcProviders[provider.id] = provider }
         _ = state.takeChanges()  // a state that is new is written whole
         try self.init(state: state, configuration)
     }
@@ -63,7 +64,7 @@ package struct Backend: Sendable {
         if route.caller == .cloud, self.cloudCredentials?.areShown(by: context.request) != true {
             throw .wrongCloudCredentials
         }
-        try Self.checkContentType(of: context.request)
+        try Self.checkContentType(of: context.request, takingForm: route.description.request?.isForm ?? false)
         if route.caller == .cloud, let body = route.description.request { try context.check(body) }
         let added = try self.reserveCapacity(for: route.addition, context)
         let response = try route.perform(&self, &context)
@@ -71,10 +72,12 @@ package struct Backend: Sendable {
         return response
     }
 
-    private static func checkContentType(of request: ReceivedRequest) throws(Refusal) {
+    private static func checkContentType(of request: ReceivedRequest, takingForm: Bool) throws(Refusal) {
         let hasBody = !request.body.isEmpty || request.header("Content-Type") != nil
-        guard request.method == "POST" || request.method == "PUT", hasBody, !request.isJSON else { return }
-        throw .wrongContentType
+        guard request.method == "POST" || request.method == "PUT", hasBody else { return }
+        guard takingForm ? request.isForm : request.isJSON else {
+            throw takingForm ? .wrongFormContentType : .wrongContentType
+        }
     }
 
     // MARK: - Time

@@ -11,6 +11,8 @@ package struct BackendConfiguration: Sendable {
     package var protocolRules: EmulatorProtocolRules
     /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
     package var templates: [String]
+    /// The OpenID providers that a new state begins with.
+    package var oidcProviders: [EmulatorOIDCProvider]
     /// Endpoints beside those that every backend has.
     var routes: [Backend.Route] = []
 
@@ -21,7 +23,8 @@ package struct BackendConfiguration: Sendable {
         limits: EmulatorLimits = EmulatorLimits(),
         capacity: EmulatorCapacity = EmulatorCapacity(),
         protocolRules: EmulatorProtocolRules = EmulatorProtocolRules(),
-        templates: [String] = []
+        templates: [String] = [],
+        oidcProviders: [EmulatorOIDCProvider] = []
     ) {
         self.applicationID = applicationID
         self.applicationName = applicationName
@@ -30,5 +33,6 @@ package struct BackendConfiguration: Sendable {
         self.capacity = capacity
         self.protocolRules = protocolRules
         self.templates = templates
+        self.oidcProviders = oidcProviders
     }
 }

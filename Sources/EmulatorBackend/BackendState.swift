@@ -18,6 +18,9 @@ package struct BackendState: Sendable, Codable {
     var callbacks = Table<Callback>()
     /// The device of each activation that takes push messages.
     package var devices = Table<PushDevice>()
+    var oidcProviders = Table<EmulatorOIDCProvider>()
+    /// What the codes of the OpenID providers stand for, by the code's hash.
+    var oidcGrants = Table<OIDCGrant>()
     var replays = ReplayCache()
     var randomness: Randomness
     /// Not later than the first deadline of an activation; nil when there is none.
@@ -32,7 +35,7 @@ package struct BackendState: Sendable, Codable {
     /// All but the four above, which follow from the rest.
     private enum CodingKeys: CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
-        case inbox, callbacks, devices, replays, randomness
+        case inbox, callbacks, devices, oidcProviders, oidcGrants, replays, randomness
     }
 
     init(application: ServerApplication, randomness: Randomness) {

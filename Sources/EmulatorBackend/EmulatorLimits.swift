@@ -6,6 +6,14 @@ public struct EmulatorLimits: Sendable, Codable, Hashable {
     public var lookAhead: Int = 20
     /// After how many failed authentications in a row an activation is blocked: 1 to 255.
     public var failedAttempts: Int = 5
+    /// How many seconds an activation of version 4 is blocked after its last failed authentication: up to a year. `nil`, the
+    /// default, blocks it until an administrator unblocks it, as activations of version 3 always are.
+    ///
+    /// When the block ends, one more attempt is free; if that fails, the next block lasts ``temporaryBlockMultiplier`` times as
+    /// long.
+    public var temporaryBlock: Double?
+    /// How many times as long as the one before a temporary block lasts: 1 to 100.
+    public var temporaryBlockMultiplier: Double = 2
     /// How many seconds an activation code can be used: up to a year.
     public var activationCodeLifetime: Double = 300
     /// How many seconds a token's timestamp may lie behind the server's time: up to a year.
@@ -27,4 +35,18 @@ public struct EmulatorLimits: Sendable, Codable, Hashable {
 
     /// The limits of the real servers.
     public init() {}
+}
+
+extension EmulatorLimits {
+    /// How long the nth temporary block in a row lasts: a year at most; `nil` where blocks do not end by themselves.
+    func lengthOfTemporaryBlock(_ number: Int) -> Milliseconds? {
+        guard let first = self.temporaryBlock else { return nil }
+        let year = 31_536_000.0
+        var (seconds, left) = (first, number - 1)
+        while left > 0, seconds < year, self.temporaryBlockMultiplier > 1 {
+            seconds *= self.temporaryBlockMultiplier
+            left -= 1
+        }
+        return min(seconds, year).inMilliseconds
+    }
 }

@@ -15,6 +15,8 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     public var allowedSuites: Set<AlgorithmSuite> = []
     /// The identifiers of the applications whose activations of version 3 are offered the upgrade.
     public var upgradeOffers: Set<String> = []
+    /// Whether a device may remove its activation of version 4 with possession alone. Not by default.
+    public var allowsRemovalByPossession = false
 
     /// The defaults.
     public init() {}

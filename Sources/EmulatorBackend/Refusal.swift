@@ -14,6 +14,8 @@ package struct Refusal: Error {
     package var details: JSONObject = [:]
     /// Further header fields of the response.
     package var headers: [(name: String, value: String)] = []
+    /// The code of the error as OAuth 2.0 has it, where a client expects one.
+    var oauthCode: String?
 
     package init(_ status: Int, _ code: String, _ message: String, because reason: String? = nil) {
         self.status = status
@@ -27,10 +29,20 @@ package struct Refusal: Error {
             self.status,
             code: self.code,
             message: self.message,
-            details: self.details
+            details: self.details,
+            oauthCode: self.oauthCode
         )
         response.headers += self.headers
         return response
+    }
+}
+
+extension Refusal {
+    /// The same refusal, with what a client of OAuth 2.0 looks for.
+    func oauth(_ code: String) -> Self {
+        var refusal = self
+        refusal.oauthCode = code
+        return refusal
     }
 }
 
@@ -122,6 +134,15 @@ extension Refusal {
         "INVALID_REQUEST",
         "The content type must be application/json",
         because: "the content type is not JSON"
+    )
+}
+
+extension Refusal {
+    static let wrongFormContentType = Self(
+        415,
+        "INVALID_REQUEST",
+        "The content type must be application/x-www-form-urlencoded",
+        because: "the content type is not that of a form"
     )
 }
 

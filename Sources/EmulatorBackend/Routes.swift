@@ -8,10 +8,13 @@ extension Backend {
     private static let powerAuthRoutes: [Route] = MajorVersion.allCases.flatMap { $0.rules.routes }
 
     /// The Mobile Token API, and what belongs to it.
-    private static let mobileTokenRoutes = OperationEndpoints.routes + PushEndpoints.routes + InboxEndpoints.routes
+    private static let mobileTokenRoutes =
+        OperationEndpoints.routes + PushEndpoints.routes + InboxEndpoints.routes
+        + OIDCEndpoints.routes
 
     /// The cloud API, which a bank's backend calls.
     private static let cloudRoutes =
         RegistrationEndpoints.routes + CloudOperationEndpoints.routes + OfflineEndpoints.routes
         + CloudMessageEndpoints.routes + ApplicationEndpoints.routes + CallbackEndpoints.routes
+        + OIDCProviderEndpoints.routes
 }

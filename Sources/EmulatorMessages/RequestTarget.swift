@@ -15,10 +15,7 @@ extension ReceivedRequest {
         let path = withoutContextPath(parts.first.map { Substring($0) } ?? "/")
         self.init(method: method, path: path.isEmpty ? "/" : String(path))
         if parts.count == 2 { self.rawQuery = String(Substring(parts[1])) }
-        self.query = self.rawQuery.utf8.split(separator: UInt8(ascii: "&")).map { pair in
-            let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            return (formDecoded(Substring(sides[0])), sides.count == 2 ? formDecoded(Substring(sides[1])) : "")
-        }
+        self.query = formPairs(self.rawQuery[...].utf8)
     }
 }
 
@@ -28,6 +25,14 @@ package func withoutContextPath(_ path: Substring) -> Substring {
     let rest = path.utf8.dropFirst(prefix.count)
     guard path.utf8.starts(with: prefix), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return path }
     return Substring(rest)
+}
+
+/// The pairs of a query or a form in their order, form-decoded.
+package func formPairs(_ encoded: Substring.UTF8View) -> [(name: String, value: String)] {
+    encoded.split(separator: UInt8(ascii: "&")).map { pair in
+        let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        return (formDecoded(Substring(sides[0])), sides.count == 2 ? formDecoded(Substring(sides[1])) : "")
+    }
 }
 
 /// Undoes form encoding; a percent sign that introduces no byte stays as it is.

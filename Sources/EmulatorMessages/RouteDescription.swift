@@ -39,9 +39,19 @@ package struct RouteDescription: Sendable {
         package let schema: Schema
         /// Without it, an empty body will do.
         package let isRequired: Bool
+        /// Whether it is a form as a browser sends it; JSON otherwise.
+        package let isForm: Bool
 
-        package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
-        package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
+        package static func required(_ schema: Schema) -> Self {
+            Self(schema: schema, isRequired: true, isForm: false)
+        }
+        package static func optional(_ schema: Schema) -> Self {
+            Self(schema: schema, isRequired: false, isForm: false)
+        }
+        package static func form(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true, isForm: true) }
+
+        /// The content type that it has.
+        package var type: String { self.isForm ? "application/x-www-form-urlencoded" : "application/json" }
     }
 
     /// The body of a response.
@@ -95,6 +105,7 @@ extension Schema {
                     .required("message", .string, "What went wrong, for a person."),
                 ])
             ),
+            .optional("error", .string, "The code as OAuth 2.0 has it, at the token endpoint of a provider."),
         ]
     )
 

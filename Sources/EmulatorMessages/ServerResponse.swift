@@ -38,10 +38,20 @@ extension ServerResponse {
     }
 
     /// Creates an error in the shape that all of the APIs share.
-    package static func error(_ status: Int, code: String, message: String, details: JSONObject = [:]) -> Self {
+    ///
+    /// - Parameter oauthCode: The code as OAuth 2.0 has it, where a client expects one.
+    package static func error(
+        _ status: Int,
+        code: String,
+        message: String,
+        details: JSONObject = [:],
+        oauthCode: String? = nil
+    ) -> Self {
         var object: JSONObject = ["code": .string(code), "message": .string(message)]
         object.members += details.members
-        return .json(["status": "ERROR", "responseObject": .object(object)], status: status)
+        var body: JSONObject = ["status": "ERROR", "responseObject": .object(object)]
+        body["error"] = oauthCode.map { .string($0) }
+        return .json(.object(body), status: status)
     }
 
     package static var jsonHeaders: [(name: String, value: String)] { [("Content-Type", "application/json")] }

@@ -37,6 +37,7 @@
 @_exported public import class PowerAuth.MobileTokenClient
 @_exported public import struct PowerAuth.MobileTokenError
 @_exported public import protocol PowerAuth.MobileTokenObserver
+@_exported public import class PowerAuth.OIDCAuthorization
 @_exported public import struct PowerAuth.OpenDecision
 @_exported public import struct PowerAuth.OperationListObservation
 @_exported public import struct PowerAuth.PollObservation

@@ -6,6 +6,12 @@ extension Emulator.Configuration {
         try self.limits.check()
         try self.capacity.check()
         try self.protocolRules.check()
+        for provider in self.oidcProviders {
+            do { try provider.check() } catch { throw EmulatorError(.invalidConfiguration, error.message) }
+        }
+        guard Set(self.oidcProviders.map(\.id)).count == self.oidcProviders.count else {
+            throw EmulatorError(.invalidConfiguration, "Two providers have the same identifier")
+        }
         if let url = self.pushURL {
             do { try CallbackMessage.check(url: url, named: "pushURL") } catch {
                 throw EmulatorError(.invalidConfiguration, error.message)
@@ -43,6 +49,8 @@ extension EmulatorLimits {
             // Time is counted in milliseconds. Not a number is in no range.
             try Self.check(seconds, name, 0.001...31_536_000)
         }
+        if let temporaryBlock { try Self.check(temporaryBlock, "temporaryBlock", 0.001...31_536_000) }
+        try Self.check(self.temporaryBlockMultiplier, "temporaryBlockMultiplier", 1...100)
         try Self.check(self.proximityCodeStep, "proximityCodeStep", 1...3600)
         guard self.proximityCodeStep.rounded() == self.proximityCodeStep else {
             throw EmulatorError(

@@ -11,6 +11,9 @@ extension Emulator {
     /// Which versions of the protocol the server accepts.
     public typealias ProtocolRules = EmulatorProtocolRules
 
+    /// An OpenID provider that the server has built in.
+    public typealias OIDCProvider = EmulatorOIDCProvider
+
     /// How a development server is set up. Every property has a default that suits a test.
     public struct Configuration: Sendable {
         /// The address to bind to: an IPv4 or IPv6 address. Loopback by default. Bound anywhere else, the control
@@ -37,6 +40,9 @@ extension Emulator {
         public var protocolRules: ProtocolRules = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
+        /// The OpenID providers at the start: one named `emulator` by default; none switches them off. They can be changed while
+        /// the server runs: ``Emulator/Cloud/setOIDCProvider(_:)``.
+        public var oidcProviders: [OIDCProvider] = [OIDCProvider()]
         /// Where push messages go in the place of the platforms' own servers: an address of http or https, which is sent each
         /// of them as JSON. `nil`, the default, only keeps them: ``Emulator/pushes()``.
         public var pushURL: String?
@@ -72,7 +78,8 @@ extension Emulator.Configuration {
             limits: self.limits,
             capacity: self.capacity,
             protocolRules: self.protocolRules,
-            templates: self.templates
+            templates: self.templates,
+            oidcProviders: self.oidcProviders
         )
     }
 }

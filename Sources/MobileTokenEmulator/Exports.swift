@@ -1,6 +1,7 @@
 // The parts of the configuration that the backend reads too.
 @_exported public import struct EmulatorBackend.EmulatorCapacity
 @_exported public import struct EmulatorBackend.EmulatorLimits
+@_exported public import struct EmulatorBackend.EmulatorOIDCProvider
 @_exported public import struct EmulatorBackend.EmulatorProtocolRules
 
 // Parameters of operations are JSON values, so users of this module need no second import.

@@ -79,6 +79,15 @@ package enum Base64URL {
         return String(decoding: string.prefix { $0 != UInt8(ascii: "=") }.map(Self.toURL), as: UTF8.self)
     }
 
+    /// Returns the string of `secret`, as a secret.
+    package static func encode(_ secret: SecretBytes) -> SecretBytes {
+        var string: [UInt8] = []
+        string.reserveCapacity(secret.count * 2 + 4)  // growing would leave copies behind
+        defer { string.wipe() }
+        secret.withUnsafeBytes { Base64.append($0, to: &string) }
+        return SecretBytes(copying: string.prefix { $0 != UInt8(ascii: "=") }.lazy.map(Self.toURL))
+    }
+
     /// Returns the bytes that `string` encodes; `nil` unless it has no padding and its spare bits are zero.
     package static func decode(_ string: String) -> [UInt8]? {
         var digits: [UInt8] = []

@@ -8,7 +8,8 @@ import Testing
 
     /// Each with the folder of what compiles its examples, and the least number of them.
     private static let documents: [(document: String, folder: String, count: Int)] = [
-        ("README.md", "Snippets", 4),
+        ("README.md", "Snippets", 5),
+        ("Sources/MobileToken/MobileToken.docc/ActivatingWithOpenID.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),

@@ -9,7 +9,7 @@ struct ActivationIdentity {
     enum Kind: String {
         case code = "CODE"
         case custom = "CUSTOM"
-        /// An identity that another service vouches for; to this server the same as any other credentials.
+        /// An identity that an OpenID provider vouches for.
         case direct = "DIRECT"
         /// The code that an earlier activation came with. In version 3 alone.
         case recovery = "RECOVERY"
@@ -41,6 +41,8 @@ enum ActivationGrant {
     case registration(ServerActivation)
     /// A new activation for a user whose credentials were accepted.
     case credentials(userID: String)
+    /// A new activation for a user whom an OpenID provider signed in. The code is used up by it.
+    case oidc(grantKey: String, userID: String)
     /// A new activation in place of another one of the user.
     case replacement(of: String, userID: String)
 }
@@ -58,7 +60,11 @@ extension Backend {
         switch identity.kind {
         case .code:
             return .registration(try self.registration(waitingFor: identity, otp: otp, application, &context))
-        case .custom, .direct:
+        case .direct:
+            let (key, userID) = try self.signedInUser(identity, at: context.now)
+            try self.requireRoomForActivation()
+            return .oidc(grantKey: key, userID: userID)
+        case .custom:
             // Every caller gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
             let named = ["userId", "username", "login"].lazy.compactMap { identity.attributes[$0] }.first
@@ -70,6 +76,34 @@ extension Backend {
             return .credentials(userID: userID)
         case .recovery:
             throw .activation("there is no recovery in this version of the protocol")
+        }
+    }
+
+    /// Decides whether an OpenID provider has signed a user in, as the server of a bank does that asks the provider.
+    private func signedInUser(
+        _ identity: ActivationIdentity,
+        at now: Milliseconds
+    ) throws(Refusal) -> (grantKey: String, userID: String) {
+        func attribute(_ name: String) throws(Refusal) -> String {
+            guard let value = identity.attributes[name], !value.isEmpty else {
+                throw .activation("the identity attribute '\(name)' is missing")
+            }
+            return value
+        }
+        guard try attribute("method").isExactly("oidc") else {
+            throw .activation("the method of the direct activation is unknown")
+        }
+        let (code, nonce) = (try attribute("code"), try attribute("nonce"))
+        guard let provider = self.oidcProvider(try attribute("providerId")) else {
+            throw .activation("there is no such provider, or it is switched off")
+        }
+        do throws(OIDCGrant.Objection) {
+            let (key, grant) = try self.oidcGrant(of: code)
+            try grant.check(providerID: provider.id, verifier: identity.attributes["codeVerifier"], at: now)
+            try grant.check(nonce: nonce)
+            return (key, grant.userID)
+        } catch {
+            throw .activation(error.rawValue)
         }
     }
 
@@ -110,6 +144,10 @@ extension Backend {
             if let code = registration.offer?.code { self.state.offers[code] = nil }
             activation.bind(device, description, commits: registration.commitsAtKeyExchange)
         case .credentials(let userID):
+            activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
+            activation.bind(device, description, commits: true)
+        case .oidc(let key, let userID):
+            self.state.oidcGrants.update(key) { $0.use() }
             activation = self.newActivation(userID: userID, applicationID: application.id, context.now)
             activation.bind(device, description, commits: true)
         case .replacement(let id, let userID):

@@ -12,16 +12,16 @@ extension Backend {
             if deadline > context.now {
                 self.watch(deadline)
             } else if activation.blockExpires != nil {
-                self.unblock(activation, &context)
+                self.endBlock(of: activation, &context)
             } else {
                 self.remove(activation.id, &context)
             }
         }
     }
 
-    private mutating func unblock(_ activation: ServerActivation, _ context: inout RequestContext) {
+    private mutating func endBlock(of activation: ServerActivation, _ context: inout RequestContext) {
         var activation = activation
-        guard (try? activation.unblock()) != nil else { return }
+        guard (try? activation.endTemporaryBlock()) != nil else { return }
         self.state.activations[activation.id] = activation
         if let deadline = activation.deadline { self.watch(deadline) }
         context.report(activation)

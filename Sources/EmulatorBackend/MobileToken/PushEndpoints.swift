@@ -48,6 +48,9 @@ enum PushEndpoints {
         guard PushDevice.platforms.contains(platform) else {
             throw .invalidRequest("'platform' is none of \(PushDevice.platforms.joined(separator: ", "))")
         }
+        guard environment.map(PushDevice.environments.contains) ?? true else {
+            throw .invalidRequest("'environment' is none of \(PushDevice.environments.joined(separator: ", "))")
+        }
         try activation.requireVerifiedUser()
         guard token.utf8.count <= Self.longestPushToken else {
             throw Refusal(

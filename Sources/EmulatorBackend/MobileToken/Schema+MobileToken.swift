@@ -31,7 +31,7 @@ extension Schema {
         .request(
             .open([
                 .required("platform", .oneOf(PushDevice.platforms)), .required("token", .word),
-                .optional("environment", .string),
+                .optional("environment", .oneOf(PushDevice.environments), "Of Apple's servers."),
             ])
         )
     )

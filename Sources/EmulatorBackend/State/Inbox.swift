@@ -89,6 +89,8 @@ extension Inbox {
 package struct PushDevice: Sendable, Codable, Hashable {
     /// What a device may say that it is reached by; the last three are what older clients say.
     static let platforms = ["apns", "fcm", "hms", "ios", "android", "huawei"]
+    /// Which of Apple's servers reach a device.
+    static let environments = ["development", "production"]
 
     let activationID: String
     package let platform: String

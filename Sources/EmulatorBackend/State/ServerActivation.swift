@@ -62,6 +62,8 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var blockedReason: String?
     /// When the block ends by itself; `nil` when only an administrator ends it.
     package private(set) var blockExpires: Milliseconds?
+    /// How many blocks in a row were for a time, because of failed authentications; `nil` for none.
+    private var temporaryBlocks: Int?
     /// Whether it was blocked before the server side committed it; `nil` when it was not.
     private var wasBlockedUncommitted: Bool?
     private(set) var otp: ActivationOTP?
@@ -188,19 +190,30 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     mutating func verify(_ code: CodeToVerify, of version: MajorVersion, lookAhead: Int) -> CodeVerdict {
         let verdict = self.device?.verify(code, of: version, lookAhead: lookAhead) ?? .notJudged("there are no keys")
         // Possession alone proves nothing about the user.
-        if case .accepted = verdict, code.type != .possession { self.failedAttempts = 0 }
+        if case .accepted = verdict, code.type != .possession {
+            self.failedAttempts = 0
+            self.temporaryBlocks = nil
+        }
         return verdict
     }
 
     /// Counts an invalid code, unless it was possession's alone; the last one that is allowed blocks.
-    mutating func fail(_ type: SignatureType) {
+    ///
+    /// In version 4, the block can be for a time.
+    mutating func fail(_ type: SignatureType, _ limits: EmulatorLimits, at now: Milliseconds) {
         guard type != .possession else { return }
         self.failedAttempts = self.failedAttempts.addingSaturated(1)
         guard self.failedAttempts >= self.maximumFailedAttempts else { return }
         self.wasBlockedUncommitted = self.status == .pendingCommit ? true : nil
         self.status = .blocked
-        self.blockedReason = "MAX_FAILED_ATTEMPTS"
+        self.blockedReason = Self.tooManyFailures
+        let number = (self.temporaryBlocks ?? 0).addingSaturated(1)
+        guard self.device?.version == .version4, let length = limits.lengthOfTemporaryBlock(number) else { return }
+        self.temporaryBlocks = number
+        self.blockExpires = now + length
     }
+
+    private static var tooManyFailures: String { "MAX_FAILED_ATTEMPTS" }
 
     var remainingAttempts: Int {
         self.status == .active ? max(0, self.maximumFailedAttempts.subtractingSaturated(self.failedAttempts)) : 0
@@ -221,6 +234,16 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.blockExpires = expiration
     }
 
+    /// Ends a block that was for a time. One that failed authentications brought about leaves one attempt.
+    mutating func endTemporaryBlock() throws(ActivationStateError) {
+        let (failures, blocks) = (self.failedAttempts, self.temporaryBlocks)
+        let wasOfFailures = self.blockedReason == Self.tooManyFailures
+        try self.unblock()
+        guard wasOfFailures else { return }
+        self.failedAttempts = max(0, failures - 1)
+        self.temporaryBlocks = blocks
+    }
+
     package mutating func unblock() throws(ActivationStateError) {
         guard self.status == .blocked || self.status == .active else { throw self.wrongState }
         // A commit that was still to come is so again.
@@ -228,6 +251,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         self.wasBlockedUncommitted = nil
         self.blockedReason = nil
         self.blockExpires = nil
+        self.temporaryBlocks = nil
         self.failedAttempts = 0
     }
 

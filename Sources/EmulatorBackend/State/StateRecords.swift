@@ -11,7 +11,7 @@ package struct StateKey: Sendable, Hashable {
     /// Which table it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
-        case replay, callback
+        case replay, callback, oidcProvider, oidcGrant
     }
 
     package let kind: Kind
@@ -136,6 +136,8 @@ extension BackendState {
         .message: TableAccess(\.inbox.messages),
         .callback: TableAccess(\.callbacks),
         .device: TableAccess(\.devices),
+        .oidcProvider: TableAccess(\.oidcProviders),
+        .oidcGrant: TableAccess(\.oidcGrants),
         .replay: TableAccess(\.replays.expirations),
     ]
 }

@@ -113,9 +113,13 @@ extension Version4 {
             case .none:
                 return try Self.receiveEncrypted(endpoint, admission, &bank, &context)
             case .code(let uriID, let types):
+                var types = Set(types.compactMap { SignatureType(rawValue: $0.rawValue) })
+                if endpoint == .activationRemove, bank.protocolRules.allowsRemovalByPossession {
+                    types.insert(.possession)
+                }
                 let demand = CodeDemand(
                     uriID: uriID,
-                    types: Set(types.compactMap { SignatureType(rawValue: $0.rawValue) }),
+                    types: types,
                     version: .version4,
                     admission: admission
                 )

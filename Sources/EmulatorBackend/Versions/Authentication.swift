@@ -158,8 +158,12 @@ extension Backend {
         _ context: inout RequestContext
     ) -> AuthenticationFailure {
         // Possession's own failures are not counted, so there is nothing to keep of them.
-        if type != .possession { self.state.activations.update(activationID) { $0.fail(type) } }
+        let limits = self.limits
+        if type != .possession {
+            self.state.activations.update(activationID) { $0.fail(type, limits, at: context.now) }
+        }
         guard let activation = self.state.activations[activationID] else { return AuthenticationFailure(.code, reason) }
+        if let deadline = activation.deadline { self.watch(deadline) }
         if type != .possession { context.report(activation) }
         guard activation.status == .blocked else { return AuthenticationFailure(.code, reason) }
         return AuthenticationFailure(.code, "\(reason); it was the last attempt of the activation")

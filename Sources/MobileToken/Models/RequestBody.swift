@@ -41,8 +41,12 @@ package enum RequestBody {
     }
 
     /// Registers a push token.
-    package static func pushRegistration(platform: String, token: String) -> [UInt8] {
-        self.envelope(["platform": .string(platform), "token": .string(token)])
+    package static func pushRegistration(_ registration: PushService.Registration) -> [UInt8] {
+        var request: JSONObject = [
+            "platform": .string(registration.platform.description), "token": .string(registration.token),
+        ]
+        request["environment"] = registration.environment.map { .string($0.description) }
+        return self.envelope(request)
     }
 
     private static func envelope(_ object: JSONObject) -> [UInt8] {

@@ -21,6 +21,22 @@ public actor PushService {
         public static let hms = Self("hms")
     }
 
+    /// Which of a platform's servers reach a device. A struct, so that a new environment breaks no caller's `switch`.
+    public struct Environment: Sendable, Hashable, CustomStringConvertible {
+        /// The name that is sent.
+        public let description: String
+
+        /// Creates an environment from the name that the server knows it by.
+        public init(_ name: String) {
+            self.description = name
+        }
+
+        /// For an app that a developer signed.
+        public static let development = Self("development")
+        /// For an app as it is handed out.
+        public static let production = Self("production")
+    }
+
     /// A device as it is, or is being, registered.
     public struct Registration: Sendable, Hashable {
         /// Where push messages come from.
@@ -28,10 +44,14 @@ public actor PushService {
         /// The device's token there.
         public let token: String
 
+        /// Which of the platform's servers reach the device; `nil` leaves that to the server's configuration.
+        public let environment: Environment?
+
         /// Creates a registration.
-        public init(platform: Platform, token: String) {
+        public init(platform: Platform, token: String, environment: Environment? = nil) {
             self.platform = platform
             self.token = token
+            self.environment = environment
         }
     }
 
@@ -59,10 +79,18 @@ public actor PushService {
     ///
     /// A token that is registered already is registered again, because the server may have dropped it.
     ///
+    /// - Parameters:
+    ///   - token: The device's token at the platform.
+    ///   - platform: Where push messages come from.
+    ///   - environment: Which of the platform's servers reach the device: Apple's alone has more than one. `nil`, the default,
+    ///     leaves that to the server's configuration.
     /// - Throws: `MobileTokenError`, such as `pushRegistrationFailed`; `pushAlreadyRegistering` while another token is being
-    ///   registered.
-    public func register(token: String, for platform: Platform) async throws {
-        let registration = Registration(platform: platform, token: token)
+    ///   registered; `invalidConfiguration` for an environment of a platform that has none.
+    public func register(token: String, for platform: Platform, environment: Environment? = nil) async throws {
+        guard environment == nil || platform != .fcm && platform != .hms else {
+            throw MobileTokenError(.invalidConfiguration, "environment: \(platform) has one only")
+        }
+        let registration = Registration(platform: platform, token: token, environment: environment)
         if let pending, pending.registration != registration {
             throw MobileTokenError(.pushAlreadyRegistering, "Another token is being registered")
         }
@@ -73,7 +101,7 @@ public actor PushService {
             let response = try await ServerCall.other.mappingErrors {
                 try await channel.post(
                     "/api/push/device/register/token",
-                    body: RequestBody.pushRegistration(platform: platform.description, token: token),
+                    body: RequestBody.pushRegistration(registration),
                     authentication: .universalToken,
                     acceptLanguage: AcceptLanguage.english.description
                 )

@@ -11,21 +11,29 @@ extension ControlAPI {
         /// What a new activation may have.
         var offeredSuites: [String]
         var upgradeOffers: [String]
+        var allowsRemovalByPossession: Bool
     }
 
     /// A change of the rules; what is left out stays.
     struct ProtocolChange: Decodable {
-        private enum CodingKeys: String, CodingKey, CaseIterable { case minimumVersion, allowedSuites, upgradeOffers }
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case minimumVersion, allowedSuites, upgradeOffers, allowsRemovalByPossession
+        }
 
         var minimumVersion: Int?
         var allowedSuites: Set<AlgorithmSuite>?
         var upgradeOffers: Set<String>?
+        var allowsRemovalByPossession: Bool?
 
         init(from decoder: any Decoder) throws {
             try decoder.refuseMembers(except: CodingKeys.self)
             let container = try decoder.container(keyedBy: CodingKeys.self)
             self.minimumVersion = try container.decodeIfPresent(Int.self, forKey: .minimumVersion)
             self.upgradeOffers = try container.decodeIfPresent(Set<String>.self, forKey: .upgradeOffers)
+            self.allowsRemovalByPossession = try container.decodeIfPresent(
+                Bool.self,
+                forKey: .allowsRemovalByPossession
+            )
             let names = try container.decodeIfPresent([String].self, forKey: .allowedSuites)
             self.allowedSuites = try names.map { names in
                 Set(
@@ -50,7 +58,8 @@ extension ControlAPI {
                 minimumVersion: rules.minimumVersion,
                 allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
-                upgradeOffers: rules.upgradeOffers.sorted()
+                upgradeOffers: rules.upgradeOffers.sorted(),
+                allowsRemovalByPossession: rules.allowsRemovalByPossession
             )
         )
     }
@@ -60,6 +69,7 @@ extension ControlAPI {
         rules.minimumVersion = change.minimumVersion ?? rules.minimumVersion
         rules.allowedSuites = change.allowedSuites ?? rules.allowedSuites
         rules.upgradeOffers = change.upgradeOffers ?? rules.upgradeOffers
+        rules.allowsRemovalByPossession = change.allowsRemovalByPossession ?? rules.allowsRemovalByPossession
         try await self.core.setProtocolRules(rules)
     }
 

@@ -56,6 +56,7 @@ extension Schema {
         [
             .required("minimumVersion", .count), .required("allowedSuites", .strings),
             .required("offeredSuites", .strings), .required("upgradeOffers", .strings),
+            .required("allowsRemovalByPossession", .boolean),
         ]
     )
 
@@ -65,6 +66,7 @@ extension Schema {
             .optional("minimumVersion", .integer(3...4)),
             .optional("allowedSuites", .list(of: .oneOf(AlgorithmSuite.self)), "None allows all."),
             .optional("upgradeOffers", .strings, "The applications whose activations are offered version 4."),
+            .optional("allowsRemovalByPossession", .boolean, "Whether a device goes with one factor, in version 4."),
         ]
     )
 

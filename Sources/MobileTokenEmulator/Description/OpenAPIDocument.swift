@@ -95,7 +95,8 @@ struct OpenAPIDocument {
     }
 
     private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {
-        ["required": .bool(body.isRequired), "content": ["application/json": ["schema": .object(body.schema.json)]]]
+        let content = JSONObject([.init(key: body.type, value: ["schema": .object(body.schema.json)])])
+        return ["required": .bool(body.isRequired), "content": .object(content)]
     }
 
     private static func responses(_ description: RouteDescription) -> JSONObject {
@@ -126,7 +127,7 @@ struct OpenAPIDocument {
         case 404: "There is no such thing."
         case 409: "The state forbids it."
         case 413: "The body is larger than 1 MiB."
-        case 415: "The content type is not JSON."
+        case 415: "The content type is another one."
         case 503: "The server holds too many requests."
         case 507: "There is no room for more."
         default: "The state could not be written."

@@ -10,6 +10,7 @@ struct RouteArea: Sendable {
         Self(name: "Cloud API", summary: "For a bank's backend: registrations, operations, messages.", prefix: "/v2/"),
         Self(name: "Administration", summary: "For suites that look up what to configure.", prefix: "/admin/"),
         Self(name: "Mobile Token API", summary: "For devices: operations, push registration, inbox.", prefix: "/api/"),
+        Self(name: "OpenID provider", summary: "For browsers and clients: signing users in.", prefix: "/oidc/"),
         Self(name: "PowerAuth 3", summary: "The standard endpoints of version 3.", prefix: "/pa/v3/"),
         Self(name: "PowerAuth 4", summary: "The standard endpoints of version 4.", prefix: "/pa/v4/"),
         Self(

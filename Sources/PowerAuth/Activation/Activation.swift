@@ -98,7 +98,8 @@ public actor Activation: AuthenticatedChannel {
 
     /// Removes the activation at the server, and then here.
     ///
-    /// - Parameter authentication: Two factors; the server refuses possession alone.
+    /// - Parameter authentication: Two factors; the server refuses possession alone, unless it is configured otherwise (in version
+    ///   4). A refusal is `authenticationFailed`, and nothing is forgotten.
     public func remove(with authentication: Authentication) async throws {
         try await self.send(with: authentication) { keys in
             SignedRequest(try keys.dialect.endpoint(of: .removeActivation), keys: keys)

@@ -7,6 +7,7 @@ public struct ActivationRequest: Sendable {
         case code(ActivationCode)
         case recovery(code: String, puk: String)
         case custom([String: JSONValue])
+        case oidc(OIDCCredentials)
 
         /// The name of the kind, and how the server finds the user.
         var attributes: (type: String, identity: [String: JSONValue]) {
@@ -14,6 +15,7 @@ public struct ActivationRequest: Sendable {
             case .code(let code): ("CODE", ["code": .string(code.code)])
             case .recovery(let code, let puk): ("RECOVERY", ["recoveryCode": .string(code), "puk": .string(puk)])
             case .custom(let attributes): ("CUSTOM", attributes)
+            case .oidc(let credentials): ("DIRECT", credentials.attributes)
             }
         }
     }
@@ -57,12 +59,40 @@ public struct ActivationRequest: Sendable {
         self.credentials = .custom(identityAttributes)
     }
 
+    /// Creates a request with the address that an OpenID provider led back to.
+    ///
+    /// The first address that shows the attempt's state uses the attempt up, whatever else it says; one that does not may come
+    /// from anyone, and changes nothing.
+    ///
+    /// - Parameters:
+    ///   - authorization: What ``MobileTokenClient/oidc(providerID:)`` returned.
+    ///   - callback: The address, whole and byte by byte as the browser was given it.
+    /// - Throws: ``MobileTokenError/Code/oidcRedirectMismatch``, ``MobileTokenError/Code/oidcStateMismatch``,
+    ///   ``MobileTokenError/Code/oidcParameterRepeated``, ``MobileTokenError/Code/oidcCodeMissing``,
+    ///   ``MobileTokenError/Code/oidcRefused`` with the provider's code as ``MobileTokenError/serverCode``, or
+    ///   ``MobileTokenError/Code/oidcAttemptUsed``.
+    public init(oidc authorization: OIDCAuthorization, callback: String) throws(MobileTokenError) {
+        self.credentials = .oidc(try authorization.credentials(from: callback))
+    }
+
     #if os(Linux)
         private static let defaultPlatform = "linux"
     #else
         private static let defaultPlatform = "macos"
     #endif
     private static let defaultDeviceInfo = "swift-mobile-token \(SDKVersion.text)"
+}
+
+extension OIDCCredentials {
+    /// What the server finds the user by.
+    fileprivate var attributes: [String: JSONValue] {
+        var attributes: [String: JSONValue] = [
+            "method": "oidc", "providerId": .string(self.providerID), "code": .string(self.code.text),
+            "nonce": .string(self.nonce.text),
+        ]
+        attributes["codeVerifier"] = self.codeVerifier.map { .string($0.text) }
+        return attributes
+    }
 }
 
 /// A new activation, and what the server said about it.

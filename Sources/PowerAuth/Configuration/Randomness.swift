@@ -24,6 +24,9 @@ package struct Randomness: Sendable {
     /// Returns random bytes that are not secret, such as a nonce.
     package func bytes(_ count: Int) -> [UInt8] { self.disclosed(count) }
 
+    /// Returns random bytes that stay secret.
+    package func secretBytes(_ count: Int) -> SecretBytes { self.secret(count) }
+
     /// Returns a private key. Throws when the source draws a number outside the curve's order, once in 2³² times.
     package func privateKey() throws(CryptoError) -> P256PrivateKey {
         try P256PrivateKey(scalar: self.secret(32))

@@ -263,3 +263,5 @@ enum Wire {
         }
     }
 }
+
+extension Wire.Response: Sendable where Object: Sendable {}

@@ -19,6 +19,22 @@ extension MobileTokenError.Code {
     /// The activation's version of the protocol does not have this.
     public static let notSupported = Self("notSupported")
 
+    // MARK: What an OpenID provider said
+
+    /// The address does not show the state of the attempt: it belongs to another one, or comes from somebody else. The
+    /// attempt is as it was.
+    public static let oidcStateMismatch = Self("oidcStateMismatch")
+    /// The address is not the one that the provider leads back to. The attempt is as it was.
+    public static let oidcRedirectMismatch = Self("oidcRedirectMismatch")
+    /// The address gives a parameter more than once, and it depends on the reader which counts.
+    public static let oidcParameterRepeated = Self("oidcParameterRepeated")
+    /// The provider led back without a code that can be used.
+    public static let oidcCodeMissing = Self("oidcCodeMissing")
+    /// The provider did not sign the user in; ``MobileTokenError/serverCode`` is its code, such as `access_denied`.
+    public static let oidcRefused = Self("oidcRefused")
+    /// The provider has answered this attempt already. Each is good for one answer.
+    public static let oidcAttemptUsed = Self("oidcAttemptUsed")
+
     // MARK: What the server said
 
     /// The server does not offer this activation an upgrade to a newer version of the protocol.
@@ -28,7 +44,8 @@ extension MobileTokenError.Code {
 
     /// The server refused the signature, the password or the token.
     public static let authenticationFailed = Self("authenticationFailed")
-    /// The activation is blocked; only the server's administrator can unblock it.
+    /// The activation is blocked: until the moment that ``ActivationStatus/blockedUntil`` tells and the message shows, or else
+    /// until the server's administrator unblocks it.
     public static let activationBlocked = Self("activationBlocked")
     /// The activation is gone from the server.
     public static let activationRemoved = Self("activationRemoved")

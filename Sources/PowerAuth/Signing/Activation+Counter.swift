@@ -1,4 +1,5 @@
 import Coordination
+import Foundation
 import PowerAuthProtocol
 
 /// Keeps this side's counter in step with the server's. What to do is decided by ``CounterLedger`` and ``CounterKnowledge``.
@@ -86,7 +87,9 @@ extension Activation {
         case .active: return
         case .created, .pendingCommit:
             (code, message) = (.activationPending, "The server has not committed the activation")
-        case .blocked: (code, message) = (.activationBlocked, "The activation is blocked")
+        case .blocked:
+            let end = status.blockedUntil.map { " until \($0.formatted(.iso8601))" } ?? ""
+            (code, message) = (.activationBlocked, "The activation is blocked\(end)")
         case .removed: (code, message) = (.activationRemoved, "The activation was removed from the server")
         }
         throw MobileTokenError(

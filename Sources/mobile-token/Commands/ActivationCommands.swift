@@ -9,10 +9,17 @@ enum ActivationCommands {
 
     static let activate = Command(
         "activate",
-        summary: "Make this profile a device of the user who holds an activation code.",
-        discussion: "Compare the fingerprint with the one that the server shows, then commit the activation there.",
-        operands: [.init("CODE", "the activation code, or the content of its QR code")],
+        summary: "Make this profile a device of the user who holds an activation code, or signs in.",
+        discussion: """
+            Compare the fingerprint with the one that the server shows, then commit the activation there. With --oidc, open the
+            address that is shown in a browser, sign in, and paste the address that the browser is led to: a line on standard
+            input. Nobody has to commit such an activation.
+            """,
+        operands: [
+            .init("CODE", "the activation code, or the content of its QR code; not with --oidc", isOptional: true)
+        ],
         options: PasswordSource.options + [
+            .init("oidc", "PROVIDER", "sign in at this OpenID provider of the server, in place of a code"),
             .init("name", "TEXT", "the name of this device on the server (default: mobile-token)"),
             .init("otp", "CODE", "the one-time password that some servers require"),
             .init("protocol", "VERSION", "3.1, 3.2, 3.3 or 4.0 (default: 3.3)"),
@@ -27,14 +34,26 @@ enum ActivationCommands {
                 command: invocation.command
             )
         }
-        let password = try PasswordSource(invocation).readNew(prompt: "New password: ")
-        let activation = try await session.activate { client in
-            try await client.activate(
-                code: invocation.required(0),
-                name: invocation["name"] ?? "mobile-token",
-                password: password,
-                otp: invocation["otp"]
+        guard (invocation["oidc"] == nil) != (invocation.operand(0) == nil) else {
+            throw UsageError(message: "either CODE or --oidc is needed", command: invocation.command)
+        }
+        let source = try PasswordSource(invocation)
+        if invocation["oidc"] != nil, case .standardInput = source.place {
+            throw UsageError(
+                message: "--oidc reads the address from standard input; use --password-file",
+                command: invocation.command
             )
+        }
+        let password = try source.readNew(prompt: "New password: ")
+        var request: ActivationRequest
+        if let provider = invocation["oidc"] {
+            request = try await Self.signIn(at: provider, session, invocation)
+        } else {
+            request = try ActivationRequest(code: invocation.required(0))
+        }
+        (request.name, request.otp) = (invocation["name"] ?? "mobile-token", invocation["otp"])
+        let activation = try await session.activate { [request] client in
+            try await client.activate(request, password: password).activation
         }
         session.output.result(
             [
@@ -44,6 +63,21 @@ enum ActivationCommands {
             text: "Activated \(TextTable.printable(activation.activationID)), fingerprint \(activation.fingerprint)."
         )
         return .done
+    }
+
+    /// Shows the address to sign in at, and reads the one that the browser is led to.
+    private static func signIn(
+        at provider: String,
+        _ session: Session,
+        _ invocation: Invocation
+    ) async throws -> ActivationRequest {
+        let authorization = try await session.client.oidc(providerID: provider)
+        Output.note("Sign in at:\n\(TextTable.printable(authorization.authorizeURL))")
+        Output.note("Then paste the address that begins with \(TextTable.printable(authorization.redirectURL))")
+        guard let callback = readLine() else {
+            throw UsageError(message: "no address on standard input", command: invocation.command)
+        }
+        return try ActivationRequest(oidc: authorization, callback: callback)
     }
 
     static let confirm = Command(
@@ -133,6 +167,7 @@ enum ActivationCommands {
                 "state": .string("\(status.state)"),
                 "failedAttempts": .number(JSONNumber(status.failedAttempts)),
                 "remainingAttempts": .number(JSONNumber(status.remainingAttempts)),
+                "blockedUntil": status.blockedUntil.map { .string($0.formatted(.iso8601)) } ?? .null,
                 "counter": .string("\(status.counter.result)"),
                 "version": .string(activation.version.rawValue),
                 "suite": activation.suite.map { .string($0.rawValue) } ?? .null,

@@ -59,7 +59,10 @@ enum InboxCommands {
         "register",
         summary: "Register a device token for push messages.",
         operands: [.init("TOKEN", "the token of the push provider")],
-        options: [.init("platform", "NAME", "apns, fcm or hms (default: fcm)")]
+        options: [
+            .init("platform", "NAME", "apns, fcm or hms (default: fcm)"),
+            .init("environment", "NAME", "development or production, with apns (default: the server decides)"),
+        ]
     ) { invocation in
         let session = try Session(invocation)
         let name = invocation["platform"] ?? "fcm"
@@ -67,7 +70,12 @@ enum InboxCommands {
         guard let platform = platforms.first(where: { $0.description == name }) else {
             throw UsageError(message: "--platform takes apns, fcm or hms", command: invocation.command)
         }
-        try await session.push().register(token: invocation.required(0), for: platform)
+        let environments = [PushService.Environment.development, .production]
+        let environment = environments.first { $0.description == invocation["environment"] }
+        guard environment != nil || invocation["environment"] == nil else {
+            throw UsageError(message: "--environment takes development or production", command: invocation.command)
+        }
+        try await session.push().register(token: invocation.required(0), for: platform, environment: environment)
         session.output.result(["registered": .string(name)], text: "Registered with \(name).")
         return .done
     }

@@ -131,6 +131,7 @@ import Testing
         let cases: [(JSONValue, String)] = [
             (["platform": "telegraph", "token": "t"], "400 INVALID_REQUEST"),
             (["platform": "apns"], "400 INVALID_REQUEST"), (["token": "t"], "400 INVALID_REQUEST"),
+            (["platform": "apns", "token": "t", "environment": "sandbox"], "400 INVALID_REQUEST"),
             (
                 ["platform": "apns", "token": .string(String(repeating: "t", count: 256))],
                 "400 PUSH_REGISTRATION_FAILED"

@@ -138,6 +138,7 @@ import Testing
             for route in Site.allRoutes where route.method == "GET" && !route.path.utf8.starts(with: "/pa/".utf8) {
                 if route.path == "/_emulator/events" { continue }
                 if route.path.contains("/offline/") { continue }  // there is none for what is canceled
+                if route.path.hasSuffix("/authorize") { continue }  // a page, for those who ask as they must
                 let ids = [
                     ("messages", message.id), ("operations", operation.id), ("applications", emulator.applicationID),
                     ("callbacks", callback), ("deliveries", String(delivery.id)), ("pushes", String(push.id)),
@@ -145,6 +146,7 @@ import Testing
                 ]
                 let id = ids.first { route.path.contains($0.0) }?.1 ?? user.id
                 let path = route.path.replacing("{id}", with: id).replacing("{file}", with: "console.js")
+                    .replacing("{provider}", with: "emulator")
                 let response = try await emulator.send("GET", path + "?text=x", headers: [emulator.authorization])
                 #expect(response.status == route.description.status, "\(path)")
                 let body = ServerResponse.Body.bytes(Array(response.body))

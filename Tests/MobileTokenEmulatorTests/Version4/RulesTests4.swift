@@ -54,6 +54,16 @@ import Testing
         #expect(fixture.backend.operation(operation.id, at: fixture.now)?.failureCount == 1)
     }
 
+    @Test func temporaryBlocksGrowToAYear() {
+        var limits = EmulatorLimits()
+        #expect(limits.lengthOfTemporaryBlock(1) == nil)
+        limits.temporaryBlock = 300
+        #expect([1, 2, 3].map { limits.lengthOfTemporaryBlock($0) } == [300_000, 600_000, 1_200_000])
+        #expect(limits.lengthOfTemporaryBlock(.max) == 31_536_000_000)
+        limits.temporaryBlockMultiplier = 1
+        #expect(limits.lengthOfTemporaryBlock(.max) == 300_000)
+    }
+
     @Test func aTemporaryBlockEndsByItself() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()

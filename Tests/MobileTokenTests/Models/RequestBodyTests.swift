@@ -65,7 +65,7 @@ import Testing
                 == #"{"requestObject":{"page":0,"size":100,"onlyUnread":false}}"#
         )
         #expect(
-            self.text(RequestBody.pushRegistration(platform: "apns", token: "5FBC"))
+            self.text(RequestBody.pushRegistration(.init(platform: .apns, token: "5FBC")))
                 == #"{"requestObject":{"platform":"apns","token":"5FBC"}}"#
         )
     }

@@ -24,6 +24,27 @@ import TestSupport
         #expect(await !push.isRegistering)
     }
 
+    @Test func anEnvironmentGoesWithAPlatformThatHasSome() async throws {
+        let push = PushService(activation: self.channel)
+        for (platform, environment): (PushService.Platform, PushService.Environment) in [
+            (.apns, .development), (.apns, .production), (.init("ios"), .init("sandbox")),
+        ] {
+            async let registered: Void = push.register(token: "t", for: platform, environment: environment)
+            let request = await self.channel.nextRequest()
+            #expect(request.json?["requestObject"]?["environment"]?.string == environment.description)
+            request.answer(SampleAnswer.ok)
+            try await registered
+            #expect(await push.registration?.environment == environment)
+        }
+        for platform in [PushService.Platform.fcm, .hms] {
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await push.register(token: "t", for: platform, environment: .production)
+            }
+            #expect(error?.code == .invalidConfiguration)
+        }
+        #expect(self.channel.requestCount == 3)
+    }
+
     @Test func concurrentCallsAreOneAndAnotherTokenHasToWait() async throws {
         let push = PushService(activation: self.channel)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,8 +20,9 @@ let observationTypes: [Any.Type] = [
 let activationTypes: [Any.Type] = [
     Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
     ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self,
-    RecoveryCodes.self, Authentication.self, UnlockedFactor.self, SecretBytes.self, VaultUnlockReason.self,
-    CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self, ServerSignatureFormat.self,
+    RecoveryCodes.self, OIDCAuthorization.self, Authentication.self, UnlockedFactor.self, SecretBytes.self,
+    VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
+    ServerSignatureFormat.self,
     (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,
     PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, EncryptionScope.self, EmptyBody.self,
 ]
@@ -86,7 +87,9 @@ let presentationTypes: [Any.Type] = [
 
 let otherServiceTypes: [Any.Type] = [
     InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
-    InboxMessages.Iterator.self, InboxPage.self, PushService.self, PushService.Platform.self,
+    PreApprovalRecorder.self, PreApprovalRecorder.Action.self, PreApprovalRecorder.Visit.self, MobileTokenData.self,
+    (any MobileTokenRecord).self, InboxMessages.Iterator.self, InboxPage.self, PushService.self,
+    PushService.Platform.self, PushService.Environment.self,
     PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
     UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
     OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,

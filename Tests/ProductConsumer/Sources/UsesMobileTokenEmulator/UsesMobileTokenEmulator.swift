@@ -19,5 +19,6 @@ let types: [Any.Type] = [
     FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
     EmulatorError.Code.self, EmulatorProtocolRules.self, Emulator.ProtocolRules.self, AlgorithmSuite.self,
+    EmulatorOIDCProvider.self, Emulator.OIDCProvider.self,
     JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]

@@ -1,0 +1,78 @@
+import Basics
+
+/// An OpenID provider that the server has built in. It signs in whoever says who they are.
+///
+/// It is found at `/oidc/{id}/`, with a discovery document, a page to sign in, a token endpoint and its public key.
+public struct EmulatorOIDCProvider: Sendable, Codable, Hashable, Identifiable {
+    /// The identifier, which clients ask for: ASCII letters, digits and `.-_`.
+    public var id: String
+    /// The identifier of the client.
+    public var clientID = "mobile-token"
+    /// What the client asks for, separated by spaces; `openid` is among them.
+    public var scopes = "openid"
+    /// Where the provider leads back to: an absolute URL of any scheme, without a fragment.
+    public var redirectURL = "mtoken://oidc"
+    /// Whether the client must bind a code to a secret of its own (PKCE, RFC 7636).
+    public var requiresPKCE = true
+    /// How many seconds a code can be used: up to a year.
+    public var codeLifetime: Double = 60
+    /// Whether it can be used. One that is switched off is as if it were not there.
+    public var isEnabled = true
+
+    /// Creates a provider with the defaults.
+    public init(id: String = "emulator") { self.id = id }
+}
+
+extension EmulatorOIDCProvider {
+    /// - Throws: What is wrong, in the words of the property.
+    package func check() throws(EmulatorOIDCProviderError) {
+        func require(_ isRight: Bool, _ message: String) throws(EmulatorOIDCProviderError) {
+            guard isRight else { throw EmulatorOIDCProviderError(message: message) }
+        }
+        try require(
+            (1...64).contains(self.id.utf8.count)
+                && self.id.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._".utf8.contains($0) }
+                && self.id.utf8.contains { $0 != UInt8(ascii: ".") },
+            "The provider's identifier must be 1 to 64 ASCII letters, digits and '.-_'"
+        )
+        try require(
+            (1...255).contains(self.clientID.utf8.count) && self.clientID.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
+            "The client's identifier must be 1 to 255 printable ASCII characters"
+        )
+        try require(
+            self.scopes.utf8.count <= 255 && self.scopes.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+                && Self.names(in: self.scopes).contains("openid"),
+            "The scopes must be ASCII, and 'openid' among them"
+        )
+        try require(Self.isRedirect(self.redirectURL), "The redirect URL must be absolute, without a fragment")
+        try require(
+            (0.001...31_536_000).contains(self.codeLifetime),
+            "The codes must live for 0.001 to 31536000 seconds"
+        )
+    }
+
+    private static func isRedirect(_ url: String) -> Bool {
+        let bytes = Array(url.utf8)
+        guard bytes.count <= 1024, let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon + 1 < bytes.count,
+            bytes.first?.isASCIILetter == true
+        else { return false }
+        // A quote or a bracket has no place in an address, and the address gets into a header.
+        return bytes[..<colon].allSatisfy { $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) }
+            && bytes.allSatisfy { (0x21...0x7E).contains($0) && !"#\"<>\\^`{|}';,".utf8.contains($0) }
+    }
+
+    /// The words of a list of scopes.
+    static func names(in scopes: String) -> Set<String> {
+        Set(scopes.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) })
+    }
+
+    /// The scheme of the address that it leads back to.
+    var redirectScheme: String {
+        String(Substring(self.redirectURL.utf8.prefix { $0 != UInt8(ascii: ":") }))
+    }
+}
+
+/// Why a provider cannot be used.
+package struct EmulatorOIDCProviderError: Error {
+    package let message: String
+}

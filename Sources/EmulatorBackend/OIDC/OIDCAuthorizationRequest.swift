@@ -1,0 +1,76 @@
+import Basics
+import EmulatorMessages
+import PowerAuthCrypto
+
+/// A request to sign a user in, as a browser brings it to a provider.
+struct OIDCAuthorizationRequest {
+    let scopes: String
+    let state: String?
+    let nonce: String
+    let challenge: String?
+
+    /// What becomes of a request that shows who is asking.
+    enum Reading {
+        case request(OIDCAuthorizationRequest)
+        /// The browser is led back with an error of RFC 6749.
+        case error(String, state: String?)
+    }
+
+    /// Reads a request.
+    ///
+    /// - Throws: When it does not show who is asking, so that leading back might help an attacker.
+    static func read(_ query: [(name: String, value: String)], _ provider: EmulatorOIDCProvider) throws(Refusal)
+        -> Reading
+    {
+        let parameters = try OIDCParameters(query)
+        guard parameters["client_id"]?.isExactly(provider.clientID) == true else {
+            throw .invalidRequest("'client_id' is not that of the provider's client")
+        }
+        guard parameters["redirect_uri"]?.isExactly(provider.redirectURL) == true else {
+            throw .invalidRequest("'redirect_uri' is not the one that the client registered")
+        }
+        let state = parameters["state"]
+        guard parameters["response_type"] == "code" else { return .error("unsupported_response_type", state: state) }
+        let scopes = parameters["scope"] ?? ""
+        let names = EmulatorOIDCProvider.names(in: scopes)
+        guard names.contains("openid"), names.isSubset(of: EmulatorOIDCProvider.names(in: provider.scopes)) else {
+            return .error("invalid_scope", state: state)
+        }
+        let challenge = parameters["code_challenge"]
+        guard let nonce = parameters["nonce"], (1...512).contains(nonce.utf8.count),
+            challenge != nil || !provider.requiresPKCE,
+            challenge.map(Self.isChallenge) ?? true,
+            parameters["code_challenge_method"].map({ $0 == "S256" }) ?? (challenge == nil)
+        else { return .error("invalid_request", state: state) }
+        return .request(Self(scopes: scopes, state: state, nonce: nonce, challenge: challenge))
+    }
+
+    private static func isChallenge(_ challenge: String) -> Bool { Base64URL.decode(challenge)?.count == 32 }
+}
+
+/// The parameters of a request in the form encoding of OAuth.
+struct OIDCParameters {
+    private let values: [ExactString: String]
+
+    /// - Throws: When one is given twice: which would count depends on the reader.
+    init(_ pairs: [(name: String, value: String)]) throws(Refusal) {
+        var values: [ExactString: String] = [:]
+        for (name, value) in pairs where values.updateValue(value, forKey: ExactString(name)) != nil {
+            throw Refusal.invalidRequest("'\(DisplayText.escaped(name, limit: 32))' is given twice").oauth(
+                "invalid_request"
+            )
+        }
+        self.values = values
+    }
+
+    /// Reads the body of a form.
+    init(form body: [UInt8]) throws(Refusal) {
+        try self.init(formPairs(String(decoding: body, as: UTF8.self)[...].utf8))
+    }
+
+    /// A parameter that is there and not empty.
+    subscript(name: String) -> String? {
+        guard let value = self.values[ExactString(name)], !value.isEmpty else { return nil }
+        return value
+    }
+}

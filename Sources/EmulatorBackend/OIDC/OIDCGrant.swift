@@ -1,0 +1,104 @@
+import Basics
+import EmulatorMessages
+import PowerAuthCrypto
+
+/// What a code stands for that a provider gave out.
+struct OIDCGrant: Sendable, Codable, Equatable {
+    let providerID: String
+    let userID: String
+    let clientID: String
+    let redirectURL: String
+    let scopes: String
+    let nonce: String
+    /// SHA-256 of the client's secret in base64url; `nil` when the client gave none.
+    let challenge: String?
+    let issued: Milliseconds
+    let expires: Milliseconds
+    private(set) var isUsed = false
+
+    init(_ request: OIDCAuthorizationRequest, _ provider: EmulatorOIDCProvider, userID: String, at now: Milliseconds) {
+        self.providerID = provider.id
+        self.userID = userID
+        self.clientID = provider.clientID
+        self.redirectURL = provider.redirectURL
+        self.scopes = request.scopes
+        self.nonce = request.nonce
+        self.challenge = request.challenge
+        self.issued = now
+        self.expires = now + provider.codeLifetime.inMilliseconds
+    }
+
+    /// Why a code is not accepted.
+    enum Objection: String, Error {
+        case unknown = "the code is unknown"
+        case used = "the code was used"
+        case expired = "the code has expired"
+        case otherProvider = "the code is of another provider"
+        case missingVerifier = "the code verifier is missing"
+        case wrongVerifier = "the code verifier is wrong"
+        case wrongNonce = "the nonce is wrong"
+    }
+
+    /// Throws unless the code can be used by this client and now.
+    ///
+    /// - Parameter verifier: The secret that the challenge was made of. One without a challenge is wrong: whoever asked for the
+    ///   code has none.
+    func check(providerID: String, verifier: String?, at now: Milliseconds) throws(Objection) {
+        guard self.providerID.isExactly(providerID) else { throw .otherProvider }
+        guard !self.isUsed else { throw .used }
+        guard now < self.expires else { throw .expired }
+        guard self.challenge != nil || verifier != nil else { return }
+        guard let verifier else { throw .missingVerifier }
+        guard let challenge, Self.isVerifier(verifier),
+            constantTimeEquals(
+                Array(Base64URL.encode(SHA256.hash(Array(verifier.utf8))).utf8),
+                Array(challenge.utf8)
+            )
+        else { throw .wrongVerifier }
+    }
+
+    /// Throws unless the nonce is the one that the code was asked for with.
+    func check(nonce: String) throws(Objection) {
+        guard constantTimeEquals(Array(self.nonce.utf8), Array(nonce.utf8)) else { throw .wrongNonce }
+    }
+
+    mutating func use() { self.isUsed = true }
+
+    private static func isVerifier(_ verifier: String) -> Bool {
+        (43...128).contains(verifier.utf8.count)
+            && verifier.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._~".utf8.contains($0) }
+    }
+}
+
+extension Backend {
+    /// How many codes are kept, and for how long after they have expired, so that a late one is refused by its own name.
+    private static var grantCount: Int { 1000 }
+    private static var grantAge: Milliseconds { 600_000 }
+
+    /// Returns a provider that is switched on.
+    func oidcProvider(_ id: String) -> EmulatorOIDCProvider? {
+        guard let provider = self.state.oidcProviders[id], provider.id.isExactly(id), provider.isEnabled else {
+            return nil
+        }
+        return provider
+    }
+
+    /// Gives out a code.
+    mutating func issueCode(for grant: OIDCGrant, at now: Milliseconds) -> String {
+        self.state.oidcGrants.removeAll { $0.expires + Self.grantAge <= now }
+        self.state.oidcGrants.keepFirst(Self.grantCount - 1) { $0.issued > $1.issued }
+        let code = Base64URL.encode(self.state.randomness.bytes(32))
+        self.state.oidcGrants[Self.key(ofCode: code)] = grant
+        return code
+    }
+
+    /// Returns what a code stands for, and the key that it is kept under.
+    func oidcGrant(of code: String) throws(OIDCGrant.Objection) -> (key: String, grant: OIDCGrant) {
+        let key = Self.key(ofCode: code)
+        guard let grant = self.state.oidcGrants[key] else { throw .unknown }
+        return (key, grant)
+    }
+
+    /// By its hash: two codes that are equal to a `String` need not be the same.
+    private static func key(ofCode code: String) -> String { Base64URL.encode(SHA256.hash(Array(code.utf8))) }
+}
