@@ -13,7 +13,7 @@ actor EmulatorCore {
     private var initialBackend: Backend
     private var time = VirtualTime()
     private var faults = FaultInjector()
-    private var journal = Journal()
+    private(set) var journal = Journal()
     private var faultRandomness: Randomness
     private var eventCount: UInt64 = 0
     /// Counts changes of the state, for the data file.

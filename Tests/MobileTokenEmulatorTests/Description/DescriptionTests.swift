@@ -136,7 +136,8 @@ import Testing
                 if route.path == "/_emulator/events" { continue }
                 if route.path.contains("/offline/") { continue }  // there is none for what is canceled
                 let ids = [
-                    ("messages", message.id), ("operations", operation.id), ("applications", emulator.applicationID),
+                    ("journal", "1"), ("messages", message.id), ("operations", operation.id),
+                    ("applications", emulator.applicationID),
                     ("callbacks", callback), ("deliveries", String(delivery.id)), ("pushes", String(push.id)),
                 ]
                 let id = ids.first { route.path.contains($0.0) }?.1 ?? user.id
