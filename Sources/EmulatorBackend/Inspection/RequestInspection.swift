@@ -1,5 +1,4 @@
 package import ExactJSON
-import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// What the server found out about a request beyond its response: for the reader of the journal.

@@ -158,7 +158,10 @@ struct ConsoleDebuggerTests {
     @Test func everyTemplateHasAPreview() async throws {
         try await withConsole(view: "templates") { emulator, page async throws in
             for template in await emulator.templates() {
-                _ = try await self.open("templates/\(template.name)", until: template.name, page)
+                try await page.evaluate("location.hash = 'templates/\(template.name)', 1")
+                try await page.wait(
+                    until: "document.querySelector('#details .pill')?.textContent === '\(template.name)'"
+                )
                 try await page.wait(until: "document.querySelector('.phone .keys .key')")
                 let shown = try await page.evaluate("document.querySelector('.phone').textContent")
                 #expect(!shown.contains("undefined") && !shown.contains("[object"), "\(template.name)")
