@@ -14,6 +14,8 @@ package struct Reply: Sendable {
     package var counterAfter: UInt64?
     /// What changed.
     package var events: [BackendEvent] = []
+    /// What was found out beyond the response.
+    package var inspection = RequestInspection()
 
     package var status: Int { self.response.status }
     package var headers: [(name: String, value: String)] { self.response.headers }
@@ -34,7 +36,8 @@ extension Reply {
             activationID: context.activationID,
             counterBefore: context.counterBefore,
             counterAfter: context.counterAfter,
-            events: context.events
+            events: context.events,
+            inspection: context.inspection
         )
     }
 

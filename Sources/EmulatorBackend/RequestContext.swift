@@ -13,6 +13,7 @@ struct RequestContext {
     var counterBefore: UInt64?
     var counterAfter: UInt64?
     var events: [BackendEvent] = []
+    var inspection = RequestInspection()
 
     init(_ request: ReceivedRequest, at now: Milliseconds) {
         self.request = request

@@ -74,6 +74,7 @@ enum CloudOperationEndpoints {
             proximitySeed: proximityCheck ? ExportableSecret(bank.state.randomness.secret(16)) : nil
         )
         bank.state.operations.insert(operation)
+        context.inspection.note(.created, operation.id)
         context.report(operation, isNew: true)
         return .json(Self.cloudJSON(bank, of: operation, at: context.now))
     }
@@ -95,6 +96,7 @@ enum CloudOperationEndpoints {
         guard operation.status == .pending else { throw .notPending(operation.status) }
         let reason = context.request.queryValue("statusReason")
         bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
+        context.inspection.note(.canceled, operation.id, because: reason)
         return .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
     }
 

@@ -50,6 +50,7 @@ enum OfflineEndpoints {
         let content = lines.joined(separator: "\n") + "\n"
         do {
             let signature = try sign(content)
+            context.inspection.note(.offlineCodeMade, operation.id)
             return .json(["operationQrCodeData": .string(content + signature), "nonce": .string(nonce)])
         } catch {
             throw .invalidRequest("The code cannot be signed")
@@ -118,10 +119,19 @@ enum OfflineEndpoints {
         guard activation.status == .active, let version = activation.device?.version else {
             return Self.verdict(activation, type: allowed[0], isValid: false)
         }
+        var diagnosis: (code: CodeToVerify, found: CodeDiagnosis)?
         for type in allowed {
             let codes = Self.codes(bank, code, type, nonce, operation, at: context.now)
-            guard let accepted = Self.accepted(codes, activation, version, bank.limits) else { continue }
+            guard let (accepted, right) = Self.accepted(codes, activation, version, bank.limits) else {
+                for code in codes where diagnosis?.found.nearest == nil {
+                    let found = activation.diagnosis(of: code, version, lookAhead: bank.limits.lookAhead)
+                    diagnosis = found.map { (code, $0) } ?? diagnosis
+                }
+                continue
+            }
             bank.keep(accepted, &context, version)
+            context.inspect(right, of: activation, version)
+            context.inspection.note(.approved, operation.id)
             bank.state.operations.claim(operation.id, for: activation.userID)
             let approval = ServerOperation.Approval(
                 userID: activation.userID,
@@ -135,7 +145,10 @@ enum OfflineEndpoints {
             return Self.verdict(accepted, type: type, isValid: true)
         }
         let type = allowed[0]
-        _ = bank.countFailure(activation.id, type, "the offline code is wrong", &context)
+        if let diagnosis { context.inspect(diagnosis.code, of: activation, version, diagnosis.found) }
+        let reason = diagnosis?.found.reason ?? "the offline code is wrong"
+        _ = bank.countFailure(activation.id, type, reason, &context)
+        context.inspection.note(.approvalRefused, operation.id, because: reason)
         bank.update(operation.id, &context) { $0.countFailure(at: $1) }
         let counted = bank.state.activations[activation.id] ?? activation
         return Self.verdict(counted, type: type, isValid: false)
@@ -172,16 +185,18 @@ enum OfflineEndpoints {
         }
     }
 
-    /// Returns the activation after the first code that is right, if one is.
+    /// Returns the first code that is right, and the activation after it, if one is.
     private static func accepted(
         _ codes: [CodeToVerify],
         _ activation: ServerActivation,
         _ version: MajorVersion,
         _ limits: EmulatorLimits
-    ) -> ServerActivation? {
+    ) -> (activation: ServerActivation, code: CodeToVerify)? {
         for code in codes {
             var verified = activation
-            if case .accepted = verified.verify(code, of: version, lookAhead: limits.lookAhead) { return verified }
+            if case .accepted = verified.verify(code, of: version, lookAhead: limits.lookAhead) {
+                return (verified, code)
+            }
         }
         return nil
     }

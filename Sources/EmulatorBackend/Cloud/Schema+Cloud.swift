@@ -1,4 +1,4 @@
-import EmulatorMessages
+package import EmulatorMessages
 
 // What the cloud API takes and gives.
 
@@ -100,7 +100,7 @@ extension Schema {
 // MARK: - Operations
 
 extension Schema {
-    static let newOperation = Self.object(
+    package static let newOperation = Self.object(
         "NewOperation",
         [
             .optional("userId", .string, "Who is to decide; without one, the first who claims the operation."),

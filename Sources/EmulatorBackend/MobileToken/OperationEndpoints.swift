@@ -68,14 +68,16 @@ enum OperationEndpoints {
     static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
         _ = try context.json()
-        return Self.operationList(bank, of: activation, context) { $0.status == .pending }
+        let (response, shown) = Self.operationList(bank, of: activation, context) { $0.status == .pending }
+        for id in shown { context.inspection.note(.shown, id) }
+        return response
     }
 
     static func history(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let demand = CodeDemand(uriID: "/operation/history", types: .twoFactors)
         let request = try bank.authenticate(&context, demand, dialect: .mobileToken)
         _ = try context.json()
-        return Self.operationList(bank, of: request.activation, context) { _ in true }
+        return Self.operationList(bank, of: request.activation, context) { _ in true }.response
     }
 
     private static func operationList(
@@ -83,22 +85,25 @@ enum OperationEndpoints {
         of activation: ServerActivation,
         _ context: RequestContext,
         where isListed: (ServerOperation) -> Bool
-    ) -> ServerResponse {
+    ) -> (response: ServerResponse, ids: [String]) {
         let language = context.request.header("Accept-Language")
         var listed: [JSONValue] = []
+        var ids: [String] = []
         for operation in bank.state.operations.newestFirst(ofUser: activation.userID)
         where operation.isVisible(to: activation) && isListed(operation) {
             guard listed.count < bank.limits.listLength else { break }
             if let shown = bank.operationTemplates.presented(operation, acceptLanguage: language) {
                 listed.append(shown)
+                ids.append(operation.id)
             }
         }
-        return Self.timed(.array(listed), context)
+        return (Self.timed(.array(listed), context), ids)
     }
 
     static func detail(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .mobileToken)
         let operation = try Self.pendingOperation(bank, try context.requestObject().string("id"), for: activation)
+        context.inspection.note(.opened, operation.id)
         return try Self.response(bank, showing: operation, context)
     }
 
@@ -109,12 +114,43 @@ enum OperationEndpoints {
         let response = try Self.response(bank, showing: operation, context)
         if bank.state.operations[operation.id]?.userID == nil {
             bank.state.operations.claim(operation.id, for: activation.userID)
+            context.inspection.note(.claimed, operation.id)
             context.report(operation)
         }
         return response
     }
 
     static func authorize(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        try Self.noting(.approved, or: .approvalRefused, &bank, &context, Self.approve)
+    }
+
+    static func reject(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+        try Self.noting(.rejected, or: .rejectionRefused, &bank, &context, Self.decline)
+    }
+
+    /// Notes what became of an attempt to decide the operation that the request names, if there is one.
+    private static func noting(
+        _ success: OperationNote.Kind,
+        or failure: OperationNote.Kind,
+        _ bank: inout Backend,
+        _ context: inout RequestContext,
+        _ decide: (inout Backend, inout RequestContext) throws(Refusal) -> ServerResponse
+    ) throws(Refusal) -> ServerResponse {
+        let named = try? context.requestObject().string("id")
+        let id = named.flatMap { bank.state.operations[$0]?.id }
+        do throws(Refusal) {
+            let response = try decide(&bank, &context)
+            if let id { context.inspection.note(success, id) }
+            return response
+        } catch {
+            if let id { context.inspection.note(failure, id, because: error.reason) }
+            throw error
+        }
+    }
+
+    private static func approve(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerResponse
+    {
         let authenticated: AuthenticatedRequest
         do {
             let demand = CodeDemand(uriID: "/operation/authorize", types: .onlineFactors)
@@ -149,7 +185,9 @@ enum OperationEndpoints {
         throw Self.countingFailure(of: .operationFailed(objection), ofOperation: operation.id, &bank, &context)
     }
 
-    static func reject(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+    private static func decline(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        -> ServerResponse
+    {
         let demand = CodeDemand(uriID: "/operation/cancel", types: [.possession])
         let activation = try bank.authenticate(&context, demand, dialect: .mobileToken).activation
         let request = try context.requestObject()

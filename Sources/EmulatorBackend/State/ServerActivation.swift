@@ -197,6 +197,11 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
         return verdict
     }
 
+    /// Returns the reason why a code is wrong; `nil` without keys of its version.
+    func diagnosis(of code: CodeToVerify, _ version: MajorVersion, lookAhead: Int) -> CodeDiagnosis? {
+        self.device?.keys(of: version)?.diagnosis(of: code, lookAhead: lookAhead)
+    }
+
     /// Counts an invalid code, unless it was possession's alone; the last one that is allowed blocks.
     ///
     /// In version 4, the block can be for a time.

@@ -23,7 +23,7 @@ extension Version3 {
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
             let outer = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
             let layer = try outer.json()
-            let inner = try Self.openInner(bank, of: layer, outer, at: context.now)
+            let inner = try Self.openInner(bank, of: layer, outer, &context)
             let request = try ActivationRequest(outer: layer, inner: inner.json())
             let grant = try Self.grant(&bank, of: request, outer.application, &context)
             let keys = try Self.keys(&bank, for: request.devicePublicKey, version: outer.version)
@@ -40,17 +40,17 @@ extension Version3 {
                 "ctrData": .string(Base64.encode(keys.counter.data)),
             ]
             content["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
-            var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, at: context.now)]
+            var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, &context)]
             response["customAttributes"] = request.customAttributes.map { .object($0) }
             response["userInfo"] = activation.claims(at: context.now)
-            return .json(try bank.seal(.object(response), in: outer, at: context.now))
+            return .json(try bank.seal(.object(response), in: outer, &context))
         }
 
         private static func openInner(
             _ bank: Backend,
             of layer: JSONObject,
             _ outer: OpenedEnvelope,
-            at now: Milliseconds
+            _ context: inout RequestContext
         ) throws(Refusal) -> OpenedEnvelope {
             guard let data = try layer.optionalObject("activationData") else {
                 throw .invalidRequest("'activationData' is missing")
@@ -61,7 +61,7 @@ extension Version3 {
                 activation: nil,
                 purpose: .activation
             )
-            return try bank.open(data, recipient, at: now)
+            return try bank.open(data, recipient, &context)
         }
 
         private static func grant(

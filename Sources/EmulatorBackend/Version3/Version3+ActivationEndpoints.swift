@@ -116,7 +116,7 @@ extension Version3 {
             _ = try envelope.json()
             guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
             bank.remember(envelope, at: context.now)
-            return .json(try bank.seal(activation.claims(at: context.now), in: envelope, at: context.now))
+            return .json(try bank.seal(activation.claims(at: context.now), in: envelope, &context))
         }
     }
 }

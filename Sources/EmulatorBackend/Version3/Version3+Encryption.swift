@@ -63,16 +63,13 @@ extension Backend {
             guard known.status == .active else { throw .encryption("the activation is \(known.status.rawValue)") }
             activation = known
         }
-        return try self.open(
-            try context.json(),
-            Version3.Recipient(
-                version: header.version,
-                application: application,
-                activation: activation,
-                purpose: purpose
-            ),
-            at: context.now
+        let recipient = Version3.Recipient(
+            version: header.version,
+            application: application,
+            activation: activation,
+            purpose: purpose
         )
+        return try self.open(try context.json(), recipient, &context)
     }
 
     /// Opens a request that is signed as well: its signature header tells for whom. The envelope comes first, so that a
@@ -98,7 +95,7 @@ extension Backend {
                     activation: activation,
                     purpose: purpose
                 )
-                opened = try self.open(try context.json(), recipient, at: context.now)
+                opened = try self.open(try context.json(), recipient, &context)
             }
             let demand = CodeDemand(uriID: uriID, types: types, version: .version3)
             let request = try self.verify(code, &context, demand)
@@ -115,9 +112,12 @@ extension Backend {
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
-    func open(_ object: JSONObject, _ recipient: Version3.Recipient, at now: Milliseconds) throws(Refusal)
-        -> Version3.OpenedEnvelope
-    {
+    func open(
+        _ object: JSONObject,
+        _ recipient: Version3.Recipient,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> Version3.OpenedEnvelope {
+        let now = context.now
         guard self.protocolRules.accepts(.version3) else {
             throw .encryption("the server no longer accepts version \(recipient.version.rawValue)")
         }
@@ -141,6 +141,7 @@ extension Backend {
         var decryptor = ECIESServerExchange(parameters: parameters, privateKey: key)
         do {
             let plaintext = try decryptor.decryptRequest(request)
+            context.inspection.noteOpened(plaintext)
             return Version3.OpenedEnvelope(
                 decryptor: decryptor,
                 plaintext: plaintext,
@@ -189,13 +190,16 @@ extension Backend {
     }
 
     /// Encrypts a response for the sender of the request.
-    mutating func seal(_ body: JSONValue, in envelope: Version3.OpenedEnvelope, at now: Milliseconds) throws(Refusal)
-        -> JSONValue
-    {
+    mutating func seal(
+        _ body: JSONValue,
+        in envelope: Version3.OpenedEnvelope,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> JSONValue {
+        context.inspection.noteSealed(body)
         var decryptor = envelope.decryptor
         do {
             let nonce = self.state.randomness.bytes(16)
-            return try decryptor.encryptResponse(body.serialized(), nonce: nonce, timestamp: now).json
+            return try decryptor.encryptResponse(body.serialized(), nonce: nonce, timestamp: context.now).json
         } catch {
             throw .encryption(error.description)
         }

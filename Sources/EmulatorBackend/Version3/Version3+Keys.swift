@@ -49,7 +49,7 @@ extension Version3.Keys: DeviceKeys {
     }
 
     mutating func verify(_ code: CodeToVerify, lookAhead: Int) -> CodeVerdict {
-        guard let match = self.match(code, lookAhead: lookAhead) else { return .refused("the signature is wrong") }
+        guard let match = self.match(code, lookAhead: lookAhead) else { return .refused }
         self.counter = match.nextCounter
         self.steps = self.steps.addingSaturated(UInt64(match.offset) + 1)
         return .accepted
@@ -64,6 +64,20 @@ extension Version3.Keys: DeviceKeys {
         case .offline(let digits):
             return SignatureVerifier(code.data, keys: keys, secret: .offline)
                 .match(offline: digits, counter: self.counter, lookAhead: lookAhead)
+        }
+    }
+
+    func diagnosis(of code: CodeToVerify, lookAhead: Int) -> CodeDiagnosis {
+        CodeDiagnosis(
+            of: "signature",
+            by: code.type.factors,
+            candidates: [.init(name: nil, keys: self.derived.keys(for: code.type))],
+            counter: self.counter,
+            lookAhead: lookAhead
+        ) { keys, counter in
+            let expected = RequestSignature(code.data, keys: keys, counter: counter, secret: code.secret)
+            let length = expected.onlineBytes.count / max(keys.count, 1)
+            return code.compare(online: expected.onlineBytes, length: length, offline: expected.offline())
         }
     }
 

@@ -83,7 +83,7 @@ extension Version3 {
             }
             bank.state.recoveryCodes.update(recovery.code) { $0.status = .active }
             let response: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]
-            return .json(try bank.seal(response, in: envelope, at: context.now))
+            return .json(try bank.seal(response, in: envelope, &context))
         }
     }
 }

@@ -58,7 +58,7 @@ extension Version3 {
                 "tokenId": .string(token.id),
                 "tokenSecret": .string(Base64.encode(token.secret.secret)),
             ]
-            let sealed = try bank.seal(response, in: envelope, at: context.now)
+            let sealed = try bank.seal(response, in: envelope, &context)
             bank.state.tokens[token.id] = token
             return .json(sealed)
         }
@@ -101,7 +101,7 @@ extension Version3 {
                 "activationId": .string(request.activation.id),
                 "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
             ]
-            return .json(try bank.seal(response, in: envelope, at: context.now))
+            return .json(try bank.seal(response, in: envelope, &context))
         }
 
         private static func isVaultReason(_ reason: String) -> Bool {

@@ -28,7 +28,7 @@ extension Version4 {
                 opening: context.json(),
                 for: Recipient(application: application, activation: nil, purpose: .genericApplication),
                 &bank,
-                at: context.now
+                &context
             )
             let layer = try outer.content()
             guard let data = try layer.optionalObject("activationData") else {
@@ -38,7 +38,7 @@ extension Version4 {
                 opening: data,
                 for: Recipient(application: application, activation: nil, purpose: .activation),
                 &bank,
-                at: context.now
+                &context
             )
             guard inner.temporaryKeyID == outer.temporaryKeyID else {
                 throw .encryption("the two layers were encrypted with different keys")
@@ -59,12 +59,12 @@ extension Version4 {
             var response: JSONObject = [
                 "activationData": try inner.seal(
                     .encoding(ActivationResponseContent(activationID: activation.id, keys: message)),
-                    at: context.now
+                    &context
                 )
             ]
             response["customAttributes"] = customAttributes.map { .object($0) }
             response["userInfo"] = activation.claims(at: context.now)
-            return .json(try outer.seal(.object(response), at: context.now))
+            return .json(try outer.seal(.object(response), &context))
         }
     }
 

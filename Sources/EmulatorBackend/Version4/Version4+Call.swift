@@ -41,10 +41,11 @@ extension Version4 {
         }
 
         /// Returns the response: encrypted and bare, or in the usual object.
-        fileprivate func response(_ content: JSONValue?) throws(Refusal) -> ServerResponse {
-            if let envelope = self.envelope {
-                return .json(try envelope.seal(content ?? [:], at: self.context.now))
-            }
+        fileprivate func response(
+            _ content: JSONValue?,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> ServerResponse {
+            if let envelope = self.envelope { return .json(try envelope.seal(content ?? [:], &context)) }
             return content.map { .object($0) } ?? .ok
         }
     }
@@ -84,7 +85,8 @@ extension Backend.Route {
             gives: endpoint.encryption == nil ? response : .sealed4
         ) { (bank, context) throws(Refusal) in
             let call = try Version4.receive(endpoint, admission, &bank, &context)
-            return try call.response(try perform(&bank, call, &context))
+            let content = try perform(&bank, call, &context)
+            return try call.response(content, &context)
         }
     }
 }
@@ -153,7 +155,7 @@ extension Version4 {
             application.id == activation.applicationID
         {
             let recipient = Recipient(application: application, activation: (activation.id, keys), purpose: purpose)
-            envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, at: context.now)
+            envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
         }
         let request = try bank.verify(code, &context, demand)
         guard let keys = request.activation.device?.version4, endpoint.encryption == nil || envelope != nil else {
@@ -183,7 +185,7 @@ extension Version4 {
         }
         guard device.admits(.version4, admission) else { throw .encryption("the activation is of version 3") }
         let recipient = Recipient(application: application, activation: (activation.id, keys), purpose: purpose)
-        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, at: context.now)
+        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
         return Call(application, activation, keys, type: nil, envelope: envelope, context)
     }
 
@@ -204,7 +206,7 @@ extension Version4 {
             }
         }
         let recipient = Recipient(application: application, activation: (use.activation.id, keys), purpose: purpose)
-        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, at: context.now)
+        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
         bank.remember(use, at: context.now)
         return Call(application, use.activation, keys, type: nil, envelope: envelope, context)
     }

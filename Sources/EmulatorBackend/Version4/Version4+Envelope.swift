@@ -24,8 +24,9 @@ extension Version4 {
             opening body: JSONObject,
             for recipient: Recipient,
             _ bank: inout Backend,
-            at now: Milliseconds
+            _ context: inout RequestContext
         ) throws(Refusal) {
+            let now = context.now
             guard let request = body.message(EncryptedRequest.self) else {
                 throw .encryption("the envelope has not the right members")
             }
@@ -40,6 +41,7 @@ extension Version4 {
             do throws(EncryptionError) {
                 var exchange = ServerExchange(parameters: try recipient.parameters(key.id, secret))
                 self.plaintext = try exchange.decryptRequest(request)
+                context.inspection.noteOpened(self.plaintext)
                 self.exchange = exchange
             } catch {
                 throw .encryption(error.description)
@@ -58,10 +60,11 @@ extension Version4 {
         }
 
         /// Encrypts the response.
-        func seal(_ content: JSONValue, at now: Milliseconds) throws(Refusal) -> JSONValue {
+        func seal(_ content: JSONValue, _ context: inout RequestContext) throws(Refusal) -> JSONValue {
+            context.inspection.noteSealed(content)
             var exchange = self.exchange
             do {
-                return try JSONValue(encoding: exchange.encryptResponse(content.serialized(), timestamp: now))
+                return try JSONValue(encoding: exchange.encryptResponse(content.serialized(), timestamp: context.now))
             } catch {
                 throw .encryption("the response cannot be encrypted")
             }

@@ -90,11 +90,45 @@ extension Version4.Keys: DeviceKeys {
             case .biometryIsOff:
                 return .notJudged("biometry is off")
             case .refused:
-                let diagnosis = Version4.CodeDiagnosis(keys: self.factorKeys, counter: self.counter)
-                return .refused(diagnosis.reason(why: code, of: type, lookAhead: lookAhead))
+                return .refused
             }
         } catch {
             return .notJudged("\(error)")
+        }
+    }
+
+    func diagnosis(of code: CodeToVerify, lookAhead: Int) -> CodeDiagnosis {
+        CodeDiagnosis(
+            of: "code",
+            by: code.type.factors,
+            candidates: self.candidates(for: code.type),
+            counter: self.counter,
+            lookAhead: lookAhead
+        ) { keys, counter in
+            let expected = try? Version4.AuthenticationCode(
+                code.data,
+                keys: keys,
+                counter: counter,
+                secret: code.secret
+            )
+            return expected.map { expected in
+                let length = Version4.AuthenticationCode.componentByteCount
+                return code.compare(online: expected.onlineBytes, length: length, offline: expected.offline())
+            }
+        }
+    }
+
+    /// The keys that may have made a code: a key that is being replaced and its successor are both good.
+    private func candidates(for type: SignatureType) -> [CodeDiagnosis.Candidate] {
+        let factor: Version4.ReplaceableKey
+        switch type {
+        case .possession: return [.init(name: "current key", keys: [self.factorKeys.possession])]
+        case .possessionKnowledge: factor = self.factorKeys.knowledge
+        case .possessionBiometry: factor = self.factorKeys.biometry
+        case .knowledge, .biometry, .possessionKnowledgeBiometry: return []
+        }
+        return [("current key", factor.current), ("pending key", factor.pending)].compactMap { name, key in
+            key.map { CodeDiagnosis.Candidate(name: name, keys: [self.factorKeys.possession, $0]) }
         }
     }
 

@@ -30,7 +30,7 @@ extension Version4 {
                 opening: context.json(),
                 for: Recipient(application: application, activation: nil, purpose: .upgradeStart),
                 &bank,
-                at: context.now
+                &context
             )
             let demand = CodeDemand(
                 uriID: "/pa/upgrade/start",
@@ -55,7 +55,7 @@ extension Version4 {
             if enablesBiometry { keys.enableDerivedBiometry() }
             bank.state.activations.update(activation.id) { $0.beginUpgrade(to: keys) }
             context.report(activation)
-            return .json(try envelope.seal(.encoding(message), at: context.now))
+            return .json(try envelope.seal(.encoding(message), &context))
         }
 
         /// The first code that is made with the keys of version 4. Tokens and recovery codes of version 3 end with it.

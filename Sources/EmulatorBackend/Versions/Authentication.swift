@@ -84,12 +84,8 @@ extension Backend {
         guard let data = Self.signedData(of: context.request, uriID: demand.uriID, nonce: code.nonce) else {
             throw AuthenticationFailure(.header, "the query is malformed")
         }
-        let accepted = try self.verify(
-            CodeToVerify(form: .online(code.bytes, application.secret), type: code.type, data: data),
-            of: code.version,
-            activation,
-            &context
-        )
+        let toVerify = CodeToVerify(form: .online(code.bytes, application.secret), type: code.type, data: data)
+        let accepted = try self.verify(toVerify, of: code, activation, &context)
         guard demand.types.contains(code.type) else {
             throw AuthenticationFailure(.factors, "\(code.type.rawValue) is not what this resource asks for")
         }
@@ -129,20 +125,49 @@ extension Backend {
     /// - Returns: The activation after a right code.
     private mutating func verify(
         _ code: CodeToVerify,
-        of version: MajorVersion,
+        of request: RequestCode,
         _ activation: ServerActivation,
         _ context: inout RequestContext
     ) throws(AuthenticationFailure) -> ServerActivation {
+        let version = request.version
         var verified = activation
         switch verified.verify(code, of: version, lookAhead: self.limits.lookAhead) {
         case .accepted:
             self.keep(verified, &context, version)
+            context.inspect(code, of: activation, version)
             return verified
-        case .refused(let reason):
-            throw self.countFailure(activation.id, code.type, reason, &context)
+        case .refused:
+            var diagnosis = activation.diagnosis(of: code, version, lookAhead: self.limits.lookAhead)
+            if diagnosis?.nearest == nil { diagnosis?.hint = self.hint(why: code, of: request, activation, context) }
+            context.inspect(code, of: activation, version, diagnosis)
+            throw self.countFailure(activation.id, code.type, diagnosis?.reason ?? "the code is wrong", &context)
         case .notJudged(let reason):
             throw AuthenticationFailure(.notJudged, reason)
         }
+    }
+
+    /// Returns what a wrong code would be right for: a client may have signed its data under another name.
+    private func hint(
+        why code: CodeToVerify,
+        of request: RequestCode,
+        _ activation: ServerActivation,
+        _ context: RequestContext
+    ) -> String? {
+        let received = context.request
+        func isRight(_ data: SignatureData?) -> Bool {
+            guard let data, data != code.data else { return false }
+            var trial = activation
+            let other = CodeToVerify(form: code.form, type: code.type, data: data)
+            if case .accepted = trial.verify(other, of: request.version, lookAhead: self.limits.lookAhead) {
+                return true
+            }
+            return false
+        }
+        for uriID in RequestCode.uriIDs
+        where isRight(Self.signedData(of: received, uriID: uriID, nonce: request.nonce)) {
+            return "it is right for the URI identifier \(uriID)"
+        }
+        return nil
     }
 
     /// Takes over an activation whose counter a right code has moved.

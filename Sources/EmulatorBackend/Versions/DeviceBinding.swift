@@ -132,6 +132,9 @@ protocol DeviceKeys: Sendable {
     /// Verifies a code, and moves the counter behind it when it is right.
     mutating func verify(_ code: CodeToVerify, lookAhead: Int) -> CodeVerdict
 
+    /// Returns the reason why a code is wrong. It costs more than the verdict.
+    func diagnosis(of code: CodeToVerify, lookAhead: Int) -> CodeDiagnosis
+
     /// Moves the counter ahead.
     mutating func advance(by steps: Int)
 }
@@ -153,8 +156,8 @@ struct CodeToVerify {
 /// The verdict on a signature or an authentication code.
 enum CodeVerdict {
     case accepted
-    /// Wrong, which counts as a failed attempt. Names the reason, for the journal.
-    case refused(String)
+    /// Wrong, which counts as a failed attempt; ``DeviceKeys/diagnosis(of:lookAhead:)`` finds the reason.
+    case refused
     /// Not to be judged, which counts as nothing. Names the reason, for the journal.
     case notJudged(String)
 }

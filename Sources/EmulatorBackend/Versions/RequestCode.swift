@@ -6,6 +6,14 @@ struct RequestCode {
     /// The name of the header in every version.
     static let headerName = "X-PowerAuth-Authorization"
 
+    /// The names under which requests are signed, of every version: a client that takes the wrong one is told which.
+    static let uriIDs: [String] =
+        [
+            "/operation/authorize", "/operation/cancel", "/operation/history", "/push/device/register",
+            "/pa/activation/remove", "/pa/recovery/confirm", "/pa/signature/validate", "/pa/token/create",
+            "/pa/token/remove", "/pa/vault/unlock", "/pa/upgrade/start", "/pa/auth/validate",
+        ]
+
     let version: MajorVersion
     /// The version in full, such as `3.3`.
     let versionName: String

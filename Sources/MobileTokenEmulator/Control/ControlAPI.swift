@@ -136,16 +136,22 @@ struct ControlAPI: Sendable {
 
     func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
         let limit = try request.number("limit", in: 1...10_000) ?? 1000
-        let page =
+        let filter = Journal.Filter(
+            operationID: request.queryValue("operation"),
+            activationID: request.queryValue("activation"),
+            deliveryID: try request.number("delivery", in: 0...Int.max).map(UInt64.init)
+        )
+        let entries =
             if let before = try request.number("before", in: 0...Int.max) {
-                await self.core.journal(before: UInt64(before), limit: limit)
+                await self.core.journal(before: UInt64(before), limit: limit, filter)
             } else {
                 await self.core.journal(
                     since: UInt64(try request.number("since", in: 0...Int.max) ?? 0),
-                    limit: limit
+                    limit: limit,
+                    filter
                 )
             }
-        return .encoding(JournalPage(entries: page.entries, last: page.lastID))
+        return .encoding(JournalPage(entries: entries, last: await self.core.journal.lastID))
     }
 
     // MARK: Activations

@@ -6,7 +6,7 @@ extension ControlAPI {
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
-            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
+            + Self.listRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
             + Self.deviceRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
@@ -33,7 +33,7 @@ extension ControlAPI {
             "GET",
             "/journal",
             "Tells what was received, and why it was refused.",
-            asks: [.since, .before, .journalLimit],
+            asks: [.since, .before, .journalLimit, .operation, .activation, .delivery],
             gives: .json(.journal)
         ) { control, request, _ in
             try await control.journal(request)

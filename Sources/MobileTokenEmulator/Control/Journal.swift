@@ -1,6 +1,7 @@
 import Basics
 import EmulatorBackend
 import EmulatorMessages
+import ExactJSON
 public import Foundation
 
 extension Emulator {
@@ -50,6 +51,14 @@ extension Emulator {
         public var deliveryID: UInt64?
         /// For a request of a virtual device, the device's name.
         public var deviceName: String?
+        /// The body as it was decrypted, one string for each layer, the outer one first. Secrets are masked.
+        public var decryptedBody: [String]?
+        /// The body of the response before it was encrypted, one string for each layer. Secrets are masked.
+        public var decryptedResponseBody: [String]?
+        /// The signature or the authentication code, if one was judged.
+        public var code: Code?
+        /// The operations that the request was about or listed, a hundred at most.
+        public var operationIDs: [String]?
     }
 }
 
@@ -67,6 +76,8 @@ struct Journal: Sendable {
     private var expired = 0
     private var size = 0
     private(set) var lastID: UInt64 = 0
+    /// What became of operations, which is kept longer than the requests.
+    private(set) var histories = OperationHistories()
     private let capacity: Int
     private let totalCapacity: Int
 
@@ -103,8 +114,15 @@ struct Journal: Sendable {
             counterAfter: reply.counterAfter,
             fault: fault,
             deliveryID: deliveryID,
-            deviceName: deviceName
+            deviceName: deviceName,
+            decryptedBody: Self.excerpts(reply.inspection.decryptedRequest),
+            decryptedResponseBody: Self.excerpts(reply.inspection.decryptedResponse),
+            code: reply.inspection.code.map {
+                .init($0, counterAfter: reply.counterAfter, bodyCapacity: Self.bodyCapacity)
+            },
+            operationIDs: Self.identifiers(of: reply.inspection.notes)
         )
+        for note in reply.inspection.notes { self.histories.append(note, of: entry) }
         self.entries.append(entry)
         self.size += entry.size
         self.dropOldest()
@@ -116,20 +134,49 @@ struct Journal: Sendable {
         self.entries = []
         self.expired = 0
         self.size = 0
+        self.histories = OperationHistories()
+    }
+
+    /// Which entries are asked for; those that are about all that is named.
+    struct Filter: Sendable {
+        var operationID: String?
+        var activationID: String?
+        var deliveryID: UInt64?
+
+        fileprivate var isEmpty: Bool {
+            self.operationID == nil && self.activationID == nil && self.deliveryID == nil
+        }
+
+        fileprivate func includes(_ entry: Emulator.JournalEntry) -> Bool {
+            self.operationID.map { entry.operationIDs?.contains($0) == true } ?? true
+                && self.activationID.map { $0 == entry.activationID } ?? true
+                && self.deliveryID.map { $0 == entry.deliveryID } ?? true
+        }
+    }
+
+    /// Returns an entry, if it is still kept.
+    func entry(_ id: UInt64) -> Emulator.JournalEntry? {
+        self.entries[self.expired...].first.flatMap { first in
+            guard id >= first.id, let offset = Int(exactly: id - first.id) else { return nil }
+            return self.entries[self.expired...].dropFirst(offset).first
+        }
     }
 
     /// Entries with a greater number, oldest first.
-    func entries(since id: UInt64, limit: Int = .max) -> [Emulator.JournalEntry] {
+    func entries(since id: UInt64, limit: Int = .max, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
         let kept = self.entries[self.expired...]
         let skipped = kept.first.map { first in id < first.id ? 0 : Int(clamping: id - first.id + 1) } ?? 0
-        return Array(kept.dropFirst(skipped).prefix(limit))
+        let newer = kept.dropFirst(skipped)
+        return filter.isEmpty ? Array(newer.prefix(limit)) : Array(newer.lazy.filter(filter.includes).prefix(limit))
     }
 
     /// The last entries before a number, oldest first.
-    func entries(before id: UInt64, limit: Int) -> [Emulator.JournalEntry] {
+    func entries(before id: UInt64, limit: Int, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
         let kept = self.entries[self.expired...]
         guard let first = kept.first, id > first.id else { return [] }
-        return kept.prefix(Int(clamping: id - first.id)).suffix(limit)
+        let older = kept.prefix(Int(clamping: id - first.id))
+        guard !filter.isEmpty else { return older.suffix(limit) }
+        return older.reversed().lazy.filter(filter.includes).prefix(limit).reversed()
     }
 
     private mutating func dropOldest() {
@@ -147,6 +194,14 @@ struct Journal: Sendable {
         return String(decoding: body.prefix(Self.bodyCapacity), as: UTF8.self) + "… (\(body.count) bytes)"
     }
 
+    private static func excerpts(_ layers: [JSONValue]) -> [String]? {
+        layers.isEmpty ? nil : layers.map { Self.excerpt($0.serialized()) }
+    }
+
+    private static func identifiers(of notes: [OperationNote]) -> [String]? {
+        notes.isEmpty ? nil : notes.prefix(100).map(\.operationID)
+    }
+
     private static func withoutCredentials(_ header: (name: String, value: String)) -> String {
         guard header.name.equalsIgnoringASCIICase("Authorization") else { return header.value }
         // By bytes: to a `String`, a space with a combining mark behind it is no space.
@@ -161,6 +216,11 @@ extension Emulator.JournalEntry {
         self.headers.reduce(self.path.utf8.count + self.query.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
         }
-            + self.body.utf8.count + self.responseBody.utf8.count + 256
+            + self.body.utf8.count + self.responseBody.utf8.count + 256 + self.inspectionSize
+    }
+
+    private var inspectionSize: Int {
+        let layers = (self.decryptedBody ?? []) + (self.decryptedResponseBody ?? []) + (self.operationIDs ?? [])
+        return layers.reduce(self.code?.size ?? 0) { $0 + $1.utf8.count + 16 }
     }
 }

@@ -7,6 +7,9 @@ import PowerAuthProtocol
 extension RouteDescription.Parameter {
     static let status = Self("status", .string, "Lists those of this status only.")
     static let activation = Self("activation", .string, "Lists those for this activation only.")
+    static let operation = Self("operation", .string, "Lists those about this operation only.")
+    static let delivery = Self("delivery", .count, "Lists the attempts of this delivery only.")
+    static let language = Self("language", .string, "The language wanted, such as cs.")
     static let since = Self("since", .count, "The entries after the one of this number.")
     static let before = Self("before", .count, "The last entries before the one of this number.")
     static let journalLimit = Self("limit", .integer(1...10_000), "How many entries at most; 1000 by default.")
@@ -122,7 +125,7 @@ extension Schema {
         ]
     )
 
-    private static let journalEntry = Self.object(
+    static let journalEntry = Self.object(
         "JournalEntry",
         [
             .required("id", .count), .required("time", .date), .required("method", .string),
@@ -133,6 +136,51 @@ extension Schema {
             .optional("counterBefore", .count), .optional("counterAfter", .count), .optional("fault", .string),
             .optional("deliveryID", .count, "For a callback that the server sent."),
             .optional("deviceName", .string, "For a request of a virtual device."),
+            .optional("decryptedBody", .strings, "A string for each layer; secrets are masked."),
+            .optional("decryptedResponseBody", .strings, "A string for each layer; secrets are masked."),
+            .optional("code", .judgedCode, "The signature or the authentication code, if one was judged."),
+            .optional("operationIDs", .strings, "The operations that it was about or listed."),
+        ]
+    )
+
+    private static let judgedCode = Self.object(
+        "JudgedCode",
+        [
+            .required("version", .string), .required("factors", .string), .required("isRight", .boolean),
+            .required("signedData", .string, "Method, URI identifier, nonce and body, without the secret."),
+            .required("counter", .count), .optional("lookAhead", .count),
+            .optional("stepsAhead", .count, "Where it was made, or where most components match."),
+            .optional("keyName", .string),
+            .optional(
+                "components",
+                .list(of: .object([.required("factor", .string), .required("matches", .boolean)]))
+            ),
+            .optional("hint", .string, "What it would be right for."),
+        ]
+    )
+
+    static let operationHistory = Self.object(
+        "OperationHistory",
+        [
+            .required(
+                "moments",
+                .list(
+                    of: .object([
+                        .required("kind", .oneOf(OperationNote.Kind.self)), .required("time", .date),
+                        .optional("requestID", .count, "The number in the journal."),
+                        .optional("activationID", .string), .optional("factors", .string),
+                        .optional("reason", .string), .required("count", .count), .required("last", .date),
+                    ])
+                )
+            )
+        ]
+    )
+
+    static let operationPreview = Self.object(
+        "OperationPreview",
+        [
+            .required("language", .string), .required("languages", .strings),
+            .required("operation", .open(), "What a device gets."),
         ]
     )
 }

@@ -46,7 +46,9 @@ struct BankRecord {
         if let fault = entry.fault { self.strikes[fault, default: 0] += 1 }
         self.requestCount += 1
         // One that comes late finds a counter that others have passed.
-        if entry.refusal == "the signature is wrong", !entry.isLate { self.wrongSignatures.append(entry.path) }
+        if entry.refusal?.hasPrefix("the signature is wrong") == true, !entry.isLate {
+            self.wrongSignatures.append(entry.path)
+        }
         guard entry.isSigned, let id = entry.activationID, let before = entry.counterBefore,
             let after = entry.counterAfter, after > before
         else { return }

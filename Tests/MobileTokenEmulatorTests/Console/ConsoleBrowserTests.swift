@@ -372,7 +372,7 @@ struct ConsoleBrowserTests {
     // MARK: What comes from outside
 
     /// Would run in a page that takes data for markup, and complain if the page's policy had to stop it.
-    private static let hostile = #"<img src=x onerror="window.ran=1"><script>window.ran=1</script>"#
+    static let hostile = #"<img src=x onerror="window.ran=1"><script>window.ran=1</script>"#
 
     @Test func hostileTextsStayTexts() async throws {
         try await withEmulator { emulator async throws in
@@ -463,58 +463,5 @@ struct ConsoleBrowserTests {
         task.cancel()
         await #expect(throws: (any Error).self) { try await task.value }
         #expect(kill(cancelled, 0) != 0 && errno == ESRCH)
-    }
-}
-
-extension Emulator {
-    fileprivate func makeCustomOperation(title: String, userID: String) async throws {
-        let body: [String: Any] = [
-            "userId": userID, "operationType": "custom", "data": "A1",
-            "formData": ["title": title, "message": title, "attributes": []],
-        ]
-        let response = await self.core.relay(
-            ReceivedRequest(
-                method: "POST",
-                path: "/v2/operations",
-                headers: [("Content-Type", "application/json")],
-                body: Array(try JSONSerialization.data(withJSONObject: body))
-            )
-        )
-        #expect(response.status == 200)
-    }
-}
-
-/// Runs `body` with the console of an emulator in a browser; the page must not complain.
-private func withConsole(
-    view: String = "operations",
-    width: Int = 1600,
-    height: Int = 900,
-    dark: Bool = false,
-    _ body: (Emulator, Browser) async throws -> Void,
-    complaints: ([String]) -> [String] = { $0 }
-) async throws {
-    try await withEmulator { emulator async throws in
-        try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark) {
-            try await body(emulator, $0)
-        } complaints: {
-            complaints($0)
-        }
-    }
-}
-
-private func withConsole(
-    of emulator: Emulator,
-    view: String = "operations",
-    width: Int = 1600,
-    height: Int = 900,
-    dark: Bool = false,
-    _ body: (Browser) async throws -> Void,
-    complaints: ([String]) -> [String] = { $0 }
-) async throws {
-    try await withBrowser(width: width, height: height, dark: dark) { page async throws in
-        try await page.open("\(emulator.cloudURL)/console/#\(view)")
-        try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
-        try await body(page)
-        #expect(complaints(page.complaints).isEmpty)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HeadlessBrowser
+import MobileToken
 import MobileTokenTesting
 import Testing
 
@@ -10,7 +11,7 @@ private let pictures = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"
 /// Pictures of every view, to be looked at: set `CONSOLE_SCREENSHOTS` to a folder.
 @Suite(.enabled(if: Browser.executable != nil && pictures != nil, "makes pictures on demand"))
 struct ConsolePictures {
-    @Test(arguments: [(360, 740), (1600, 900)], [false, true])
+    @Test(arguments: [(360, 740), (1024, 768), (1600, 900)], [false, true])
     func everyView(size: (width: Int, height: Int), dark: Bool) async throws {
         let folder = try #require(pictures)
         try await withEmulator { emulator async throws in
@@ -23,6 +24,16 @@ struct ConsolePictures {
             }
             _ = try await emulator.cloud.createMessage(userID: "alice", subject: "Hello", summary: "A word", body: "…")
             try await emulator.send("POST", "/api/auth/token/app/operation/list", body: "{}")
+            try await emulator.createCallback("http://127.0.0.1:1/hook")
+            let activation = try await emulator.makeActivation(user: "dave", password: "1234", name: "Dave’s phone")
+            try await PushService(activation: activation).register(token: "push-token", for: .apns)
+            let decided = try await emulator.cloud.createOperation("payment", userID: "dave")
+            let operations = OperationsService(activation: activation)
+            let listed = try #require(try await operations.operations().first)
+            _ = try? await operations.authorize(listed, with: .possessionAndKnowledge(password: "0000"))
+            let failed = try #require(await emulator.journal().last)
+            try await operations.authorize(listed, with: .possessionAndKnowledge(password: "1234"))
+            let created = try #require(await emulator.journal().last { $0.decryptedBody?.count == 2 })
             await emulator.faults.add(
                 FaultRule(name: "Busy: 503", match: .init(path: "/x"), effect: .init(status: 503))
             )
@@ -35,7 +46,11 @@ struct ConsolePictures {
                     let name = "\(size.width)-\(dark ? "dark" : "light")-\(name).png"
                     try await page.screenshot().write(to: folder.appending(path: name))
                 }
-                for view in ["operations", "activations", "messages", "journal", "faults", "clock", "connect"] {
+                for view in [
+                    "operations", "activations", "messages", "pushes", "deliveries", "templates", "journal", "faults",
+                    "clock",
+                    "connect",
+                ] {
                     try await page.click("#tab-\(view)")
                     try await picture(view)
                     guard try await page.evaluate("Boolean(document.querySelector('#\(view)-list .row'))") != "0" else {
@@ -45,6 +60,21 @@ struct ConsolePictures {
                     try await picture("\(view)-details")
                     try await page.press("Escape")
                 }
+                for address in [
+                    "operations/\(decided.id)", "journal/\(failed.id)", "journal/\(created.id)", "templates/showcase",
+                ] {
+                    try await page.evaluate("location.hash = '\(address)', 1")
+                    try await page.wait(until: "document.querySelector('#details').open")
+                    // All of it, however long.
+                    for part in 0...2 {
+                        try await page.evaluate(
+                            "document.querySelector('#details-body').scrollTop = \(part) * (innerHeight - 150), 1"
+                        )
+                        try await picture("\(address.replacing("/", with: "-"))-\(part)")
+                    }
+                    try await page.press("Escape")
+                }
+                try await page.click("#tab-operations")
                 try await page.click("[data-open=new-operation]")
                 try await picture("new-operation")
                 #expect(page.complaints.isEmpty)

@@ -140,7 +140,8 @@ import Testing
                 if route.path.contains("/offline/") { continue }  // there is none for what is canceled
                 if route.path.hasSuffix("/authorize") { continue }  // a page, for those who ask as they must
                 let ids = [
-                    ("messages", message.id), ("operations", operation.id), ("applications", emulator.applicationID),
+                    ("journal", "1"), ("messages", message.id), ("operations", operation.id),
+                    ("applications", emulator.applicationID),
                     ("callbacks", callback), ("deliveries", String(delivery.id)), ("pushes", String(push.id)),
                     ("devices", phone.id), ("spaces", space),
                 ]

@@ -46,7 +46,7 @@ enum TestEndpoints {
             uriID: "/sealed",
             allowing: .anyFactors
         )
-        return try Self.echo(envelope, &bank, context)
+        return try Self.echo(envelope, &bank, &context)
     }
 
     private static func applicationEnvelope(
@@ -55,7 +55,7 @@ enum TestEndpoints {
     ) throws(Refusal) -> ServerResponse {
         let envelope = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
         bank.remember(envelope, at: context.now)
-        return try Self.echo(envelope, &bank, context)
+        return try Self.echo(envelope, &bank, &context)
     }
 
     private static func activationEnvelope(
@@ -64,7 +64,7 @@ enum TestEndpoints {
     ) throws(Refusal) -> ServerResponse {
         let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
         bank.remember(envelope, at: context.now)
-        return try Self.echo(envelope, &bank, context)
+        return try Self.echo(envelope, &bank, &context)
     }
 
     private static func tokenAndEnvelope(
@@ -78,10 +78,10 @@ enum TestEndpoints {
     private static func echo(
         _ envelope: Version3.OpenedEnvelope,
         _ bank: inout Backend,
-        _ context: RequestContext
+        _ context: inout RequestContext
     ) throws(Refusal) -> ServerResponse {
         let sent = try envelope.json()["requestObject"] ?? .null
         let response: JSONValue = ["status": "OK", "responseObject": ["echo": sent]]
-        return .json(try bank.seal(response, in: envelope, at: context.now))
+        return .json(try bank.seal(response, in: envelope, &context))
     }
 }

@@ -2,14 +2,15 @@ import { $, copyButton, dateOf, facts, make, pill, timeOf, toast } from "./dom.j
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
-import { action, dangerousAction, qrCode, showDetails } from "./details.js";
+import { action, dangerousAction, defineDetails, qrCode, showDetails } from "./details.js";
+import { addressOfFiltered } from "./address.js";
 import { onSubmit } from "./dialogs.js";
 
 const attempts = (item) => `${item.failedAttempts} of ${item.maximumFailedAttempts}`;
 
 export const activations = new Collection("activations", new VirtualList($("activations-list"), {
   key: (item) => item.id,
-  open: (item) => showActivation(item.id),
+  open: (item) => showDetails("activations", item.id),
   render: (item) => make("div", { class: "activation" },
     pill(item.status),
     make("span", { class: "main" }, item.userID),
@@ -21,14 +22,15 @@ export const activations = new Collection("activations", new VirtualList($("acti
 
 /** How a person calls an activation. */
 export function activationName(id) {
-  const item = activations.items.get(id);
+  const item = activations.find(id);
   return item ? `${item.userID} · ${item.name ?? "unnamed"}` : id;
 }
 
-function showActivation(id) {
-  const path = `activations/${encodeURIComponent(id)}`;
-  showDetails(path, () => {
-    const item = activations.items.get(id);
+defineDetails("activations", (id) => ({
+  prepare: () => activations.need(id),
+  render: () => {
+    const path = `activations/${encodeURIComponent(id)}`;
+    const item = activations.find(id);
     const sections = [];
     const code = item.activationQRCode;
     if (code) {
@@ -45,9 +47,11 @@ function showActivation(id) {
     ]));
     if (item.status === "PENDING_COMMIT") sections.push(make("p", { class: "hint" }, "Commit it when the client shows the same fingerprint."));
     if (item.status === "ACTIVE") sections.push(counterForm(path));
+    sections.push(make("p", {}, make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
+      make("a", { href: addressOfFiltered("operations", item.userID) }, "Its user’s operations")));
     return { title: item.name ?? item.userID, status: item.status, body: sections, actions: actions(item, path) };
-  });
-}
+  },
+}));
 
 /** Rehearses a client that is behind the server. */
 function counterForm(path) {
@@ -79,5 +83,5 @@ onSubmit($("new-activation"), async () => {
   const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
   const made = await ask("cloud/registrations", { method: "POST", body: { userId: $("activation-user").value.trim(), flags } });
   await activations.add(made.registrationId);
-  showActivation(made.registrationId);
+  showDetails("activations", made.registrationId);
 });

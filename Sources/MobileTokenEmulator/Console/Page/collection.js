@@ -1,6 +1,7 @@
 import { $, announce } from "./dom.js";
 import { ask } from "./server.js";
 import { refreshDetails } from "./details.js";
+import { onAddress } from "./address.js";
 
 const pageSize = 1000;
 const capacity = 20000;
@@ -12,14 +13,27 @@ export class Collection {
   constructor(name, list, { describe }) {
     Object.assign(this, { name, list, describe });
     this.items = new Map();  // oldest first
+    this.others = new Map();  // what was asked for by itself and is too old for the list
     this.arrived = new Map();  // what has been fetched by itself since the last load began
     this.stale = new Set();  // identifiers of what has changed
     this.total = 0;  // how many the server has, and never less than what is shown
     this.counted = 0;  // the most it said since the last load began
     this.texts = new WeakMap();
-    $(`${name}-filter`).addEventListener("input", () => this.show({ fromTop: true }));
-    $(`${name}-status`).addEventListener("input", () => this.show({ fromTop: true }));
+    onAddress(() => {
+      const filter = `${$(`${name}-filter`).value}\n${$(`${name}-status`).value}`;
+      if (filter === this.filter) return;
+      this.filter = filter;
+      this.show({ fromTop: true });
+    });
   }
+
+  /** One of them, if it is here. */
+  find(id) { return this.items.get(id) ?? this.others.get(id); }
+
+  /** Fetches one that is not here; throws when the server does not have it. */
+  need(id) { return this.find(id) ? undefined : this.fetchOther(id); }
+
+  async fetchOther(id) { this.others.set(id, this.prepared(await ask(`${this.name}/${encodeURIComponent(id)}`))); }
 
   /** The newest page is there when this returns; older ones follow by themselves. */
   async load() {
@@ -47,7 +61,7 @@ export class Collection {
   /** Takes a list of the server, newest first; what has been heard of since it was made stays. */
   replace(loaded) {
     const items = new Map();
-    for (const item of loaded.toReversed()) items.set(item.id, this.prepared(item));
+    for (const item of loaded.toReversed().map((one) => this.prepared(one))) items.set(item.id, item);
     for (const [id, item] of this.arrived) items.set(id, item);
     this.items = items;
     this.show();
@@ -56,13 +70,13 @@ export class Collection {
   /** Fetches some by themselves, and shows them together with how many there are now. */
   async fetch(ids) {
     const generation = this.generation;
-    const fetched = await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)));
+    const fetched = (await Promise.all(ids.map((id) => ask(`${this.name}/${encodeURIComponent(id)}`)))).map((item) => this.prepared(item));
     // One that is not known here may be new, or older than what is loaded: only the server can count.
     const total = fetched.every((item) => this.items.has(item.id)) ? undefined : (await ask(`${this.name}?limit=1`)).total;
     if (generation !== this.generation) return this.fetch(ids);  // the list was loaded anew meanwhile
     for (const item of fetched) {
-      this.items.set(item.id, this.prepared(item));
-      this.arrived.set(item.id, this.items.get(item.id));
+      this.items.set(item.id, item);
+      this.arrived.set(item.id, item);
     }
     if (total !== undefined) this.total = this.counted = Math.max(this.counted, this.total, total);
   }
@@ -97,19 +111,22 @@ export class Collection {
       }
       ids.forEach((id) => this.list.highlight(id));
       this.show();
-      ids.forEach((id) => refreshDetails(`${this.name}/${id}`));
+      ids.forEach((id) => { this.changed?.(id); refreshDetails(`${this.name}/${id}`); });
     } catch { /* the stream's end tells that the server has gone */ }
   }
 
-  /** What a kind adds to an item as the server gives it. */
+  /** What a kind adds to an item as the server gives it. Identifiers are texts, as they are in addresses. */
   prepared(item) { return item; }
+
+  /** What the choice of a status is compared with. */
+  statusOf(item) { return item.status; }
 
   show({ fromTop = false } = {}) {
     const wanted = $(`${this.name}-filter`).value.trim().toLowerCase();
     const status = $(`${this.name}-status`).value;
     const shown = [];
     for (const item of this.items.values()) {
-      if ((!status || item.status === status) && (!wanted || this.textOf(item).includes(wanted))) shown.push(item);
+      if ((!status || this.statusOf(item) === status) && (!wanted || this.textOf(item).includes(wanted))) shown.push(item);
     }
     this.list.set(shown.reverse(), { fromTop });
     $(`tab-${this.name}`).querySelector(".count").textContent = this.total || "";

@@ -7,11 +7,14 @@ import { activations } from "./activations.js";
 import { messages } from "./messages.js";
 import { pushes } from "./pushes.js";
 import { operations, showOperationTimes } from "./operations.js";
-import { loadTemplates } from "./operation-form.js";
+import { deliveries } from "./deliveries.js";
+import { templates } from "./templates.js";
+import { offerTemplates } from "./operation-form.js";
 import { journal } from "./journal.js";
 import { loadFaults } from "./faults.js";
 import { loadClock, showTime } from "./clock.js";
 import { loadConfiguration } from "./connect.js";
+import { openAddressedDetails } from "./details.js";
 import "./views.js";
 
 /** Offers the users there are, each with the devices of theirs. */
@@ -35,8 +38,10 @@ async function load() {
   try {
     // Names of activations first: the journal shows them.
     await activations.load();
-    await Promise.all([operations.load(), messages.load(), pushes.load(), journal.load(), loadTemplates(), loadConfiguration(), loadFaults(), loadClock()]);
+    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadClock()]);
+    offerTemplates();
     setConnection("live", "live");
+    openAddressedDetails();
   } catch (failure) {
     setConnection("lost", failure.message);
   }
@@ -48,6 +53,7 @@ follow({
   device: (event) => activations.touch(event.id),
   message: (event) => messages.touch(event.id),
   push: (event) => pushes.touch(event.id),
+  delivery: (event) => deliveries.touch(event.id),
   request: () => journal.touch(),
   clock: () => loadClock(),
   faults: () => loadFaults(),

@@ -1,27 +1,64 @@
 import { $, confirmButton, make, pill } from "./dom.js";
+import { address, addressOf, go, onAddress, split } from "./address.js";
 import { qrURL } from "./server.js";
 
+const kinds = new Map();
 let shown = null;  // what is open: {key, render}
+let isReady = false;
 
 /**
- * Opens the drawer. `render()` gives `{title, status, body, actions}`, and is asked again when what `key` names has
+ * Says how the details of a kind are shown. `define(id)` gives `{prepare, render}`: `prepare()` fetches what is missing and
+ * returns a promise if that takes time; `render()` gives `{title, status, body, actions}`, and is asked again when it has
  * changed.
  */
-export function showDetails(key, render) {
-  shown = { key, render };
-  showError("");
-  draw();
-  $("details-body").scrollTop = 0;
-  if (!$("details").open) $("details").showModal();
-}
+export function defineDetails(kind, define) { kinds.set(kind, define); }
 
-/** What is open, if anything. */
+/** Opens the drawer, as a new entry of the browser's history. */
+export const showDetails = (kind, id) => go({ open: `${kind}/${id}` });
+
+/** A link that opens the drawer. */
+export const detailsLink = (kind, id, ...content) => make("a", { href: addressOf(kind, id) }, ...content);
+
+/** What is open, if anything: `kind/id`. */
 export const shownKey = () => ($("details").open ? shown?.key : undefined);
 
 /** What is open follows what happens. */
 export function refreshDetails(key) {
-  if ($("details").open && shown?.key === key) draw();
+  if ($("details").open && shown?.key === key && shown.render) draw();
 }
+
+/** From now on there is something to show. */
+export function openAddressedDetails() {
+  isReady = true;
+  follow();
+}
+
+onAddress(follow);
+$("details").addEventListener("close", () => { if (address.open) go({ open: undefined }); });
+
+async function follow() {
+  if (!isReady || shownKey() === address.open) return;
+  if (!address.open) return $("details").close();
+  const key = address.open;
+  const [kind, id] = split(key);
+  const view = kinds.get(kind)?.(id) ?? { render: () => missing("There is nothing of this kind") };
+  const mine = shown = { key };
+  showError("");
+  try {
+    const pending = view.prepare?.();
+    if (pending) await pending;
+    mine.render = view.render;
+  } catch (failure) {
+    mine.render = () => missing(failure.message);
+  }
+  if (shown !== mine || address.open !== key) return;
+  draw();
+  $("details-body").scrollTop = 0;
+  if ($("details").open) $("details").querySelector(".close").focus();
+  else $("details").showModal();
+}
+
+const missing = (reason) => ({ title: "Not there", status: "unknown", body: [make("p", {}, `${reason}.`.replace("..", "."))] });
 
 function draw() {
   const kept = whatUserDid();
@@ -32,21 +69,24 @@ function draw() {
   restore(kept);
 }
 
-/** What has been typed and asked for, and where the focus is, by the names in `data-action`. */
+/** What has been typed, opened and asked for, and where the focus is, by the names in `data-action`. */
 function whatUserDid() {
   const dialog = $("details");
+  const named = (selector) => [...dialog.querySelectorAll(selector)];
   return {
     key: shown.key,
-    values: new Map([...dialog.querySelectorAll("input[data-action]")].map((input) => [input.dataset.action, input.value])),
+    values: new Map(named("input[data-action]").map((input) => [input.dataset.action, input.value])),
+    opened: new Map(named("details[data-action]").map((one) => [one.dataset.action, one.open])),
     armed: dialog.querySelector(".armed")?.dataset.action,
     focused: dialog.contains(document.activeElement) ? document.activeElement.dataset.action : undefined,
   };
 }
 
-function restore({ key, values, armed, focused }) {
+function restore({ key, values, opened, armed, focused }) {
   const find = (name) => $("details").querySelector(`[data-action="${CSS.escape(name)}"]`);
   if (key === $("details").dataset.key) {
     for (const [name, value] of values) if (find(name)) find(name).value = value;
+    for (const [name, isOpen] of opened) if (find(name)) find(name).open = isOpen;
     if (armed) find(armed)?.arm();
     // The button that had the focus may have gone.
     if (focused) (find(focused) ?? $("details").querySelector(".close")).focus();
@@ -72,6 +112,23 @@ export function action(label, perform, kind = "") {
 /** The same for what cannot be undone. */
 export const dangerousAction = (label, question, perform) =>
   confirmButton(label, question, (button) => attempt(button, perform));
+
+/** A heading and what stands below it; nothing when there is nothing. */
+export const section = (title, ...content) => (content.some(Boolean) ? [make("h3", {}, title), ...content.filter(Boolean)] : []);
+
+/** A text as it is, with its lines. */
+export const plain = (text) => (text ? make("pre", { tabindex: "0" }, text) : undefined);
+
+/** JSON on several lines, its numbers as they are written; anything else as it is. */
+export function pretty(text) {
+  try {
+    // What a script reads as a number it may round: 100.00, or an amount of twenty digits.
+    const exact = (key, value, context) => (typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
+    return JSON.stringify(JSON.parse(text, exact), null, 2);
+  } catch {
+    return text;
+  }
+}
 
 /** A QR code on white, large enough for the camera of a phone. */
 export const qrCode = (text, label) => make("img", { class: "qr", alt: label, src: qrURL(text) });

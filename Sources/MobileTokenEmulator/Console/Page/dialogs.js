@@ -25,13 +25,14 @@ const preparations = new Map();
 /** Calls `prepare()` before the dialog opens. */
 export function onOpen(dialog, prepare) { preparations.set(dialog, prepare); }
 
+export function openDialog(dialog) {
+  dialog.querySelector(".error").textContent = "";
+  preparations.get(dialog)?.();
+  dialog.showModal();
+}
+
 for (const button of document.querySelectorAll("[data-open]")) {
-  button.addEventListener("click", () => {
-    const dialog = $(button.dataset.open);
-    dialog.querySelector(".error").textContent = "";
-    preparations.get(dialog)?.();
-    dialog.showModal();
-  });
+  button.addEventListener("click", () => openDialog($(button.dataset.open)));
 }
 for (const button of document.querySelectorAll("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog").close());

@@ -16,6 +16,7 @@ export function make(name, attributes = {}, ...children) {
 const known = new Set([
   "PENDING", "APPROVED", "REJECTED", "CANCELED", "EXPIRED", "FAILED",
   "CREATED", "PENDING_COMMIT", "ACTIVE", "BLOCKED", "REMOVED", "READ", "UNREAD", "accepted", "refused",
+  "waiting", "underWay", "delivered", "failed",
 ]);
 
 /** A status in its colour; `text` in place of the status itself. */
@@ -27,12 +28,12 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 export const timeOf = (date) => times.format(new Date(date));
 export const dateOf = (date) => dates.format(new Date(date));
 
-/** Names and values; empty values are left out. A third element is `"code"`, or `"copy"` for code with a button. */
+/** Names and values, texts or elements; empty ones are left out. A third element is `"code"`, or `"copy"` for code with a button. */
 export function facts(pairs) {
   const list = make("dl", { class: "facts" });
   for (const [name, value, kind] of pairs) {
     if (value === undefined || value === null || value === "") continue;
-    const text = make("span", kind ? { class: "mono" } : {}, String(value));
+    const text = make("span", kind ? { class: "mono" } : {}, value instanceof Node ? value : String(value));
     list.append(make("dt", {}, name), make("dd", {}, text, kind === "copy" ? copyButton(String(value), "Copy", name) : null));
   }
   return list;

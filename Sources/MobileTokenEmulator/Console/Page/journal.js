@@ -1,9 +1,13 @@
-import { $, dateOf, facts, make, pill, timeOf } from "./dom.js";
+import { $, copyButton, dateOf, facts, make, pill, timeOf } from "./dom.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { showCount } from "./collection.js";
-import { showDetails } from "./details.js";
+import { defineDetails, detailsLink, plain, pretty, section, showDetails } from "./details.js";
+import { onAddress } from "./address.js";
 import { activationName } from "./activations.js";
+import { followOperations } from "./operations.js";
+import { judgedCode } from "./judged-code.js";
+import { curlCommand, isWhole } from "./curl.js";
 
 const pageSize = 500;
 const capacity = 10000;
@@ -14,7 +18,7 @@ export const journal = {
   last: 0,
   isComplete: true,
 
-  list: new VirtualList($("journal-list"), { key: (entry) => entry.id, open: showEntry, render: renderEntry, reachedEnd: () => journal.loadOlder() }),
+  list: new VirtualList($("journal-list"), { key: (entry) => entry.id, open: (entry) => showDetails("journal", entry.id), render: renderEntry, reachedEnd: () => journal.loadOlder() }),
 
   async load() {
     const page = await ask(`journal?before=${Number.MAX_SAFE_INTEGER}&limit=${pageSize}`);
@@ -35,6 +39,7 @@ export const journal = {
     this.entries = [...page.entries.reverse(), ...this.entries].slice(0, capacity);
     this.last = page.entries[0]?.id ?? this.last;
     page.entries.forEach((entry) => this.list.highlight(entry.id));
+    followOperations(page.entries.flatMap((entry) => entry.operationIDs ?? []));
     this.show($("journal-follow").checked);
     if (page.last > this.last) this.touch();
   },
@@ -67,8 +72,13 @@ export const journal = {
   },
 };
 
-$("journal-filter").addEventListener("input", () => journal.show(true));
-$("journal-verdict").addEventListener("input", () => journal.show(true));
+let filter = "\n";
+onAddress(() => {
+  const now = `${$("journal-filter").value}\n${$("journal-verdict").value}`;
+  if (now === filter) return;
+  filter = now;
+  journal.show(true);
+});
 
 const texts = new WeakMap();
 
@@ -76,7 +86,7 @@ const texts = new WeakMap();
 function textOf(entry) {
   let text = texts.get(entry);
   if (text === undefined) {
-    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.refusal, entry.fault, entry.body];
+    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? [])];
     texts.set(entry, text = parts.filter(Boolean).join("\n").toLowerCase());
   }
   return text;
@@ -100,25 +110,42 @@ function movement(entry) {
   return entry.counterBefore === entry.counterAfter ? `counter ${entry.counterAfter}` : `counter ${entry.counterBefore} → ${entry.counterAfter}`;
 }
 
-function pretty(text) {
-  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
-}
+let other = null;  // one that is not in the list
 
-function showEntry(entry) {
-  showDetails(`journal/${entry.id}`, () => ({
-    title: `${entry.method} ${entry.path}`,
-    status: entry.isAccepted ? "accepted" : "refused",
-    body: [
-      facts([
-        ["Reason", entry.refusal], ["Answer", entry.status], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
-        ["Activation", entry.activationID, "copy"], ["User", entry.activationID && activationName(entry.activationID)],
-        ["Query", entry.query, "code"], ["Time", dateOf(entry.time)], ["Number", entry.id],
-      ]),
-      ...section("Request", pretty(entry.body)),
-      ...section("Response", pretty(entry.responseBody)),
-      ...section("Request headers", entry.headers.map((header) => `${header.name}: ${header.value}`).join("\n")),
-    ],
-  }));
-}
+const find = (id) => journal.entries.find((entry) => String(entry.id) === id) ?? (String(other?.id) === id ? other : undefined);
 
-const section = (title, text) => (text ? [make("h3", {}, title), make("pre", {}, text)] : []);
+async function fetchEntry(id) { other = await ask(`journal/${encodeURIComponent(id)}`); }
+
+defineDetails("journal", (id) => ({
+  prepare: () => (find(id) ? undefined : fetchEntry(id)),
+  render: () => {
+    const entry = find(id) ?? other;
+    return {
+      title: `${entry.method} ${entry.path}`,
+      status: entry.isAccepted ? "accepted" : "refused",
+      body: [
+        facts([
+          ["Reason", entry.refusal], ["Answer", entry.status], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
+          ["Activation", entry.activationID && detailsLink("activations", entry.activationID, activationName(entry.activationID))],
+          ["Operations", operationLinks(entry.operationIDs ?? [])],
+          ["Delivery", entry.deliveryID && detailsLink("deliveries", entry.deliveryID, `Number ${entry.deliveryID}`)],
+          ["Query", entry.query, "code"], ["Time", dateOf(entry.time)], ["Number", entry.id],
+        ]),
+        ...(entry.code ? judgedCode(entry.code) : []),
+        ...layers("Request, decrypted", entry.decryptedBody),
+        ...layers("Response, decrypted", entry.decryptedResponseBody),
+        ...section("Request", plain(pretty(entry.body))),
+        ...section("Response", plain(pretty(entry.responseBody))),
+        ...section("Request headers", plain(entry.headers.map((header) => `${header.name}: ${header.value}`).join("\n"))),
+      ],
+      actions: isWhole(entry) ? [copyButton(curlCommand(entry), "Copy as curl")] : [],
+    };
+  },
+}));
+
+/** An activation is made of two layers, one in the other. */
+const layers = (title, bodies = []) => bodies.flatMap((body, index) =>
+  section(index ? `${title}, inner layer` : title, plain(pretty(body))));
+
+const operationLinks = (ids) => (ids.length ? make("span", {}, ...[...new Set(ids)].slice(0, 10).flatMap((id, index) =>
+  [index ? ", " : "", detailsLink("operations", id, id)])) : undefined);

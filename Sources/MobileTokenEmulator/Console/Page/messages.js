@@ -2,12 +2,12 @@ import { $, dateOf, facts, make, pill, timeOf, toast } from "./dom.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
-import { showDetails } from "./details.js";
+import { defineDetails, showDetails } from "./details.js";
 import { onSubmit } from "./dialogs.js";
 
 export const messages = new Collection("messages", new VirtualList($("messages-list"), {
   key: (item) => item.id,
-  open: (item) => showMessage(item.id),
+  open: (item) => showDetails("messages", item.id),
   render: (item) => make("div", { class: "message" },
     pill(item.status),
     make("span", { class: "main" }, item.subject),
@@ -18,20 +18,21 @@ export const messages = new Collection("messages", new VirtualList($("messages-l
 
 messages.prepared = (item) => ({ ...item, status: item.isRead ? "READ" : "UNREAD" });
 
-function showMessage(id) {
-  showDetails(`messages/${encodeURIComponent(id)}`, () => {
-    const item = messages.items.get(id);
+defineDetails("messages", (id) => ({
+  prepare: () => messages.need(id),
+  render: () => {
+    const item = messages.find(id);
     return {
       title: item.subject,
       status: item.status,
       body: [
         facts([["User", item.userID], ["Summary", item.summary], ["Type", item.type], ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"]]),
         make("h3", {}, "Body"),
-        make("pre", { class: item.type === "html" ? "" : "prose" }, item.body),  // HTML is shown as its source
+        make("pre", { class: item.type === "html" ? "" : "prose", tabindex: "0" }, item.body),  // HTML is shown as its source
       ],
     };
-  });
-}
+  },
+}));
 
 onSubmit($("new-message"), async () => {
   const body = $("message-body").value;

@@ -26,7 +26,7 @@ export class OfflineApproval {
     } catch (failure) {
       this.failure = failure.message;
     }
-    refreshDetails(`operations/${encodeURIComponent(this.operationID)}`);
+    refreshDetails(`operations/${this.operationID}`);
   }
 
   async verify(otp) {

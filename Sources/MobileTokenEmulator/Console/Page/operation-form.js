@@ -1,20 +1,27 @@
 import { $, make, toast } from "./dom.js";
 import { ask } from "./server.js";
-import { onOpen, onSubmit } from "./dialogs.js";
+import { onOpen, onSubmit, openDialog } from "./dialogs.js";
+import { templates } from "./templates.js";
 import { operations, showOperation } from "./operations.js";
 
-let templates = [];
-
-export async function loadTemplates() {
-  templates = (await ask("templates?limit=1000")).items;
+/** Offers the templates there are. */
+export function offerTemplates() {
   const chosen = $("operation-template").value;
-  $("operation-template").replaceChildren(...templates.map((template) =>
+  $("operation-template").replaceChildren(...templates.items.map((template) =>
     make("option", { value: template.name, selected: template.name === chosen }, `${template.name} – ${template.title}`)));
   chooseTemplate();
 }
 
+/** Opens the form with a template and values for its placeholders. */
+export function newOperation(template, parameters) {
+  $("operation-template").value = template;
+  chooseTemplate();
+  for (const input of $("operation-parameters").querySelectorAll("input")) input.value = parameters[input.name] ?? "";
+  openDialog($("new-operation"));
+}
+
 function chooseTemplate() {
-  const template = templates.find((one) => one.name === $("operation-template").value);
+  const template = templates.items.find((one) => one.name === $("operation-template").value);
   $("operation-parameters").replaceChildren(
     make("legend", {}, "Parameters"),
     ...(template?.parameters ?? []).map((name) =>

@@ -1,8 +1,13 @@
 import { $, dateOf, facts, make, pill, timeOf } from "./dom.js";
-import { ask } from "./server.js";
+import { ask, askExact } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
-import { dangerousAction, showDetails, shownKey } from "./details.js";
+import { dangerousAction, defineDetails, detailsLink, refreshDetails, section, showDetails, shownKey } from "./details.js";
+import { addressOfFiltered, split } from "./address.js";
+import { timeline } from "./life.js";
+import { previewCard } from "./preview.js";
+import { deliveries } from "./deliveries.js";
+import { pushes } from "./pushes.js";
 import { OfflineApproval } from "./offline.js";
 import { serverNow } from "./clock.js";
 
@@ -24,7 +29,7 @@ function showTimeLeft(row, operation) {
 
 export const operations = new Collection("operations", new VirtualList($("operations-list"), {
   key: (item) => item.id,
-  open: (item) => showOperation(item.id),
+  open: (item) => showDetails("operations", item.id),
   tick: showTimeLeft,
   render: (item) => {
     const row = make("div", { class: `operation ${item.status === "PENDING" ? "" : "decided"}` },
@@ -39,26 +44,90 @@ export const operations = new Collection("operations", new VirtualList($("operat
   },
 }), { describe: (item) => `${item.title}: ${item.status}` });
 
+const approvals = new Map();  // by operation: the offline approval that was begun
+
 /** Opens an operation, with `offline` an offline QR code too. */
 export function showOperation(id, { offline = false } = {}) {
-  const key = `operations/${encodeURIComponent(id)}`;
-  const approval = new OfflineApproval(id, () => operations.items.get(id));
-  showDetails(key, () => {
-    const item = operations.items.get(id);
-    const body = [facts([
-      ["User", item.userID ?? "anybody, until somebody claims it"], ["Type", item.name], ["Data", item.data, "code"], ["Reason", item.statusReason],
-      ["Failures", `${item.failureCount} of ${item.maximumFailureCount}`], ["Proximity code", item.proximityCode, "copy"],
-      ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)], ["Identifier", item.id, "copy"],
-    ])];
+  showDetails("operations", id);
+  if (offline) approvalOf(id).start();
+}
+
+function approvalOf(id) {
+  if (!approvals.has(id)) approvals.set(id, new OfflineApproval(id, () => operations.find(id)));
+  return approvals.get(id);
+}
+
+/** What is told of one operation beside what the list knows. */
+class OperationStory {
+  constructor(id) { Object.assign(this, { id, moments: [], preview: undefined, language: "" }); }
+
+  get path() { return `operations/${encodeURIComponent(this.id)}`; }
+
+  async load() {
+    [{ moments: this.moments }] = await Promise.all([ask(`${this.path}/history`), this.loadPreview()]);
+  }
+
+  /** There is none of an operation whose template is gone. */
+  async loadPreview() {
+    const language = this.language || navigator.language || "";
+    this.preview = await askExact(`${this.path}/preview?language=${encodeURIComponent(language)}`).catch(() => undefined);
+  }
+
+  async choose(language) {
+    this.language = language;
+    await this.loadPreview();
+    refreshDetails(`operations/${this.id}`);
+  }
+
+  async follow() {
+    await this.load();
+    refreshDetails(`operations/${this.id}`);
+  }
+}
+
+let story = null;  // that of the operation that is open
+
+/** Something was asked of these operations. */
+export function followOperations(ids) {
+  if (story && shownKey() === `operations/${story.id}` && ids.includes(story.id)) {
+    story.follow().catch(() => { /* the stream's end tells that the server has gone */ });
+  }
+}
+operations.changed = (id) => followOperations([id]);
+
+defineDetails("operations", (id) => ({
+  prepare: async () => {
+    story = new OperationStory(id);
+    await Promise.all([operations.need(id), story.load()]);
+  },
+  render: () => {
+    const item = operations.find(id);
+    const told = story?.id === id ? story : new OperationStory(id);
+    const body = [
+      facts([
+        ["User", item.userID ?? "anybody, until somebody claims it"], ["Type", item.name], ["Data", item.data, "code"], ["Reason", item.statusReason],
+        ["Failures", `${item.failureCount} of ${item.maximumFailureCount}`], ["Proximity code", item.proximityCode, "copy"],
+        ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)], ["Identifier", item.id, "copy"],
+      ]),
+      ...section("What happened", timeline(told.moments), links(item)),
+    ];
     const actions = [];
-    const cancel = () => ask(`cloud/${key}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
+    const cancel = () => ask(`cloud/${told.path}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
     if (item.status === "PENDING") {
-      body.push(approval.card());
+      body.push(approvalOf(id).card());
       actions.push(dangerousAction("Cancel operation", "Cancel it for good?", cancel));
     }
+    if (told.preview) body.push(...section("On a phone", previewCard(told.preview, (language) => told.choose(language))));
     return { title: item.title, status: item.status, body, actions };
-  });
-  if (offline) approval.start();
+  },
+}));
+
+/** From an operation to what was asked and told about it. */
+function links(item) {
+  const about = (collection, name) => [...collection.items.values()].filter((one) => one.operationID === item.id)
+    .map((one) => detailsLink(collection.name, one.id, `${name} ${one.id}`));
+  const all = [make("a", { href: addressOfFiltered("journal", item.id) }, "All its requests"), ...about(pushes, "Push"), ...about(deliveries, "Delivery")];
+  return make("p", { class: "links" }, ...all.flatMap((link, index) => (index ? [" · ", link] : [link])));
 }
 
 let proximityStep = 0;
@@ -69,6 +138,6 @@ export function showOperationTimes() {
   const step = Math.floor(serverNow() / 30000);
   if (step === proximityStep) return;
   proximityStep = step;
-  const id = shownKey()?.match(/^operations\/(.*)$/)?.[1];
-  if (id && operations.items.get(decodeURIComponent(id))?.proximityCode) operations.touch(decodeURIComponent(id));
+  const [kind, id] = split(shownKey() ?? "/");
+  if (kind === "operations" && operations.items.get(id)?.proximityCode) operations.touch(id);
 }

@@ -2,11 +2,11 @@ import { $, dateOf, facts, make, pill, timeOf } from "./dom.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
 import { activationName } from "./activations.js";
-import { showDetails } from "./details.js";
+import { defineDetails, detailsLink, plain, pretty, section, showDetails } from "./details.js";
 
 export const pushes = new Collection("pushes", new VirtualList($("pushes-list"), {
   key: (item) => item.id,
-  open: (item) => showPush(item.id),
+  open: (item) => showDetails("pushes", item.id),
   render: (item) => make("div", { class: "push" },
     pill(item.status),
     make("span", { class: "main" }, item.title),
@@ -19,23 +19,26 @@ pushes.prepared = (item) => {
   const payload = JSON.parse(item.payload);
   const { title, body } = payload.aps?.alert ?? {};
   const text = [title, body].filter(Boolean).join(": ");
-  return { ...item, status: item.type.replace("mtoken.", ""), title: text || payload.mtokenOperationResult || activationName(item.activationID) };
+  const shown = text || payload.mtokenOperationResult || activationName(item.activationID);
+  return { ...item, id: String(item.id), status: item.type.replace("mtoken.", ""), title: shown, operationID: payload.operationId ?? payload.mtokenOperationId };
 };
 
-function showPush(id) {
-  showDetails(`pushes/${id}`, () => {
-    const item = pushes.items.get(id);
+defineDetails("pushes", (id) => ({
+  prepare: () => pushes.need(id),
+  render: () => {
+    const item = pushes.find(id);
     return {
       title: item.title,
       status: item.status,
       body: [
         facts([
-          ["User", item.userID], ["Device", activationName(item.activationID)], ["Platform", item.platform], ["Environment", item.environment],
-          ["Token", item.token, "copy"], ["Created", dateOf(item.created)],
+          ["User", item.userID], ["Device", detailsLink("activations", item.activationID, activationName(item.activationID))],
+          ["Operation", item.operationID && detailsLink("operations", item.operationID, item.operationID)],
+          ["Platform", item.platform], ["Environment", item.environment],
+          ["Token", item.token, "copy"], ["Created", dateOf(item.created)], ["Number", item.id],
         ]),
-        make("h3", {}, "What the device gets"),
-        make("pre", {}, JSON.stringify(JSON.parse(item.payload), null, 2)),
+        ...section("What the device gets", plain(pretty(item.payload))),
       ],
     };
-  });
-}
+  },
+}));

@@ -36,6 +36,10 @@ async function send(path, { method = "GET", body } = {}) {
 /** Asks the server; throws its message when it refuses. */
 export const ask = async (path, options) => (await send(path, options)).json().catch(() => ({}));
 
+/** The same with numbers as texts, so that 100.00 stays what it is where it is shown. */
+export const askExact = async (path, options) =>
+  JSON.parse(await (await send(path, options)).text(), (key, value, context) => (typeof value === "number" ? context?.source ?? value : value));
+
 /** Fetches a document as it is: a script would round its long numbers. */
 export const download = async (path) => (await send(path)).blob();
 

@@ -1,24 +1,29 @@
 // The views and the keys that go between them.
 
 import { $ } from "./dom.js";
+import { address, go, onAddress } from "./address.js";
 
 const wide = matchMedia("(min-width: 1280px)");
 const tabs = [...document.querySelectorAll("[role=tab]")];
 const viewOf = (tab) => tab.getAttribute("aria-controls");
 const selected = () => viewOf(tabs.find((tab) => tab.getAttribute("aria-selected") === "true"));
 
-export function select(name, { focus = false } = {}) {
+function show() {
   // On a wide page the journal has a place of its own.
-  const chosen = name === "journal" && wide.matches ? "operations" : name;
+  const chosen = address.view === "journal" && wide.matches ? "operations" : address.view;
   for (const tab of tabs) {
     const isChosen = viewOf(tab) === chosen;
+    if (isChosen && tab.getAttribute("aria-selected") !== "true") tab.scrollIntoView({ block: "nearest", inline: "center" });
     tab.setAttribute("aria-selected", isChosen);
     tab.tabIndex = isChosen ? 0 : -1;
     $(viewOf(tab)).hidden = !isChosen;
-    if (isChosen) tab.scrollIntoView({ block: "nearest", inline: "center" });
-    if (isChosen && focus) tab.focus();
   }
-  history.replaceState(null, "", `#${chosen}`);
+  document.title = `${$(`tab-${chosen}`).firstChild.textContent.trim()} – Mobile Token Emulator`;
+}
+
+function select(view, { focus = false } = {}) {
+  go({ view });
+  if (focus) $(`tab-${view}`).focus();
 }
 
 for (const tab of tabs) tab.addEventListener("click", () => select(viewOf(tab)));
@@ -42,7 +47,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "n") control.click(); else control.focus();
 });
 
-const fromAddress = () => tabs.map(viewOf).find((name) => `#${name}` === location.hash) ?? "operations";
-wide.addEventListener("change", () => select(selected()));
-addEventListener("hashchange", () => select(fromAddress()));
-select(fromAddress());
+wide.addEventListener("change", show);
+onAddress(show);
+show();

@@ -1,0 +1,33 @@
+package import ExactJSON
+
+/// An operation as a device would show it.
+package struct OperationPreview: Sendable {
+    /// The language it is in.
+    package let language: String
+    /// Every language it can be shown in.
+    package let languages: [String]
+    /// What the Mobile Token API would say of it.
+    package let operation: JSONValue
+}
+
+extension Backend {
+    /// Returns an operation as a device would show it; `nil` when there is none, or when its template is gone.
+    ///
+    /// - Parameter language: The language wanted, such as `cs`; the fallback where it is not available.
+    package func preview(ofOperation id: String, language wanted: String?) -> OperationPreview? {
+        guard let operation = self.state.operations[id] else { return nil }
+        let languages: [String]
+        switch operation.content {
+        // The bank's own texts are of one language; amounts are written in several.
+        case .custom: languages = MonetaryFormat.languages.sorted()
+        case .template(let name): languages = self.operationTemplates[name]?.texts.keys.sorted() ?? []
+        }
+        let language = Language.preferred(wanted, among: languages)
+        guard let shown = self.operationTemplates.presented(operation, acceptLanguage: language) else { return nil }
+        return OperationPreview(
+            language: language,
+            languages: languages.isEmpty ? [Language.fallback] : languages,
+            operation: shown
+        )
+    }
+}

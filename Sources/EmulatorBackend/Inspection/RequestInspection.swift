@@ -1,0 +1,119 @@
+package import ExactJSON
+package import PowerAuthProtocol
+
+/// What the server found out about a request beyond its response: for the reader of the journal.
+package struct RequestInspection: Sendable {
+    /// The body as it was decrypted, the outer layer first. Secrets are masked.
+    package private(set) var decryptedRequest: [JSONValue] = []
+    /// The body of the response before it was encrypted, the outer layer first. Secrets are masked.
+    package private(set) var decryptedResponse: [JSONValue] = []
+    /// The signature or the authentication code, if one was judged.
+    package var code: CodeInspection?
+    /// What happened to operations.
+    package private(set) var notes: [OperationNote] = []
+
+    package init() {}
+
+    /// Layers are opened from the outside.
+    mutating func noteOpened(_ plaintext: [UInt8]) {
+        let limits = JSONLimits(maximumDepth: 64)
+        let content =
+            (try? JSONValue(parsing: plaintext, limits: limits)) ?? .string("\(plaintext.count) bytes, not JSON")
+        self.decryptedRequest.append(content.maskingSecrets())
+    }
+
+    /// Layers are sealed from the inside.
+    mutating func noteSealed(_ content: JSONValue) {
+        self.decryptedResponse.insert(content.maskingSecrets(), at: 0)
+    }
+
+    mutating func note(_ kind: OperationNote.Kind, _ operationID: String, because reason: String? = nil) {
+        self.notes.append(OperationNote(kind: kind, operationID: operationID, reason: reason))
+    }
+}
+
+/// Something that a request did to an operation.
+package struct OperationNote: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case created, shown, opened, claimed, offlineCodeMade
+        case approved, approvalRefused, rejected, rejectionRefused, canceled, expired
+    }
+
+    package let kind: Kind
+    package let operationID: String
+    /// Why it was refused or canceled.
+    package let reason: String?
+}
+
+/// A signature or an authentication code that was judged.
+package struct CodeInspection: Sendable {
+    /// The version of the protocol, such as `3.3`.
+    package let version: String
+    package let type: SignatureType
+    /// What was signed in its normalized form, without the application's secret at its end.
+    package let signedData: [UInt8]
+    /// How often the counter had moved before.
+    package let counter: UInt64
+    /// `nil` for a code that is right.
+    package let diagnosis: CodeDiagnosis?
+}
+
+extension RequestContext {
+    /// - Parameters:
+    ///   - activation: As it was before.
+    ///   - diagnosis: The reason why the code is wrong; `nil` for one that is right.
+    mutating func inspect(
+        _ code: CodeToVerify,
+        of activation: ServerActivation,
+        _ version: MajorVersion,
+        _ diagnosis: CodeDiagnosis? = nil
+    ) {
+        guard let keys = activation.device?.keys(of: version) else { return }
+        self.inspection.code = CodeInspection(
+            version: keys.versionName,
+            type: code.type,
+            signedData: code.data.normalized,
+            counter: keys.steps,
+            diagnosis: diagnosis
+        )
+    }
+}
+
+extension JSONValue {
+    /// The parts of names of members whose values are secrets: of keys, of tokens, of what a person knows.
+    private static let secretNames = [
+        "secret", "ctrdata", "privatekey", "encryptionkey", "password", "puk", "otp", "recoverycode",
+    ]
+
+    /// Returns it with a mask in the place of every string and number that belongs to a secret.
+    ///
+    /// What the protocol calls a secret is a member of its own; objects of such a name (`sharedSecretRequest`) hold public keys.
+    func maskingSecrets() -> Self {
+        switch self {
+        case .object(let object):
+            let members = object.members.map { member in
+                JSONObject.Member(
+                    key: member.key,
+                    value: Self.isSecret(member.key) ? member.value.masked : member.value.maskingSecrets()
+                )
+            }
+            return .object(JSONObject(members))
+        case .array(let elements): return .array(elements.map { $0.maskingSecrets() })
+        default: return self
+        }
+    }
+
+    private static func isSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name == "pin" || self.secretNames.contains { name.contains($0) }
+    }
+
+    private var masked: Self {
+        switch self {
+        case .object: self.maskingSecrets()
+        case .array(let elements): .array(elements.map(\.masked))
+        case .string, .number: "(not shown)"
+        default: self
+        }
+    }
+}

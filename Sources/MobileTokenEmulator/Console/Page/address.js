@@ -1,0 +1,64 @@
+// What is shown stands in the page's address, so that every view is a link, the keys for back and forward work, and a
+// reload shows the same: `#operations/ID?operations.q=alice&journal.verdict=refused`.
+
+/** The fields that belong to the address, each under the name of its section and its own. */
+const fields = new Map([...document.querySelectorAll("[data-address]")]
+  .map((field) => [`${field.closest("section").id}.${field.dataset.address}`, field]));
+const views = new Set([...document.querySelectorAll("main > section")].map((section) => section.id));
+const listeners = [];
+
+/** The view, and what is open above it: `kind/id`. */
+export const address = { view: "operations", open: undefined };
+
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+function read() {
+  const [path, query = ""] = location.hash.slice(1).split("?", 2);
+  const [view, id] = path.split("/", 2);
+  const parameters = new URLSearchParams(query);
+  address.view = views.has(view) ? view : "operations";
+  address.open = id ? `${address.view}/${decoded(id)}` : parameters.get("open") || undefined;
+  for (const [name, field] of fields) field.value = parameters.get(name) ?? "";
+}
+
+function written({ view, open }) {
+  const parameters = new URLSearchParams();
+  const [kind, id] = open ? split(open) : [];
+  const path = kind === view ? `${view}/${encodeURIComponent(id)}` : view;
+  if (open && kind !== view) parameters.set("open", open);
+  for (const [name, field] of fields) if (field.value) parameters.set(name, field.value);
+  const query = parameters.toString();
+  return `#${path}${query ? `?${query}` : ""}`;
+}
+
+/** The kind and the identifier of what is open. */
+export function split(open) {
+  const slash = open.indexOf("/");
+  return [open.slice(0, slash), open.slice(slash + 1)];
+}
+
+/** The address of something, above what is shown now. */
+export const addressOf = (kind, id) => written({ ...address, open: `${kind}/${id}` });
+
+/** The address of a view with a filter. */
+export const addressOfFiltered = (view, q) => `#${view}?${new URLSearchParams({ [`${view}.q`]: q })}`;
+
+/** Shows something else, which is a new entry of the browser's history unless it replaces the last one. */
+export function go(change, { replace = false } = {}) {
+  Object.assign(address, change);
+  const fragment = written(address);
+  if (fragment !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", fragment);
+  for (const listen of listeners) listen();
+}
+
+/** Calls `listen` whenever something else is to be shown. */
+export function onAddress(listen) { listeners.push(listen); }
+
+for (const field of fields.values()) field.addEventListener("input", () => go({}, { replace: true }));
+addEventListener("popstate", () => {
+  read();
+  for (const listen of listeners) listen();
+});
+read();

@@ -1,0 +1,26 @@
+// A request of the journal as a command.
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+// What curl says by itself, and what belongs to one connection.
+const ownHeaders = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding", "expect"]);
+
+/** Where the server is for what is not on this page: its own address, or that of a part of it. */
+const root = new URL("../", document.baseURI);
+root.username = root.password = root.hash = root.search = "";
+
+/** A body that the journal had to cut is not the one that was sent. */
+export const isWhole = (entry) => !/… \(\d+ bytes\)$/.test(entry.body);
+
+/** Basic credentials are not in the journal: the command names their variable. */
+export function curlCommand(entry) {
+  const path = `${entry.path}${entry.query ? `?${entry.query}` : ""}`;
+  const address = entry.deliveryID === undefined ? new URL(path.slice(1), root).href : path;
+  const lines = [`curl -X ${entry.method} ${quoted(address)}`];
+  for (const { name, value } of entry.headers) {
+    if (ownHeaders.has(name.toLowerCase())) continue;
+    if (name.toLowerCase() === "authorization") lines.push('-u "$CLOUD_USER:$CLOUD_PASSWORD"');
+    else lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  }
+  if (entry.body) lines.push(`--data-raw ${quoted(entry.body)}`);
+  return lines.join(" \\\n  ");
+}

@@ -1,0 +1,47 @@
+import Basics
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+
+// What was found out about requests and operations, for people.
+
+extension EmulatorCore {
+    func journalEntry(_ id: UInt64) -> Emulator.JournalEntry? { self.journal.entry(id) }
+
+    func journal(since id: UInt64, limit: Int, _ filter: Journal.Filter) -> [Emulator.JournalEntry] {
+        self.journal.entries(since: id, limit: limit, filter)
+    }
+
+    func journal(before id: UInt64, limit: Int, _ filter: Journal.Filter) -> [Emulator.JournalEntry] {
+        self.journal.entries(before: id, limit: limit, filter)
+    }
+
+    /// What happened to an operation, oldest first; `nil` when there is no such operation.
+    func history(ofOperation id: String) -> [Emulator.OperationMoment]? {
+        guard let operation = self.snapshot.backend.state.operations[id] else { return nil }
+        var moments = self.journal.histories[operation.id]
+        if operation.status == .expired {
+            let time = Date(milliseconds: operation.expires)
+            moments.append(.init(kind: OperationNote.Kind.expired.rawValue, time: time, count: 1, last: time))
+        }
+        return moments
+    }
+
+    /// Tells how an operation would be shown that is not made.
+    ///
+    /// - Parameter request: One that would make it through the cloud API.
+    /// - Returns: The preview, if the request would be granted, and the reply to it.
+    func preview(of request: ReceivedRequest, language: String?) -> (preview: OperationPreview?, reply: Reply) {
+        var request = request
+        request.path = "/v2/operations"
+        request.headers.removeAll { $0.name.equalsIgnoringASCIICase("Authorization") }
+        if let credentials = self.configuration.cloudCredentials {
+            request.headers.append(("Authorization", credentials.authorization))
+        }
+        // The state is a value: a copy can be asked and thrown away.
+        var (trial, now) = self.snapshot
+        let reply = trial.reply(to: request, at: now)
+        let made = reply.inspection.notes.first { $0.kind == .created }
+        return (made.flatMap { trial.preview(ofOperation: $0.operationID, language: language) }, reply)
+    }
+}

@@ -1,0 +1,13 @@
+extension Emulator {
+    /// Returns what happened to an operation, oldest first: who made it, which devices were shown it, and what they decided
+    /// with which factors, as far as it is remembered.
+    ///
+    /// It is kept in memory, like the journal, longer than the requests: up to 50 000 moments of all operations together, 100
+    /// of each.
+    ///
+    /// - Parameter id: The operation's identifier.
+    /// - Returns: Nothing for an operation that there is not, or that was made before the server started.
+    public func history(ofOperation id: String) async -> [OperationMoment] {
+        await self.core.history(ofOperation: id) ?? []
+    }
+}

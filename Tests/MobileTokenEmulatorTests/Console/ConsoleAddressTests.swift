@@ -1,0 +1,132 @@
+import Foundation
+import HeadlessBrowser
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// The console's addresses: a link for everything that it shows, in a real browser.
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Browser.executable != nil, "needs Chromium"))
+struct ConsoleAddressTests {
+    private static let rows = "[...document.querySelectorAll('#operations-list .row')]"
+    private static let open = "document.querySelector('#details').open"
+
+    @Test func aReloadShowsTheSame() async throws {
+        try await withEmulator { emulator async throws in
+            let wanted = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await emulator.cloud.createOperation("login", userID: "bob")
+            try await withConsole(of: emulator) { page async throws in
+                try await page.wait(until: "\(Self.rows).length === 2")
+                try await page.fill("#operations-filter", with: "alice & co")
+                try await page.wait(until: "\(Self.rows).length === 0")
+                try await page.fill("#operations-filter", with: "alice")
+                try await page.wait(until: "\(Self.rows).length === 1")
+                try await page.choose("PENDING", in: "#operations-status")
+                try await page.choose("refused", in: "#journal-verdict")
+                try await page.click("#operations-list .row")
+                try await page.wait(until: Self.open)
+                let address = try await page.evaluate("location.href")
+                #expect(address.hasPrefix("\(emulator.cloudURL)/console/#operations/\(wanted.id)?"))
+
+                // In another page, too: the address is a link.
+                for _ in 1...2 {
+                    try await page.open("about:blank")
+                    try await page.wait(until: "location.href === 'about:blank'")
+                    try await page.open(address)
+                    try await page.wait(until: Self.open)
+                    #expect(
+                        try await page.evaluate("document.querySelector('#details').textContent").contains(wanted.id)
+                    )
+                    #expect(try await page.evaluate("document.querySelector('#operations-filter').value") == "alice")
+                    #expect(try await page.evaluate("document.querySelector('#operations-status').value") == "PENDING")
+                    #expect(try await page.evaluate("document.querySelector('#journal-verdict').value") == "refused")
+                    try await page.wait(until: "\(Self.rows).length === 1")
+                    #expect(try await page.evaluate("location.href") == address)
+                }
+            }
+        }
+    }
+
+    @Test func theKeysForBackAndForwardWork() async throws {
+        try await withEmulator { emulator async throws in
+            let first = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await emulator.cloud.register(userID: "bob")
+            try await withConsole(of: emulator) { page async throws in
+                let tab = { (name: String) in
+                    "document.querySelector('#tab-\(name)').getAttribute('aria-selected') === 'true'"
+                }
+                try await page.wait(until: "\(Self.rows).length === 1")
+                try await page.click("#operations-list .row")
+                try await page.wait(until: Self.open)
+                try await page.press("Escape")
+                try await page.wait(until: "!\(Self.open)")
+                try await page.click("#tab-activations")
+                try await page.wait(until: "document.querySelector('#activations-list .row')")
+                try await page.click("#activations-list .row")
+                try await page.wait(until: Self.open)
+
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "!\(Self.open) && \(tab("activations"))")
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "!\(Self.open) && \(tab("operations"))")
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "\(Self.open) && location.hash === '#operations/\(first.id)'")
+                #expect(try await page.evaluate("document.querySelector('#details').textContent").contains(first.id))
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "!\(Self.open) && location.hash === '#operations'")
+                try await page.evaluate("history.go(4)")
+                try await page.wait(until: "\(Self.open) && \(tab("activations"))")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "activations", "messages", "pushes", "deliveries", "templates", "faults", "clock", "connect", "journal",
+    ])
+    func everyViewHasAnAddress(view: String) async throws {
+        try await withConsole(view: view, width: 1000) { _, page async throws in
+            #expect(try await page.evaluate("String(document.querySelector('#\(view)').hidden)") == "false")
+            #expect(try await page.evaluate("String(document.querySelector('#operations').hidden)") == "true")
+            #expect(try await page.evaluate("document.title").isEmpty == false)
+        }
+    }
+
+    @Test(arguments: [
+        "operations/nothing", "operations?open=nothing/1", "nothing", "operations/%", "journal/9999", "templates/x",
+        "operations?open=", "deliveries/1", "pushes/-1", "?open=operations/%3Cb%3E",
+    ])
+    func anAddressOfNothingSaysSo(fragment: String) async throws {
+        try await withConsole(view: fragment) { _, page async throws in
+            let isNothing = ["nothing", "operations?open="].contains(fragment)
+            try await page.wait(until: isNothing ? "!\(Self.open)" : Self.open)
+            if !isNothing {
+                #expect(
+                    try await page.evaluate("document.querySelector('#details-title').textContent").hasPrefix(
+                        "Not there"
+                    )
+                )
+                try await page.press("Escape")
+                try await page.wait(until: "!\(Self.open) && location.hash === '#operations' || !\(Self.open)")
+            }
+            #expect(try await page.evaluate("document.querySelector('#connection').dataset.state") == "live")
+        } complaints: {
+            $0.filter { !$0.contains("status of 404") }
+        }
+    }
+
+    /// One who opens it from a context path, or from a space of the server, asks for nothing beside it.
+    @Test func everyAddressIsRelativeToThePage() async throws {
+        try await withEmulator { emulator async throws in
+            let made = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await withBrowser(width: 1600, height: 900) { page async throws in
+                let base = "\(emulator.cloudURL)/enrollment-server"
+                try await page.open("\(base)/console/#operations/\(made.id)")
+                try await page.wait(until: Self.open)
+                try await page.click("#details .moments a")
+                try await page.wait(until: "document.querySelector('#details-title').textContent.includes('POST /v2')")
+                #expect(page.requests.allSatisfy { $0.hasPrefix(base + "/") || $0 == "about:blank" })
+                #expect(page.complaints.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import EmulatorMessages
+import Foundation
+import HeadlessBrowser
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+extension Emulator {
+    func makeCustomOperation(title: String, userID: String) async throws {
+        let body: [String: Any] = [
+            "userId": userID, "operationType": "custom", "data": "A1",
+            "formData": ["title": title, "message": title, "attributes": []],
+        ]
+        let response = await self.core.relay(
+            ReceivedRequest(
+                method: "POST",
+                path: "/v2/operations",
+                headers: [("Content-Type", "application/json")],
+                body: Array(try JSONSerialization.data(withJSONObject: body))
+            )
+        )
+        #expect(response.status == 200)
+    }
+}
+
+/// Runs `body` with the console of an emulator in a browser; the page must not complain.
+func withConsole(
+    view: String = "operations",
+    width: Int = 1600,
+    height: Int = 900,
+    dark: Bool = false,
+    _ body: (Emulator, Browser) async throws -> Void,
+    complaints: ([String]) -> [String] = { $0 }
+) async throws {
+    try await withEmulator { emulator async throws in
+        try await withConsole(of: emulator, view: view, width: width, height: height, dark: dark) {
+            try await body(emulator, $0)
+        } complaints: {
+            complaints($0)
+        }
+    }
+}
+
+func withConsole(
+    of emulator: Emulator,
+    view: String = "operations",
+    width: Int = 1600,
+    height: Int = 900,
+    dark: Bool = false,
+    _ body: (Browser) async throws -> Void,
+    complaints: ([String]) -> [String] = { $0 }
+) async throws {
+    try await withBrowser(width: width, height: height, dark: dark) { page async throws in
+        try await page.open("\(emulator.cloudURL)/console/#\(view)")
+        try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
+        try await body(page)
+        #expect(complaints(page.complaints).isEmpty)
+    }
+}
