@@ -39,9 +39,14 @@ package struct RouteDescription: Sendable {
         package let schema: Schema
         /// Without it, an empty body will do.
         package let isRequired: Bool
+        /// Whether it is a document that people write, which its route reads itself, to name the lines of mistakes.
+        package var isWritten = false
 
         package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
         package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
+        package static func document(_ schema: Schema) -> Self {
+            Self(schema: schema, isRequired: true, isWritten: true)
+        }
     }
 
     /// The body of a response.

@@ -32,7 +32,11 @@ public final class Emulator: Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.keepTime() }
                 group.addTask { await CallbackCourier(core: core).run() }
-                group.addTask { await server.run { await router.respond(to: $0) } }
+                group.addTask {
+                    await server.run { request in
+                        await core.configuration.logging(request) { await router.respond(to: $0) }
+                    }
+                }
             }
             core.events.finish()
         }

@@ -5,17 +5,26 @@ import PowerAuthProtocol
 
 /// The templates of a server by name, and what a device is shown of the operations that are made from them.
 package struct OperationTemplates: Sendable {
-    private let byName: [String: OperationTemplate]
+    private var byName: [String: OperationTemplate] = [:]
 
     /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
     init(parsing documents: [String]) throws(TemplateError) {
-        var byName: [String: OperationTemplate] = [:]
-        for document in OperationTemplate.builtIn + documents {
-            let template = try OperationTemplate(parsing: document)
-            byName[template.name] = template
+        for document in OperationTemplate.builtIn { self.insert(try OperationTemplate(parsing: document.utf8)) }
+        for (index, document) in documents.enumerated() {
+            do {
+                self.insert(try OperationTemplate(parsing: document.utf8))
+            } catch {
+                throw TemplateError("The template number \(index + 1) of the configuration: \(error.message)")
+            }
         }
-        self.byName = byName
     }
+
+    package var count: Int { self.byName.count }
+
+    /// Adds a template, or puts it in the place of the one of its name.
+    mutating func insert(_ template: OperationTemplate) { self.byName[template.name] = template }
+
+    mutating func remove(_ name: String) { self.byName[name] = nil }
 
     package subscript(name: String) -> OperationTemplate? { self.byName[name] }
 

@@ -6,7 +6,7 @@ extension ControlAPI {
     /// Every endpoint of the control API; `HEAD` is treated as `GET`.
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
-            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes
+            + Self.listRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.scriptRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 
@@ -32,7 +32,7 @@ extension ControlAPI {
             "GET",
             "/journal",
             "Tells what was received, and why it was refused.",
-            asks: [.since, .before, .journalLimit],
+            asks: [.since, .run, .wait, .before, .journalLimit],
             gives: .json(.journal)
         ) { control, request, _ in
             try await control.journal(request)
@@ -138,12 +138,6 @@ extension ControlAPI {
         ) { control, request, _ in
             try await control.core.importState(request.body)
             return .ok
-        },
-        Route("GET", "/templates", "Lists the templates of operations.", asks: .page, gives: .json(.templates)) {
-            control,
-            request,
-            _ in
-            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
         },
     ]
 
