@@ -10,6 +10,7 @@ import Testing
         ("README.md", "Snippets", 5),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/WakingByCallback.md", "Snippets", 1),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         // The same again, where it is tested against a server.
         ("Sources/MobileToken/Operations/OperationsService.swift", "Tests/MobileTokenTests", 2),

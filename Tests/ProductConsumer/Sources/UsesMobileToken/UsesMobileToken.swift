@@ -87,7 +87,8 @@ let presentationTypes: [Any.Type] = [
 let otherServiceTypes: [Any.Type] = [
     InboxService.self, InboxMessage.self, InboxMessage.ContentType.self, InboxMessages.self,
     InboxMessages.Iterator.self, InboxPage.self, PushService.self, PushService.Platform.self,
-    PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
+    PushService.Registration.self, OperationCallback.self, PushPayload.self, PushPayload.Content.self,
+    PushPayload.OperationResult.self,
     UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
     OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
     OfflineOperationData.Day.self, OfflineOperationError.self, OfflineOperationError.Code.self,
