@@ -10,6 +10,14 @@ import Testing
         try Program.start(["listen", "--url", emulator.baseURL, "--json"] + words, home: home.url)
     }
 
+    /// A configuration, and an element for each time that a listener asks for callbacks.
+    private static func configuration() -> (Emulator.Configuration, AsyncStream<Void>) {
+        let (renewals, renewal) = AsyncStream.makeStream(of: Void.self)
+        var configuration = Emulator.Configuration()
+        configuration.requestLog = { if $0.path == "/_emulator/listeners" { renewal.yield() } }
+        return (configuration, renewals)
+    }
+
     private func next(_ program: ChildProcess) async throws -> JSONValue {
         try JSONValue(parsing: try #require(await program.nextLine()))
     }
@@ -17,7 +25,8 @@ import Testing
     @Test func eachDeliveryIsForwardedAndTheServerIsToldTheAnswer() async throws {
         let (bodies, status) = (Shared<[JSONValue]>([]), Shared(204))
         let home = try TemporaryFolder()
-        try await withEmulator { emulator in
+        let (configuration, renewals) = Self.configuration()
+        try await withEmulator(configuration) { emulator in
             try await withCallbackReceiver({ body in
                 bodies.update { $0.append((try? JSONValue(parsing: body)) ?? .null) }
                 return status.value
@@ -41,7 +50,7 @@ import Testing
 
                 // A reset takes the callbacks, and they are made anew.
                 try await emulator.reset()
-                while await emulator.hasListenerCallbacks == false { await Task.yield() }
+                for await _ in renewals where await emulator.hasListenerCallbacks { break }
                 let registration = try await emulator.cloud.register(userID: "bob")
                 #expect(try await self.next(program)["callback"]?["activationId"]?.string == registration.id)
                 program.send(signal: SIGINT)
@@ -52,7 +61,8 @@ import Testing
 
     @Test func itSurvivesARestartOfTheServerAndABankThatIsAway() async throws {
         let home = try TemporaryFolder()
-        var configuration = Emulator.Configuration()
+        let (base, renewals) = Self.configuration()
+        var configuration = base
         let first = try await Emulator.start(configuration: configuration)
         configuration.port = first.port
         let program = try self.start(first, home, "--forward-to", "http://127.0.0.1:1/")
@@ -63,7 +73,7 @@ import Testing
         await first.stop()
         #expect(await program.nextErrorLine()?.contains("trying again") == true)
         let second = try await Emulator.start(configuration: configuration)
-        while await second.hasListenerCallbacks == false { await Task.yield() }
+        for await _ in renewals where await second.hasListenerCallbacks { break }
         let operation = try await second.cloud.createOperation("login", userID: "bob")
         #expect(try await self.next(program)["callback"]?["operationId"]?.string == operation.id)
         program.send(signal: SIGTERM)

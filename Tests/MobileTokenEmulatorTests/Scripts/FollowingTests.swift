@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    private static let wrongReports: [(path: String, body: String, status: Int, message: String)] = [
         ("/deliveries/1/outcome", "{}", 400, "Either 'status' or 'failure' is needed"),
         ("/deliveries/1/outcome", #"{"status":200,"failure":"x"}"#, 400, "Either 'status' or 'failure' is needed"),
         ("/deliveries/1/outcome", #"{"stats":200}"#, 400, "'stats' is not known here; did you mean 'status'?"),
@@ -51,28 +51,27 @@ import Testing
         ("/deliveries/1/outcome", #"{"status":"200"}"#, 400, "'status' is not a whole number"),
         ("/deliveries/7/outcome", #"{"status":200}"#, 404, "There is no such delivery"),
         ("/deliveries/x/outcome", #"{"status":200}"#, 404, "There is no such delivery"),
-    ])
-    func aWrongReportIsRefusedByNameAndChangesNothing(path: String, body: String, status: Int, message: String)
-        async throws
-    {
+    ]
+
+    private static let wrongQuestions = [
+        "/deliveries/feed?wait=61", "/deliveries/feed?wait=-1", "/deliveries/feed?wait=soon",
+        "/deliveries/feed?since=-1", "/deliveries/feed?limit=0", "/deliveries/feed?limit=1001", "/journal?wait=61",
+        "/journal?since=x",
+    ]
+
+    @Test func whatIsWrongIsRefusedByNameAndChangesNothing() async throws {
         try await withEmulator { emulator in
             _ = try await self.json(emulator, "POST", "/listeners")
             try await emulator.cloud.createOperation("login", userID: "alice")
-            let refused = try await self.json(emulator, "POST", path, body)
-            #expect(refused.status == status)
-            #expect(refused.body["responseObject"]?["message"]?.string == message)
-            #expect(emulator.deliveries().map(\.state) == ["waiting"])
-        }
-    }
-
-    @Test(arguments: [
-        "/deliveries/feed?wait=61", "/deliveries/feed?wait=-1", "/deliveries/feed?wait=soon",
-        "/deliveries/feed?since=-1",
-        "/deliveries/feed?limit=0", "/deliveries/feed?limit=1001", "/journal?wait=61", "/journal?since=x",
-    ])
-    func aWrongQuestionIsRefused(path: String) async throws {
-        try await withEmulator { emulator async throws in
-            #expect(try await self.json(emulator, "GET", path).status == 400)
+            for (path, body, status, message) in Self.wrongReports {
+                let refused = try await self.json(emulator, "POST", path, body)
+                #expect(refused.status == status)
+                #expect(refused.body["responseObject"]?["message"]?.string == message)
+                #expect(emulator.deliveries().map(\.state) == ["waiting"])
+            }
+            for path in Self.wrongQuestions {
+                #expect(try await self.json(emulator, "GET", path).status == 400, "\(path)")
+            }
         }
     }
 

@@ -110,24 +110,24 @@ import Testing
         ("[]", "line 1: The body is not an object"), ("{\n", "line 2: JSON: unexpected end at byte 2"),
     ]
 
-    @Test(arguments: Self.wrong.indices)
-    func whatIsWrongIsRefusedWithItsLineBeforeAnythingHasChanged(_ index: Int) async throws {
-        let (scenario, message) = Self.wrong[index]
+    @Test func whatIsWrongIsRefusedWithItsLineBeforeAnythingHasChanged() async throws {
         var configuration = Emulator.Configuration()
         configuration.seed = 1
         try await withEmulator(configuration) { emulator in
             await emulator.clock.freeze(at: Date(timeIntervalSince1970: 1_800_000_000))
             await emulator.faults.add(FaultRule(match: .init(path: "/nowhere"), effect: .init(status: 500)))
             let (state, templates) = (try await emulator.exported(), await emulator.templates())
-            let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
-            #expect(refused.status == 400)
-            #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
-            // Not even an identifier was drawn.
-            #expect(try await emulator.exported() == state)
-            #expect(await emulator.templates() == templates)
-            #expect(await emulator.faults.rules.count == 1)
-            #expect(await emulator.clock.now == Date(timeIntervalSince1970: 1_800_000_000))
-            #expect(emulator.deliveries().isEmpty)
+            for (scenario, message) in Self.wrong {
+                let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
+                #expect(refused.status == 400)
+                #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
+                // Not even an identifier was drawn.
+                #expect(try await emulator.exported() == state)
+                #expect(await emulator.templates() == templates)
+                #expect(await emulator.faults.rules.count == 1)
+                #expect(await emulator.clock.now == Date(timeIntervalSince1970: 1_800_000_000))
+                #expect(emulator.deliveries().isEmpty)
+            }
         }
     }
 

@@ -108,18 +108,20 @@ import Testing
         ("[]", "line 1: The body is not an object"), ("{", "line 1: JSON: unexpected end at byte 1"),
     ]
 
-    @Test(arguments: Self.wrong.indices)
-    func whatIsWrongIsRefusedWithItsLineAndChangesNothing(_ index: Int) async throws {
-        let (document, message) = Self.wrong[index]
+    @Test func whatIsWrongIsRefusedWithItsLineAndChangesNothing() async throws {
         try await withEmulator { emulator in
             let templates = await emulator.templates()
-            let refused = try await emulator.send("POST", "/_emulator/templates", body: document)
-            #expect(refused.status == 400)
-            #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
-            await #expect { try await emulator.addTemplate(document) } throws: {
-                Self.code(of: $0) == .invalidDocument && ($0 as? EmulatorError)?.message == message
+            for (document, message) in Self.wrong {
+                let refused = try await emulator.send("POST", "/_emulator/templates", body: document)
+                #expect(refused.status == 400)
+                #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
+                await #expect {
+                    try await emulator.addTemplate(document)
+                } throws: {
+                    Self.code(of: $0) == .invalidDocument && ($0 as? EmulatorError)?.message == message
+                }
+                #expect(await emulator.templates() == templates)
             }
-            #expect(await emulator.templates() == templates)
         }
     }
 
