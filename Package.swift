@@ -84,25 +84,26 @@ let package = Package(
         .target(
             name: "MobileTokenTesting",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "PowerAuth",
-                "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics", "ExactJSON",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "Coordination", "Basics",
+                "ExactJSON",
             ]
         ),
 
         // Programs. What approves links no server: `mobile-token emulator` runs the other one.
-        .target(name: "CommandLineSupport", dependencies: ["MobileToken", "Basics", "ExactJSON"]),
+        .target(name: "CommandLineSupport", dependencies: ["MobileToken", "PowerAuth", "Basics", "ExactJSON"]),
         .executableTarget(
             name: "mobile-token",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto",
-                "HTTPClientTransport", "Basics",
+                "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
+                "Basics",
             ]
         ),
         .executableTarget(
             name: "mobile-token-emulator",
             dependencies: [
-                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorHTTP", "HTTPClientTransport",
-                "ExactJSON",
+                "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator", "EmulatorHTTP",
+                "HTTPClientTransport", "ExactJSON",
             ]
         ),
         .executableTarget(

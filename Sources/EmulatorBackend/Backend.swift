@@ -1,3 +1,4 @@
+import Basics
 package import EmulatorMessages
 import ExactJSON
 package import Foundation
@@ -11,7 +12,7 @@ import PowerAuthProtocol
 /// outside, so tests need neither clock nor socket.
 package struct Backend: Sendable {
     package var state: BackendState
-    package let operationTemplates: OperationTemplates
+    package private(set) var operationTemplates: OperationTemplates
     package let limits: EmulatorLimits
     let capacity: EmulatorCapacity
     /// Which versions of the protocol are accepted, until they are set otherwise.
@@ -94,6 +95,43 @@ package struct Backend: Sendable {
     package var nextDeadline: Date? {
         let deadlines = [self.state.operations.nextExpiration, self.state.nextActivationExpiration].compactMap(\.self)
         return deadlines.min().map(Date.init(milliseconds:))
+    }
+
+    // MARK: - Templates
+
+    /// Adds a template, or replaces the one of its name, until the state is replaced.
+    ///
+    /// - Throws: When there is no room for one more, or when an operation that waits could not be shown any more.
+    package mutating func insert(_ template: OperationTemplate) throws(Refusal) {
+        guard self.operationTemplates[template.name] != nil || self.operationTemplates.count < self.capacity.templates
+        else {
+            throw .capacityExceeded("There is room for \(self.capacity.templates) templates")
+        }
+        for operation in self.pendingOperations(from: template.name)
+        where !template.fits(operation.parameters.mapValues(\.value)) {
+            throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and could not be shown with it")
+        }
+        self.operationTemplates.insert(template)
+    }
+
+    /// Removes a template, until the state is replaced.
+    ///
+    /// - Throws: When there is none, or when an operation that waits is made from it.
+    package mutating func removeTemplate(_ name: String) throws(Refusal) {
+        guard self.operationTemplates[name] != nil else {
+            throw Refusal(404, "TEMPLATE_NOT_FOUND", "There is no such template")
+        }
+        if let operation = self.pendingOperations(from: name).first(where: { _ in true }) {
+            throw Refusal(409, "INVALID_STATE", "The operation \(operation.id) waits and is made from it")
+        }
+        self.operationTemplates.remove(name)
+    }
+
+    private func pendingOperations(from template: String) -> some Sequence<ServerOperation> {
+        self.state.operations.newestFirst.lazy.filter { operation in
+            guard operation.status == .pending, case .template(let name) = operation.content else { return false }
+            return name.isExactly(template)
+        }
     }
 
     // MARK: - Applications

@@ -17,6 +17,8 @@ public struct EmulatorCapacity: Sendable, Codable, Hashable {
     public var applications = 1_000
     /// Callbacks of the cloud API.
     public var callbacks = 100
+    /// Templates of operations, the built-in ones included.
+    public var templates = 100
     /// The flags of one registration, of at most 255 bytes each.
     public var flagsPerRegistration = 100
     /// What all of these are made of, in bytes: what was sent to make them, and a kilobyte for each.

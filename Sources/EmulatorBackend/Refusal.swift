@@ -97,7 +97,7 @@ extension Refusal {
         Self(401, "OPERATION_FAILED", "The operation was not approved", because: reason)
     }
 
-    static func capacityExceeded(_ message: String) -> Self {
+    package static func capacityExceeded(_ message: String) -> Self {
         Self(507, "CAPACITY_EXCEEDED", message)
     }
 

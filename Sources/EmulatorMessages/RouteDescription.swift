@@ -40,15 +40,16 @@ package struct RouteDescription: Sendable {
         /// Without it, an empty body will do.
         package let isRequired: Bool
         /// Whether it is a form as a browser sends it; JSON otherwise.
-        package let isForm: Bool
+        package var isForm = false
+        /// Whether it is a document that people write, which its route reads itself, to name the lines of mistakes.
+        package var isWritten = false
 
-        package static func required(_ schema: Schema) -> Self {
-            Self(schema: schema, isRequired: true, isForm: false)
-        }
-        package static func optional(_ schema: Schema) -> Self {
-            Self(schema: schema, isRequired: false, isForm: false)
-        }
+        package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
+        package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
         package static func form(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true, isForm: true) }
+        package static func document(_ schema: Schema) -> Self {
+            Self(schema: schema, isRequired: true, isWritten: true)
+        }
 
         /// The content type that it has.
         package var type: String { self.isForm ? "application/x-www-form-urlencoded" : "application/json" }

@@ -15,6 +15,8 @@ package struct ServerResponse: Sendable {
     package var status: Int
     package var headers: [(name: String, value: String)] = []
     package var body: Body
+    /// The activation that the request named. For the log alone: it is not sent.
+    package var activationID: String?
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: Body) {
         self.status = status

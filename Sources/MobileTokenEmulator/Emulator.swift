@@ -36,7 +36,11 @@ public final class Emulator: Sendable {
         let service = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await core.run() }
-                group.addTask { await server.run { await router.respond(to: $0) } }
+                group.addTask {
+                    await server.run { request in
+                        await core.configuration.logging(request) { await router.respond(to: $0) }
+                    }
+                }
             }
             await spaces.close()
         }

@@ -98,9 +98,61 @@ extension Emulator {
             demandsProximityCheck: Bool? = nil
         ) async throws(EmulatorError) -> Operation {
             var body: JSONObject = ["template": .string(template)]
-            if let userID { body["userId"] = .string(userID) }
             let members = parameters.sorted { $0.key < $1.key }.map { JSONObject.Member(key: $0.key, value: $0.value) }
             body["parameters"] = .object(JSONObject(members))
+            return try await self.createOperation(body, userID, lifetime, demandsProximityCheck)
+        }
+
+        /// Creates an operation without a template.
+        ///
+        /// ```swift
+        /// try await emulator.cloud.createOperation(
+        ///     named: "signing",
+        ///     data: "A1*I12*R99",
+        ///     formData: ["title": "Sign", "message": "The contract", "attributes": []],
+        ///     userID: "alice"
+        /// )
+        /// ```
+        ///
+        /// - Parameters:
+        ///   - name: The name that the device sees.
+        ///   - data: What is signed.
+        ///   - formData: What the user is shown: an object with at least `title` and `message`.
+        ///   - userID: The user who is to decide; `nil` leaves it to the first who claims it.
+        ///   - variants: The sets of factors it may be approved with, such as `possession_knowledge`; empty for any two.
+        ///   - ui: How it is shown, if not in the usual way.
+        ///   - lifetime: Until when it can be decided; `nil` leaves it to the server.
+        ///   - demandsProximityCheck: Whether the approval must carry a one-time code.
+        @discardableResult
+        public func createOperation(
+            named name: String,
+            data: String,
+            formData: JSONValue,
+            userID: String?,
+            variants: [String] = [],
+            ui: JSONValue? = nil,
+            lifetime: Duration? = nil,
+            demandsProximityCheck: Bool? = nil
+        ) async throws(EmulatorError) -> Operation {
+            var body: JSONObject = ["operationType": .string(name), "data": .string(data), "formData": formData]
+            if !variants.isEmpty {
+                let isOneFactor = !variants.contains { $0.utf8.contains(UInt8(ascii: "_")) }
+                body["allowedSignatureType"] = [
+                    "type": isOneFactor ? "1FA" : "2FA", "variants": .array(variants.map { .string($0) }),
+                ]
+            }
+            body["ui"] = ui
+            return try await self.createOperation(body, userID, lifetime, demandsProximityCheck)
+        }
+
+        private func createOperation(
+            _ body: JSONObject,
+            _ userID: String?,
+            _ lifetime: Duration?,
+            _ demandsProximityCheck: Bool?
+        ) async throws(EmulatorError) -> Operation {
+            var body = body
+            if let userID { body["userId"] = .string(userID) }
             if let demandsProximityCheck { body["proximityCheckEnabled"] = .bool(demandsProximityCheck) }
             if let lifetime {
                 let expires = await self.core.now.addingTimeInterval(lifetime / .seconds(1))

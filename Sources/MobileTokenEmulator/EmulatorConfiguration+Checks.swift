@@ -77,8 +77,8 @@ extension EmulatorCapacity {
         for (name, count) in [
             ("activations", self.activations), ("operations", self.operations), ("messages", self.messages),
             ("tokens", self.tokens), ("applications", self.applications),
-            ("callbacks", self.callbacks), ("flagsPerRegistration", self.flagsPerRegistration),
-            ("storedBytes", self.storedBytes),
+            ("callbacks", self.callbacks), ("templates", self.templates),
+            ("flagsPerRegistration", self.flagsPerRegistration), ("storedBytes", self.storedBytes),
             ("faultRules", self.faultRules), ("eventStreams", self.eventStreams), ("spaces", self.spaces),
             ("devices", self.devices),
         ] {

@@ -57,6 +57,8 @@ extension Emulator {
         ///
         /// The file holds private keys: it gets mode 0600, whatever the process's umask, also when it is there already.
         public var dataFile: String?
+        /// Is told of each request when its response begins.
+        package var requestLog: (@Sendable (LoggedRequest) -> Void)?
 
         /// The defaults.
         public init() {}

@@ -24,6 +24,10 @@ enum EmulatorCommands {
         .init("export-on-exit", "FILE", "write the state to this file, of mode 0600, at the end"),
         .init("push-url", "URL", "send what would be pushed to devices to this address"),
         .init("random-seed", "NUMBER", "fix identifiers, keys and nonces; on loopback the password too"),
+        .init("templates", "PATH", "operation templates: a file, or a folder of files that end in .json"),
+        .init("scenario", "FILE", "start with what this scenario asks for, as 'play' makes it"),
+        .init("look-ahead", "NUMBER", "how far a device's counter may be ahead, 1 to 64 (default: 20)"),
+        .init("log", nil, "write a line for each request to standard error"),
     ]
 
     static let emulator = Command(
@@ -34,9 +38,10 @@ enum EmulatorCommands {
             """,
         options: options + [.init("register", "USER", "register a device for a user, and show its activation code")]
     ) { invocation in
-        let emulator = try await start(invocation)
+        let (emulator, made) = try await start(invocation)
         let output = Output(isJSON: invocation.has("json"))
         output.result(document(emulator), text: description(emulator))
+        if let made { output.result(made, text: DriverCommands.description(ofPlayed: made)) }
         if let user = invocation["register"] {
             let registration = try await emulator.cloud.register(userID: user)
             output.result(
@@ -65,7 +70,7 @@ enum EmulatorCommands {
         operands: [.init("COMMAND", "the command and its arguments, after --", takesRest: true)],
         options: options + [.init("per-test", nil, "let each test make a space of its own; see above")]
     ) { invocation in
-        let emulator = try await start(invocation)
+        let (emulator, _) = try await start(invocation)
         var variables = environment(emulator)
         let shared = invocation.has("per-test") ? sharedVariables : []
         for name in shared { variables[name] = nil }
@@ -127,7 +132,8 @@ enum EmulatorCommands {
         }
     }
 
-    private static func start(_ invocation: Invocation) async throws -> Emulator {
+    /// - Returns: The server, and what the scenario made, if there is one.
+    private static func start(_ invocation: Invocation) async throws -> (Emulator, JSONValue?) {
         var configuration = Emulator.Configuration()
         configuration.host = invocation["host"] ?? configuration.host
         configuration.port = UInt16(try invocation.integer("port", in: 0...65_535) ?? 0)
@@ -144,8 +150,25 @@ enum EmulatorCommands {
             }
             configuration.initialState = state
         }
+        if let path = invocation["templates"] { try configuration.addTemplates(from: path) }
+        if let steps = try invocation.integer("look-ahead", in: 1...64) { configuration.limits.lookAhead = steps }
+        if invocation.has("log") {
+            let isJSON = invocation.has("json")
+            configuration.requestLog = { request in
+                Output.note(isJSON ? String(decoding: request.document.serialized(), as: UTF8.self) : request.line)
+            }
+        }
+        let scenario = try invocation["scenario"].map { try DriverCommands.contents(of: $0, invocation) }
         raiseDescriptorLimit()
-        return try await Emulator.start(configuration: configuration)
+        let emulator = try await Emulator.start(configuration: configuration)
+        guard let scenario else { return (emulator, nil) }
+        do {
+            let made = try await emulator.play(scenario: Data(scenario))
+            return (emulator, try JSONValue(parsing: Array(made)))
+        } catch {
+            await emulator.stop()
+            throw error
+        }
     }
 
     private static func protocolRules(

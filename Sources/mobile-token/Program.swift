@@ -47,28 +47,48 @@ enum Program {
     }
 
     /// The commands that `mobile-token-emulator` runs, so that this program links no server.
-    private static let developmentServer = [
-        Command(
-            "emulator",
-            summary: "Run a development server until interrupted.",
-            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator")
-        ),
-        Command(
-            "emulator",
-            "exec",
-            summary: "Run a command beside a development server, and end with its exit status.",
-            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "exec")
-        ),
-        Command(
-            "emulator",
-            "wait",
-            summary: "Wait until a development server accepts requests.",
-            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: "wait")
-        ),
-        Command(
-            "demo",
-            summary: "Show the main job, end to end, against a development server of its own.",
-            handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token", words: "demo")
-        ),
-    ]
+    private static let developmentServer =
+        [
+            Command(
+                "emulator",
+                summary: "Run a development server until interrupted.",
+                handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator")
+            )
+        ]
+        + [
+            ("block", "Block an activation, for good or for a time."),
+            ("cancel", "Cancel an operation that waits for a decision."),
+            ("clock", "Show the server's time, or set it."),
+            ("commit", "Let a registration become active, after its device has activated."),
+            ("create", "Create an operation, from a template or from a form of your own."),
+            ("exec", "Run a command beside a development server, and end with its exit status."),
+            ("export", "Write the whole state, keys included."),
+            ("fault", "Make requests fail on purpose, or show and remove the rules of that."),
+            ("import", "Replace the whole state by an exported one, also for the next reset."),
+            ("journal", "Show the requests that the server handled, and why it refused some."),
+            ("play", "Make all that a scenario file asks for, or nothing of it."),
+            ("register", "Register a device for a user, and show its activation code."),
+            ("reset", "Go back to the state at the start, or that of the last import."),
+            ("template", "Add a template of operations from a file, or remove one, until a reset."),
+            ("templates", "Show the templates of operations, or the document of one."),
+            ("unblock", "Unblock an activation."),
+            ("wait", "Wait until a development server accepts requests."),
+        ].map { name, summary in
+            Command(
+                "emulator",
+                name,
+                summary: summary,
+                handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token emulator", words: name)
+            )
+        }
+        + [
+            ("demo", "Show the main job, end to end, against a development server of its own."),
+            ("listen", "Forward a development server's callbacks to an address of this machine, until interrupted."),
+        ].map { name, summary in
+            Command(
+                name,
+                summary: summary,
+                handOverTo: SiblingProgram("mobile-token-emulator", shownAs: "mobile-token", words: name)
+            )
+        }
 }

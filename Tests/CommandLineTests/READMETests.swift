@@ -12,6 +12,7 @@ import Testing
         ("Sources/MobileToken/MobileToken.docc/ActivatingWithOpenID.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/TestingABot.md", "Tests/MobileTokenTests", 4),
         ("Sources/MobileToken/Operations/OperationsService.swift", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/WakingByCallback.md", "Snippets", 1),
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),

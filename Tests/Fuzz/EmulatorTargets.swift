@@ -28,7 +28,7 @@ let emulatorTargets = [
         _ = PathPattern(pattern).matches(path)
     },
     FuzzTarget("template") { input in
-        let template = try OperationTemplate(parsing: input.text)
+        let template = try OperationTemplate(parsing: input)
         hold(!template.name.isEmpty, "no name")
     },
     FuzzTarget("template-parameters") { input in

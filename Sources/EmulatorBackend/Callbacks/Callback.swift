@@ -56,6 +56,8 @@ package struct CallbackMessage: Sendable, Equatable {
     package let body: [UInt8]
     /// How often it is tried.
     package let maximumAttempts: Int
+    /// Whether it is not sent, but collected by a listener.
+    package let isCollected: Bool
 
     package init(
         callbackID: String?,
@@ -69,7 +71,11 @@ package struct CallbackMessage: Sendable, Equatable {
         self.authorization = authorization
         self.body = body
         self.maximumAttempts = maximumAttempts
+        self.isCollected = URL(string: url)?.host()?.lowercased() == Self.collectingHost
     }
+
+    /// Messages to this name, which never leads anywhere (RFC 6761), are collected by listeners.
+    package static let collectingHost = "listener.invalid"
 
     /// Refuses an address that no request can be sent to.
     package static func check(url: String, named name: String) throws(Refusal) {

@@ -1,5 +1,5 @@
 import Basics
-import EmulatorMessages
+package import EmulatorMessages
 import ExactJSON
 
 /// The addresses that the bank wants to be told at.
@@ -107,7 +107,7 @@ enum CallbackEndpoints {
 }
 
 extension Schema {
-    static let newCallback = Self.object(
+    package static let newCallback = Self.object(
         "NewCallback",
         [
             .required("name", .word), .optional("appId", .string, "The application; the server's own if left out."),
@@ -128,7 +128,7 @@ extension Schema {
         ]
     )
 
-    static let callback = Self.object(
+    package static let callback = Self.object(
         "Callback",
         [
             .required("callbackId", .string), .required("name", .string), .required("appId", .string),

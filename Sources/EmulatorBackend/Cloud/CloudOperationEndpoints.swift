@@ -153,7 +153,9 @@ extension CloudOperationEndpoints {
     private static func draft(_ bank: Backend, of request: JSONObject) throws(Refusal) -> OperationDraft {
         guard let name = try request.optionalString("template") else { return try Self.customDraft(of: request) }
         guard let template = bank.operationTemplates[name] else {
-            throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'")
+            let hint = Suggestion.closest(to: name, among: bank.operationTemplates.sorted.map(\.name))
+            let question = hint.map { "; did you mean '\($0)'?" } ?? ""
+            throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'\(question)")
         }
         let parameters = template.completing(try request.valuesByName(of: "parameters"))
         do {

@@ -16,7 +16,7 @@ extension RouteDescription.Parameter {
 // MARK: - Registrations
 
 extension Schema {
-    static let newRegistration = Self.object(
+    package static let newRegistration = Self.object(
         "NewRegistration",
         [
             .required("userId", .word, "Whose device it will be."),
@@ -63,7 +63,7 @@ extension Schema {
         [.required("registrationId", .string), .required("flags", .strings)]
     )
 
-    static let registration = Self.object(
+    package static let registration = Self.object(
         "Registration",
         [
             .required("registrationId", .string, "Also the identifier of the activation."),
@@ -136,7 +136,7 @@ extension Schema {
         ]
     )
 
-    static let operation = Self.object(
+    package static let operation = Self.object(
         "Operation",
         [
             .required("operationId", .string), .optional("userId", .string), .required("appId", .string),
@@ -179,7 +179,7 @@ extension Schema {
 // MARK: - Messages and applications
 
 extension Schema {
-    static let newMessage = Self.object(
+    package static let newMessage = Self.object(
         "NewMessage",
         [
             .required("userId", .word, "Whose inbox it is put into."), .required("subject", .word),
@@ -188,7 +188,7 @@ extension Schema {
         ]
     )
 
-    static let message = Self.object(
+    package static let message = Self.object(
         "Message",
         [
             .required("id", .string), .required("subject", .string), .required("summary", .string),

@@ -1,7 +1,9 @@
+import Basics
+package import EmulatorMessages
 package import ExactJSON
 import PowerAuthProtocol
 
-/// What operations of one kind are made from: a JSON document with placeholders, checked when the server starts.
+/// What operations of one kind are made from: a JSON document with placeholders, checked when it comes in.
 ///
 /// ```json
 /// {"name": "login", "data": "A2", "allowedSignatureType": {"type": "2FA", "variants": ["possession_knowledge"]},
@@ -13,6 +15,8 @@ import PowerAuthProtocol
 package struct OperationTemplate: Sendable {
     /// The name that a request asks for.
     package let name: String
+    /// The document as it came.
+    package let document: JSONValue
     /// The `name` that the user's device sees.
     let operationType: String
     let data: String
@@ -27,70 +31,94 @@ package struct OperationTemplate: Sendable {
     package let formData: JSONValue
     let ui: JSONValue?
 
-    /// Reads a template and fills it once in every language, so that a mistake shows at the start and not in a request.
-    init(parsing json: String) throws(TemplateError) {
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: json)
-        } catch {
-            throw TemplateError("A template is not JSON: \(error)")
-        }
-        guard case .object = document, let name = document["name"]?.string, !name.isEmpty else {
-            throw TemplateError("A template has no name")
+    /// Reads a template and fills it once in every language, so that a mistake shows at once and not in a request.
+    ///
+    /// - Throws: What is wrong, with its line.
+    package init(parsing json: some Sequence<UInt8>) throws(TemplateError) {
+        let source: SourceDocument
+        do { source = try SourceDocument(parsing: Array(json), as: .template) } catch {
+            throw TemplateError("\(error)")
         }
         do {
-            try self.init(name: name, document)
-            try self.check()
+            try self.init(source.value)
         } catch {
-            throw TemplateError("Template '\(name)': \(error.message)")
+            throw TemplateError("\(source.mistake(error.message, at: error.place))")
         }
     }
 
-    private init(name: String, _ document: JSONValue) throws(TemplateError) {
-        guard let data = document["data"]?.string else { throw TemplateError("'data' is missing") }
-        guard case .object? = document["formData"], let formData = document["formData"] else {
-            throw TemplateError("'formData' is missing")
+    /// Reads a template whose form was checked.
+    ///
+    /// - Throws: What is wrong, with the way to it.
+    package init(_ document: JSONValue) throws(TemplateError) {
+        let object = document.object ?? [:]
+        guard let name = object["name"]?.string, Self.isName(name) else {
+            let rule = "letters, digits and . _ - alone, at most 64"
+            throw TemplateError("'name' is \(rule)", at: object.place(of: "name"))
         }
-        guard let allowed = document["allowedSignatureType"], let allowedSignature = AllowedSignature(allowed) else {
-            throw TemplateError("'allowedSignatureType' is missing or wrong")
+        guard let allowed = object["allowedSignatureType"], let allowedSignature = AllowedSignature(allowed) else {
+            let known = SignatureType.allCases.map(\.rawValue).joined(separator: ", ")
+            let message = "'allowedSignatureType.variants' are one or more of \(known)"
+            throw TemplateError(message, at: object.place(of: "allowedSignatureType"))
         }
         self.name = name
-        self.operationType = document["operationType"]?.string ?? name
-        self.data = data
+        self.document = document
+        self.data = object["data"]?.string ?? ""
         self.allowedSignature = allowedSignature
-        self.lifetime = document["expiresIn"]?.int64.map(Double.init)
-        self.maximumFailures = document["maxFailureCount"]?.int64.map { Int(clamping: $0) }
-        self.demandsProximityCheck = document["proximityCheck"]?.bool ?? false
-        self.warnsOfFraud = document["fraudWarning"]?.bool ?? false
-        self.defaults = document["parameters"]?.object?.valuesByName ?? [:]
-        self.texts = (document["texts"]?.object?.valuesByName ?? [:]).mapValues { texts in
+        self.operationType = object["operationType"]?.string ?? name
+        self.lifetime = object["expiresIn"]?.int64.map(Double.init)
+        self.maximumFailures = object["maxFailureCount"]?.int64.map { Int(clamping: $0) }
+        self.demandsProximityCheck = object["proximityCheck"]?.bool ?? false
+        self.warnsOfFraud = object["fraudWarning"]?.bool ?? false
+        self.defaults = object["parameters"]?.object?.valuesByName ?? [:]
+        self.texts = (object["texts"]?.object?.valuesByName ?? [:]).mapValues { texts in
             (texts.object?.valuesByName ?? [:]).compactMapValues(\.string)
         }
-        self.formData = formData
-        self.ui = document["ui"]
+        self.formData = object["formData"] ?? [:]
+        self.ui = object["ui"].flatMap { $0.isNull ? Optional<JSONValue>.none : $0 }
+        try self.check(object)
     }
 
-    private func check() throws(TemplateError) {
+    private static func isName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
+    }
+
+    private func check(_ object: JSONObject) throws(TemplateError) {
         guard self.texts.isEmpty || self.texts[Language.fallback] != nil else {
-            throw TemplateError("texts in '\(Language.fallback)' are missing")
-        }
-        guard self.lifetime.map({ (1...31_536_000).contains($0) }) ?? true else {
-            throw TemplateError("'expiresIn' is not 1 to 31 536 000 seconds")
-        }
-        guard self.maximumFailures.map({ (1...255).contains($0) }) ?? true else {
-            throw TemplateError("'maxFailureCount' is not 1 to 255")
+            throw TemplateError("texts in '\(Language.fallback)' are missing", at: object.place(of: "texts"))
         }
         // Parameters without a default still have to fit somewhere: a number fits everywhere.
         var parameters = self.defaults
         for name in self.parameters where parameters[name] == nil { parameters[name] = .number(JSONNumber(1)) }
-        for language in self.texts.isEmpty ? [Language.fallback] : Array(self.texts.keys) {
-            let form = try self.form(parameters: parameters, language: language)
-            guard form["title"]?.string != nil, form["message"]?.string != nil else {
-                throw TemplateError("'formData' has no title or no message")
+        for language in self.languages {
+            do {
+                _ = try self.form(parameters: parameters, language: language)
+            } catch {
+                throw error.inside(object.place(of: "formData"))
             }
-            _ = try self.filledUI(parameters: parameters, language: language)
+            do {
+                _ = try self.filledUI(parameters: parameters, language: language)
+            } catch {
+                throw error.inside(object.place(of: "ui"))
+            }
         }
-        _ = try self.filledData(parameters: parameters)
+        do { _ = try self.filledData(parameters: parameters) } catch { throw error.inside(object.place(of: "data")) }
+    }
+
+    /// The languages that it has texts in.
+    private var languages: [String] { self.texts.isEmpty ? [Language.fallback] : self.texts.keys.sorted() }
+
+    /// Whether an operation with these parameters can be shown in every language.
+    func fits(_ parameters: [String: JSONValue]) -> Bool {
+        do {
+            for language in self.languages {
+                _ = try self.form(parameters: parameters, language: language)
+                _ = try self.filledUI(parameters: parameters, language: language)
+            }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The names of the parameters, those of the data first.
@@ -178,4 +206,42 @@ package struct AllowedSignature: Sendable, Hashable, Codable {
     }
 
     var allowsBiometry: Bool { self.variants.contains { $0.rawValue.contains("biometry") } }
+}
+
+extension JSONObject {
+    /// The way to a member, or to the object that has none of the name.
+    fileprivate func place(of name: String) -> [Int] {
+        self.members.firstIndex { $0.key.isExactly(name) }.map { [$0] } ?? []
+    }
+}
+
+extension Schema {
+    /// What an operation template is.
+    package static let template = Self.object(
+        "OperationTemplate",
+        [
+            .required("name", .word, "What a request asks for; one that is known is replaced."),
+            .optional("operationType", .word, "The name that the device sees; that of the template if left out."),
+            .required("data", .word, "What is signed."),
+            .required("allowedSignatureType", .allowedSignature),
+            .optional("expiresIn", .integer(1...31_536_000), "For how many seconds operations can be decided."),
+            .optional("maxFailureCount", .integer(1...255)), .optional("proximityCheck", .boolean),
+            .optional("fraudWarning", .boolean),
+            .optional("parameters", .open(), "What ${name} stands for where a request leaves it out."),
+            .optional(
+                "texts",
+                .object([], others: .object([], others: .string)),
+                "What @{name} stands for, by language; en is needed."
+            ),
+            .required(
+                "formData",
+                .open([
+                    .required("title", .word), .required("message", .word),
+                    .optional("attributes", .list(of: .open([.required("type", .word)]))),
+                ]),
+                "What the user is shown."
+            ),
+            .optional("ui", .open(), "How it is shown."),
+        ]
+    )
 }

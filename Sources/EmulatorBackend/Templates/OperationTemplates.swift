@@ -5,29 +5,35 @@ import PowerAuthProtocol
 
 /// The templates of a server by name, and what a device is shown of the operations that are made from them.
 package struct OperationTemplates: Sendable {
-    private var byName: [String: OperationTemplate]
+    private var byName: [String: OperationTemplate] = [:]
 
     /// - Parameter documents: Beside the built-in templates; one of the same name replaces it.
     init(parsing documents: [String]) throws(TemplateError) {
-        self.byName = try Self.builtIn.get()
-        try self.add(documents)
-    }
-
-    /// Those of every backend, read once: a server may have a thousand.
-    private static let builtIn = Result { () throws(TemplateError) -> [String: OperationTemplate] in
-        var templates = Self(byName: [:])
-        try templates.add(OperationTemplate.builtIn)
-        return templates.byName
-    }
-
-    private init(byName: [String: OperationTemplate]) { self.byName = byName }
-
-    private mutating func add(_ documents: [String]) throws(TemplateError) {
-        for document in documents {
-            let template = try OperationTemplate(parsing: document)
-            self.byName[template.name] = template
+        self = try Self.builtIn.get()
+        for (index, document) in documents.enumerated() {
+            do {
+                self.insert(try OperationTemplate(parsing: document.utf8))
+            } catch {
+                throw TemplateError("The template number \(index + 1) of the configuration: \(error.message)")
+            }
         }
     }
+
+    private init() {}
+
+    /// Those of every backend, read once: a server may have a thousand.
+    private static let builtIn = Result { () throws(TemplateError) -> Self in
+        var templates = Self()
+        for document in OperationTemplate.builtIn { templates.insert(try OperationTemplate(parsing: document.utf8)) }
+        return templates
+    }
+
+    package var count: Int { self.byName.count }
+
+    /// Adds a template, or puts it in the place of the one of its name.
+    mutating func insert(_ template: OperationTemplate) { self.byName[template.name] = template }
+
+    mutating func remove(_ name: String) { self.byName[name] = nil }
 
     package subscript(name: String) -> OperationTemplate? { self.byName[name] }
 

@@ -76,11 +76,15 @@ package struct Placeholders {
             return .string(try self.fill(template))
         case .array(let elements):
             var filled: [JSONValue] = []
-            for element in elements { filled.append(try self.fill(element)) }
+            for (index, element) in elements.enumerated() {
+                do { filled.append(try self.fill(element)) } catch { throw error.inside([index]) }
+            }
             return .array(filled)
         case .object(var object):
             for index in object.members.indices {
-                object.members[index].value = try self.fill(object.members[index].value)
+                do { object.members[index].value = try self.fill(object.members[index].value) } catch {
+                    throw error.inside([index])
+                }
             }
             return .object(object)
         case .null, .bool, .number:
@@ -127,10 +131,18 @@ package struct Placeholders {
 }
 
 /// Why a template cannot be used, or not with these parameters.
-package struct TemplateError: Error, Equatable {
+package struct TemplateError: Error, Equatable, CustomStringConvertible {
     package var message: String
+    /// The way to what is wrong: the number of the element or member at each level.
+    package var place: [Int]
 
-    init(_ message: String) {
+    init(_ message: String, at place: [Int] = []) {
         self.message = message
+        self.place = place
     }
+
+    package var description: String { self.message }
+
+    /// The same of a value that stands inside another one.
+    func inside(_ place: [Int]) -> Self { Self(self.message, at: place + self.place) }
 }

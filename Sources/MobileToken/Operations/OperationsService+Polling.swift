@@ -87,6 +87,16 @@ extension OperationsService {
         case .activationStatusChanged(let id) where id == self.channel.activationID: break
         case .activationStatusChanged, .inboxMessageReceived: return
         }
+        self.lookSoon()
+    }
+
+    /// Takes a callback of the server as a hint to look at the list, whatever operation it names: it may be anybody's.
+    ///
+    /// Polls early, as ``pollNow()`` does, and where no runner polls fetches the list at once, as ``refresh()`` does. So
+    /// callbacks, even a flood of them, make no more than a poll every 5 seconds beside a runner.
+    public nonisolated func handle(_ callback: OperationCallback) { self.lookSoon() }
+
+    private nonisolated func lookSoon() {
         guard !self.poller.poke() else { return }
         // Only to get onto the actor; what it starts there is the service's.
         Task { [weak self] in await self?.refreshAfterNews() }

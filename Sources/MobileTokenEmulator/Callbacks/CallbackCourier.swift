@@ -52,13 +52,14 @@ struct CallbackCourier: Sendable {
             attempt = effect.reset == .after ? .reset : sent
         }
         guard !Task.isCancelled else { return }
-        let request = ReceivedRequest(
-            method: "POST",
-            path: delivery.message.url,
-            headers: delivery.message.headers,
-            body: delivery.message.body
+        let reply = attempt.outcome.reply(attempt.body)
+        await self.core.noteAttempt(
+            delivery,
+            delivery.message.request,
+            reply,
+            fault: fault?.name,
+            outcome: attempt.outcome
         )
-        await self.core.noteAttempt(delivery, request, attempt.reply, fault: fault?.name, outcome: attempt.outcome)
     }
 
     /// What became of an attempt, and the body of the response.
@@ -67,19 +68,6 @@ struct CallbackCourier: Sendable {
         var body: [UInt8] = []
 
         static let reset = Self(outcome: .noResponse(reason: "a fault broke the connection"))
-
-        /// As the journal shows it.
-        var reply: Reply {
-            switch self.outcome {
-            case .response(let status):
-                Reply(
-                    status: status,
-                    body: self.body,
-                    verdict: self.outcome.isSuccess ? .accepted : .refused(reason: "the bank answered \(status)")
-                )
-            case .noResponse(let reason): Reply(status: 0, verdict: .refused(reason: reason))
-            }
-        }
     }
 
     private static func send(_ message: CallbackMessage, _ transport: (any HTTPTransport)?) async -> Attempt {
@@ -96,6 +84,11 @@ struct CallbackCourier: Sendable {
 }
 
 extension CallbackMessage {
+    /// As the journal shows it.
+    var request: ReceivedRequest {
+        ReceivedRequest(method: "POST", path: self.url, headers: self.headers, body: self.body)
+    }
+
     fileprivate var headers: [(name: String, value: String)] {
         [("Content-Type", "application/json")] + (self.authorization.map { [("Authorization", $0)] } ?? [])
     }

@@ -1,9 +1,12 @@
 import Coordination
 import EmulatorBackend
+import Foundation
 import Synchronization
 
 /// The deliveries to the bank, where those who have something to tell and the one who carries it meet.
 final class Mailroom: Sendable {
+    /// Tells the numbers that this run of the server gives from those of another one.
+    let runID = UUID().uuidString
     private let state: Mutex<Outbox>
     private let work = Signal()
 

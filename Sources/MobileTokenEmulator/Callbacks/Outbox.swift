@@ -34,6 +34,21 @@ struct Outbox: Sendable {
         var isSuccess: Bool {
             if case .response(let status) = self { (200..<300).contains(status) } else { false }
         }
+
+        /// As the journal shows it.
+        ///
+        /// - Parameter body: That of the response.
+        func reply(_ body: [UInt8] = []) -> Reply {
+            switch self {
+            case .response(let status):
+                Reply(
+                    status: status,
+                    body: body,
+                    verdict: self.isSuccess ? .accepted : .refused(reason: "the bank answered \(status)")
+                )
+            case .noResponse(let reason): Reply(status: 0, verdict: .refused(reason: reason))
+            }
+        }
     }
 
     /// How much it holds.
@@ -63,7 +78,7 @@ struct Outbox: Sendable {
     private var underWay = 0
     private var open = 0
     private var bytes = 0
-    private var lastID: UInt64 = 0
+    private(set) var lastID: UInt64 = 0
     /// By callback; those that never failed are not in it.
     private var pauses: [String: FailurePause] = [:]
 
@@ -118,6 +133,7 @@ struct Outbox: Sendable {
 
     private mutating func wait(_ id: UInt64, until due: Milliseconds) {
         self.deliveries[id]?.state = .waiting
+        guard self.deliveries[id]?.message.isCollected == false else { return }
         self.deliveries[id]?.due = due
         self.appointments.insert(Appointment(due: due, id: id))
     }
@@ -133,6 +149,21 @@ struct Outbox: Sendable {
             due.append(delivery)
         }
         return due
+    }
+
+    /// Returns a delivery that a listener has made on its own, if it waits for one.
+    mutating func takeCollected(_ id: UInt64) -> Delivery? {
+        guard let delivery = self.deliveries[id], delivery.state == .waiting, delivery.message.isCollected else {
+            return nil
+        }
+        self.deliveries[id]?.state = .underWay
+        self.underWay += 1
+        return self.deliveries[id]
+    }
+
+    /// The deliveries after the one of a number, oldest first.
+    func deliveries(since id: UInt64, limit: Int) -> [Delivery] {
+        Array(self.deliveries.values.filter { $0.id > id }.sorted { $0.id < $1.id }.prefix(limit))
     }
 
     /// Notes what became of a delivery that ``takeDue(at:)`` returned.

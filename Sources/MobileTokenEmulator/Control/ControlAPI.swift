@@ -69,6 +69,22 @@ struct ControlAPI: Sendable {
             self.mode = try container.decodeIfPresent(VirtualTime.Mode.self, forKey: .mode)
             self.advance = try container.decodeIfPresent(Double.self, forKey: .advance)
         }
+
+        func apply(to time: inout VirtualTime) {
+            switch self.mode ?? time.mode {
+            case .manual: time.freeze(at: self.now ?? time.now())
+            // A request for the machine's time, without another one, resets whatever the clock was moved by.
+            case .real where self.now != nil || self.mode != nil: time.resume(from: self.now)
+            case .real: break
+            }
+            if let seconds = self.advance { time.advance(bySeconds: seconds) }
+        }
+
+        /// The refusal where the clock cannot show what it would be set to.
+        var impossible: Refusal {
+            let name = self.advance == nil ? "now" : "advance"
+            return .invalidRequest("\(name): The clock shows the years 1 to 9998")
+        }
     }
 
     func clock() async -> ServerResponse {
@@ -76,19 +92,7 @@ struct ControlAPI: Sendable {
     }
 
     func setClock(_ change: ClockChange) async throws(Refusal) {
-        let isPossible = await self.core.changeTime { time in
-            switch change.mode ?? time.mode {
-            case .manual: time.freeze(at: change.now ?? time.now())
-            // A request for the machine's time, without another one, resets whatever the clock was moved by.
-            case .real where change.now != nil || change.mode != nil: time.resume(from: change.now)
-            case .real: break
-            }
-            if let seconds = change.advance { time.advance(bySeconds: seconds) }
-        }
-        guard isPossible else {
-            let name = change.advance == nil ? "now" : "advance"
-            throw Refusal(400, "INVALID_REQUEST", "\(name): The clock shows the years 1 to 9998")
-        }
+        guard await self.core.changeTime({ change.apply(to: &$0) }) else { throw change.impossible }
     }
 
     // MARK: Faults
@@ -110,11 +114,10 @@ struct ControlAPI: Sendable {
     }
 
     private var tooManyFaultRules: Refusal {
-        let message = "There is room for \(self.capacity.faultRules) fault rules"
-        return Refusal(507, "CAPACITY_EXCEEDED", message)
+        .capacityExceeded("There is room for \(self.capacity.faultRules) fault rules")
     }
 
-    private var capacity: Emulator.Capacity { self.core.configuration.capacity }
+    var capacity: Emulator.Capacity { self.core.configuration.capacity }
 
     // MARK: Events
 
@@ -132,6 +135,8 @@ struct ControlAPI: Sendable {
         var entries: [Emulator.JournalEntry]
         /// The number of the newest entry there is, for the next `since`.
         var last: UInt64
+        /// Which run of the server has numbered them.
+        var run: String
     }
 
     func journal(_ request: ReceivedRequest) async throws -> ServerResponse {
@@ -141,17 +146,17 @@ struct ControlAPI: Sendable {
             activationID: request.queryValue("activation"),
             deliveryID: try request.number("delivery", in: 0...Int.max).map(UInt64.init)
         )
-        let entries =
-            if let before = try request.number("before", in: 0...Int.max) {
-                await self.core.journal(before: UInt64(before), limit: limit, filter)
-            } else {
-                await self.core.journal(
-                    since: UInt64(try request.number("since", in: 0...Int.max) ?? 0),
-                    limit: limit,
-                    filter
-                )
-            }
-        return .encoding(JournalPage(entries: entries, last: await self.core.journal.lastID))
+        let run = self.core.mailroom.runID
+        if let before = try request.number("before", in: 0...Int.max) {
+            let page = await self.core.journal(before: UInt64(before), limit: limit, filter)
+            return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
+        }
+        let since = try request.firstNumber(ofRun: run)
+        let page = try await self.waiting(request, for: .request) {
+            let page = await self.core.journal(since: since, limit: limit, filter)
+            return (page: page, isNews: !page.entries.isEmpty || page.lastID < since)
+        }
+        return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
     }
 
     // MARK: Activations

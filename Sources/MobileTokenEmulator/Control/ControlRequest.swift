@@ -30,7 +30,7 @@ extension ReceivedRequest {
 
 extension DecodingError {
     /// What is wrong and where, for a person.
-    fileprivate var explanation: String {
+    var explanation: String {
         let context: Context
         let reason: String
         switch self {

@@ -7,7 +7,7 @@ extension ControlAPI {
     static let routes = RouteTable(
         Self.serverRoutes + Self.protocolRoutes + Self.faultRoutes + Self.stateRoutes + Self.activationRoutes
             + Self.listRoutes + Self.inspectionRoutes + Self.deliveryRoutes + Self.pushRoutes + Self.spaceRoutes
-            + Self.deviceRoutes
+            + Self.deviceRoutes + Self.scriptRoutes
             + Backend.routes.routes.compactMap(Route.init(relaying:))
     )
 
@@ -33,7 +33,7 @@ extension ControlAPI {
             "GET",
             "/journal",
             "Tells what was received, and why it was refused.",
-            asks: [.since, .before, .journalLimit, .operation, .activation, .delivery],
+            asks: [.since, .run, .wait, .before, .journalLimit, .operation, .activation, .delivery],
             gives: .json(.journal)
         ) { control, request, _ in
             try await control.journal(request)
@@ -139,12 +139,6 @@ extension ControlAPI {
         ) { control, request, _ in
             try await control.core.importState(request.body)
             return .ok
-        },
-        Route("GET", "/templates", "Lists the templates of operations.", asks: .page, gives: .json(.templates)) {
-            control,
-            request,
-            _ in
-            .encoding(SummaryPage(await control.core.snapshot.backend.templates, try .init(request)) { $0 })
         },
     ]
 

@@ -32,6 +32,8 @@ extension Emulator {
             public static let clock = Self("clock")
             /// The fault rules were changed.
             public static let faults = Self("faults")
+            /// What operations can be made from was changed.
+            public static let templates = Self("templates")
             /// Which versions of the protocol are accepted was set.
             public static let protocolRules = Self("protocol")
             /// All state was replaced, by a reset or an import.

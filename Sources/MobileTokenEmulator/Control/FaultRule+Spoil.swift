@@ -6,6 +6,7 @@ extension FaultRule.Effect {
     /// Returns the response that a reply becomes under the fault; what drips waits on `clock`.
     func spoil(_ reply: Reply, _ clock: any Clock<Duration>) -> ServerResponse {
         var response = reply.response
+        response.activationID = reply.activationID
         guard self.reset == nil else {
             response.body = .reset
             return response

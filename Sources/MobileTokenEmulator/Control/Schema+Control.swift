@@ -122,6 +122,7 @@ extension Schema {
         [
             .required("entries", .list(of: .journalEntry)),
             .required("last", .count, "The number of the newest entry, for the next `since`."),
+            .required("run", .string, "Which run of the server has numbered them."),
         ]
     )
 

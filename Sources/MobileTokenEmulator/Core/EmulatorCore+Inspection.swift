@@ -8,12 +8,21 @@ import Foundation
 extension EmulatorCore {
     func journalEntry(_ id: UInt64) -> Emulator.JournalEntry? { self.journal.entry(id) }
 
-    func journal(since id: UInt64, limit: Int, _ filter: Journal.Filter) -> [Emulator.JournalEntry] {
-        self.journal.entries(since: id, limit: limit, filter)
+    /// Entries after one, and the number of the last there is, in one look: between two, one could be missed.
+    func journal(
+        since id: UInt64,
+        limit: Int = .max,
+        _ filter: Journal.Filter = .init()
+    ) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(since: id, limit: limit, filter), self.journal.lastID)
     }
 
-    func journal(before id: UInt64, limit: Int, _ filter: Journal.Filter) -> [Emulator.JournalEntry] {
-        self.journal.entries(before: id, limit: limit, filter)
+    func journal(
+        before id: UInt64,
+        limit: Int,
+        _ filter: Journal.Filter = .init()
+    ) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
+        (self.journal.entries(before: id, limit: limit, filter), self.journal.lastID)
     }
 
     /// What happened to an operation, oldest first; `nil` when there is no such operation.

@@ -55,6 +55,35 @@ extension EmulatorCore {
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
     }
 
+    /// What one change may touch together.
+    struct Changeable: Sendable {
+        var backend: Backend
+        var time: VirtualTime
+        var faults: FaultInjector
+    }
+
+    /// Changes state, time and faults in one step. A change that throws leaves all of them as they were.
+    ///
+    /// - Parameter kind: What is told of beside what `body` returns.
+    func change<Result: Sendable>(
+        telling kind: Emulator.Event.Kind? = nil,
+        _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
+    ) async throws -> Result {
+        let rules = self.faults.rules
+        var changed = Changeable(backend: self.backend, time: self.time, faults: self.faults)
+        let (result, events) = try body(&changed)
+        let isTimeChanged = changed.time != self.time
+        (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)
+        if isTimeChanged { self.send(.clock, status: self.time.mode.rawValue) }
+        if self.faults.rules != rules { self.send(.faults) }
+        if let kind { self.send(kind) }
+        self.send(events)
+        self.noteChanges()
+        self.settle()
+        if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
+        return result
+    }
+
     // MARK: Data file
 
     /// Remembers what a change of the backend changed. Most requests change nothing, and nothing is written for them.

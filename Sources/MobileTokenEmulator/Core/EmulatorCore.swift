@@ -136,16 +136,6 @@ actor EmulatorCore {
         return await self.respond(to: request)
     }
 
-    // MARK: Journal
-
-    func journal(since id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
-        (self.journal.entries(since: id, limit: limit), self.journal.lastID)
-    }
-
-    func journal(before id: UInt64, limit: Int) -> (entries: [Emulator.JournalEntry], lastID: UInt64) {
-        (self.journal.entries(before: id, limit: limit), self.journal.lastID)
-    }
-
     // MARK: Time
 
     var now: Date { self.time.now() }

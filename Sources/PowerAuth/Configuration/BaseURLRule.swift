@@ -8,11 +8,16 @@ package struct BaseURLRule {
     /// Whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
     let requiresTLS: Bool
 
+    package init(allowsInsecureHTTP: Bool, requiresTLS: Bool) {
+        self.allowsInsecureHTTP = allowsInsecureHTTP
+        self.requiresTLS = requiresTLS
+    }
+
     /// Returns an address without slashes at its end.
     ///
     /// - Parameter name: What the caller knows the address by, for the message.
     /// - Throws: ``MobileTokenError/Code/invalidConfiguration``.
-    func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
+    package func validated(_ baseURL: String, _ name: String) throws(MobileTokenError) -> String {
         func mistake(_ what: String) -> MobileTokenError {
             MobileTokenError(.invalidConfiguration, "\(name): \(what)")
         }

@@ -3,7 +3,7 @@ import PowerAuthCrypto
 
 extension MobileTokenError {
     /// Returns the error for what a transport threw; a cancellation stays what it is.
-    static func transport(_ error: any Error) -> any Error {
+    package static func transport(_ error: any Error) -> any Error {
         switch error {
         case is CancellationError, is MobileTokenError:
             return error

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import HTTPClientTransport
 import MobileToken
-import PowerAuth
 
 /// Hands each change of the list to a command or a URL, one after the other. One that cannot be handed over is named on
 /// standard error and not handed over again: every change has the whole list.
@@ -20,21 +19,8 @@ struct ChangeForwarding: Sendable {
     /// - Throws: `UsageError` when the URL is plain http to another machine, unless that is allowed.
     init(_ invocation: Invocation) throws {
         self.command = invocation["exec"]
-        self.target = try invocation["forward-to"].map { url in
-            guard let components = URLComponents(string: url), let host = components.host,
-                ["http", "https"].contains(components.scheme)
-            else { throw UsageError(message: "--forward-to takes an http or https URL", command: invocation.command) }
-            // Messages show the URL.
-            guard components.user == nil, components.password == nil else {
-                throw UsageError(message: "a user or password does not belong into a URL", command: invocation.command)
-            }
-            guard components.scheme == "https" || BaseURLRule.isLoopback(host) || invocation.has("insecure-http") else {
-                throw UsageError(
-                    message: "plain http to another machine needs --insecure-http",
-                    command: invocation.command
-                )
-            }
-            return (url, try CurlTransport())
+        self.target = try invocation.forwardingURL("forward-to").map { url in
+            (url, try CurlTransport())
         }
     }
 

@@ -41,7 +41,7 @@ import Testing
 
     private static let takesNothing = [
         "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
-        "/_emulator/deliveries/{id}/replay",
+        "/_emulator/deliveries/{id}/replay", "/_emulator/listeners",
     ]
 
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {
@@ -148,6 +148,7 @@ import Testing
                 let id = ids.first { route.path.contains($0.0) }?.1 ?? user.id
                 let path = route.path.replacing("{id}", with: id).replacing("{file}", with: "console.js")
                     .replacing("{provider}", with: "emulator")
+                    .replacing("{name}", with: "login")
                 let response = try await emulator.send("GET", path + "?text=x", headers: [emulator.authorization])
                 #expect(response.status == route.description.status, "\(path)")
                 let body = ServerResponse.Body.bytes(Array(response.body))

@@ -422,6 +422,24 @@ import TestSupport
         #expect(self.channel.requestCount == 2)
     }
 
+    @Test func aCallbackIsAHintAsAPushIsAndAFloodOfThemOnePoll() async throws {
+        let json = #"{"type":"OPERATION","operationId":"unknown","status":"APPROVED"}"#
+        let callback = try #require(OperationCallback(parsing: Array(json.utf8)))
+        let service = self.makeService()
+        var changes = service.changes().makeAsyncIterator()
+        service.handle(callback)
+        await self.channel.nextRequest().answer(SampleAnswer.list("a"))
+        #expect(await changes.next()?.addedIDs == ["a"])
+        await until { await !service.isLoadingOperations }
+
+        await service.startPolling(every: .seconds(900))
+        #expect(await self.answer("a") == .seconds(900))
+        for _ in 0..<1000 { service.handle(callback) }
+        #expect(await self.clock.nextSleep() == .seconds(5))
+        await service.stopPolling()
+        #expect(self.channel.requestCount == 2)
+    }
+
     @Test func aPushDuringAFetchHasAnotherFollow() async {
         let service = self.makeService()
         await service.refresh()

@@ -90,7 +90,7 @@ let otherServiceTypes: [Any.Type] = [
     PreApprovalRecorder.self, PreApprovalRecorder.Action.self, PreApprovalRecorder.Visit.self, MobileTokenData.self,
     (any MobileTokenRecord).self, InboxMessages.Iterator.self, InboxPage.self, PushService.self,
     PushService.Platform.self, PushService.Environment.self,
-    PushService.Registration.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
+    PushService.Registration.self, OperationCallback.self, PushPayload.self, PushPayload.Content.self, PushPayload.OperationResult.self,
     UnverifiedOfflineOperation.self, OfflineOperation.self, OfflineOperation.SigningKey.self,
     OfflineOperation.Flags.self, OfflineOperationData.self, OfflineOperationData.Field.self,
     OfflineOperationData.Day.self, OfflineOperationError.self, OfflineOperationError.Code.self,

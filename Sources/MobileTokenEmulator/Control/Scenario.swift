@@ -1,0 +1,157 @@
+import Basics
+import EmulatorBackend
+import EmulatorMessages
+import ExactJSON
+import Foundation
+
+/// What a server is to have, as a document: time, templates, callbacks, registrations, operations, messages and faults, each
+/// in the form in which it would be sent by itself. It is carried out as a whole or not at all.
+struct Scenario: Sendable {
+    private let source: SourceDocument
+
+    /// - Throws: What is wrong first, with its line.
+    init(parsing bytes: [UInt8]) throws(Refusal) {
+        do { self.source = try SourceDocument(parsing: bytes, as: .scenario) } catch {
+            throw .invalidRequest("\(error)")
+        }
+    }
+
+    /// Carries it out.
+    ///
+    /// - Returns: What was made, as the cloud API shows it.
+    /// - Throws: What cannot be done, with its line; `state` is then half changed, and must be dropped.
+    func apply(
+        to state: inout EmulatorCore.Changeable,
+        _ configuration: Emulator.Configuration
+    ) throws(Refusal) -> (result: JSONValue, events: [BackendEvent]) {
+        if let (change, place) = try self.decoded("clock", as: ControlAPI.ClockChange.self) {
+            change.apply(to: &state.time)
+            guard Date.shownByClocks.contains(state.time.now()) else {
+                throw self.refusal(change.impossible, at: place)
+            }
+        }
+        var made: JSONObject = [:]
+        var names: [JSONValue] = []
+        for (document, place) in self.elements("templates") {
+            let template: OperationTemplate
+            do { template = try OperationTemplate(document) } catch {
+                throw self.refusal(.invalidRequest(error.message), at: place + error.place)
+            }
+            do { try state.backend.insert(template) } catch { throw self.refusal(error, at: place) }
+            names.append(.string(template.name))
+        }
+        made["templates"] = .array(names)
+        var events: [BackendEvent] = []
+        for (name, path) in Self.requests {
+            var responses: [JSONValue] = []
+            for (body, place) in self.elements(name) {
+                let (response, changes) = try self.send(body, to: path, &state, configuration, at: place)
+                responses.append(response)
+                events += changes
+            }
+            made[name] = .array(responses)
+        }
+        try self.addFaults(to: &state, configuration)
+        return (.object(made), events)
+    }
+
+    /// What is sent to the cloud API, in this order.
+    private static let requests = [
+        ("callbacks", "/v2/callbacks"), ("registrations", "/v2/registrations"), ("operations", "/v2/operations"),
+        ("messages", "/v2/inbox/messages"),
+    ]
+
+    private func send(
+        _ body: JSONValue,
+        to path: String,
+        _ state: inout EmulatorCore.Changeable,
+        _ configuration: Emulator.Configuration,
+        at place: [Int]
+    ) throws(Refusal) -> (JSONValue, [BackendEvent]) {
+        var headers = [(name: "Content-Type", value: "application/json")]
+        if let credentials = configuration.cloudCredentials {
+            headers.append(("Authorization", credentials.authorization))
+        }
+        let request = ReceivedRequest(method: "POST", path: path, headers: headers, body: body.serialized())
+        let reply = state.backend.reply(to: request, at: state.time.now())
+        let response = (try? JSONValue(parsing: reply.body)) ?? .null
+        guard reply.status < 300 else {
+            let error = response["responseObject"]
+            let message = error?["message"]?.string ?? "HTTP \(reply.status)"
+            throw self.refusal(Refusal(reply.status, error?["code"]?.string ?? "INVALID_REQUEST", message), at: place)
+        }
+        return (response, reply.events)
+    }
+
+    private func addFaults(
+        to state: inout EmulatorCore.Changeable,
+        _ configuration: Emulator.Configuration
+    ) throws(Refusal) {
+        for (value, place) in self.elements("faults") {
+            guard state.faults.rules.count < configuration.capacity.faultRules else {
+                let message = "There is room for \(configuration.capacity.faultRules) fault rules"
+                throw self.refusal(.capacityExceeded(message), at: place)
+            }
+            state.faults.append(try self.decode(value, as: FaultRule.self, at: place))
+        }
+    }
+
+    // MARK: Reading
+
+    private func position(of name: String) -> Int? { self.source.value.object?.keys.firstIndex { $0.isExactly(name) } }
+
+    private func elements(_ name: String) -> [(value: JSONValue, place: [Int])] {
+        guard let position = self.position(of: name) else { return [] }
+        return (self.source.value[name]?.array ?? []).enumerated().map { ($0.element, [position, $0.offset]) }
+    }
+
+    private func decoded<Value: Decodable>(
+        _ name: String,
+        as type: Value.Type
+    ) throws(Refusal) -> (value: Value, place: [Int])? {
+        guard let position = self.position(of: name), let value = self.source.value[name], !value.isNull else {
+            return nil
+        }
+        return (try self.decode(value, as: type, at: [position]), [position])
+    }
+
+    private func decode<Value: Decodable>(
+        _ value: JSONValue,
+        as type: Value.Type,
+        at place: [Int]
+    ) throws(Refusal) -> Value {
+        do {
+            return try ControlJSON.decode(type, from: value.serialized())
+        } catch {
+            let message = (error as? DecodingError)?.explanation ?? "This cannot be read"
+            throw self.refusal(.invalidRequest(message), at: place)
+        }
+    }
+
+    /// Adds the place to what is refused.
+    private func refusal(_ refusal: Refusal, at place: [Int]) -> Refusal {
+        Refusal(refusal.status, refusal.code, "\(self.source.mistake(refusal.message, at: place))")
+    }
+}
+
+extension Schema {
+    static let scenario = Self.object(
+        "Scenario",
+        [
+            .optional("clock", .clockChange, "What the clock is set to before anything is made."),
+            .optional("templates", .list(of: .template)), .optional("callbacks", .list(of: .newCallback)),
+            .optional("registrations", .list(of: .newRegistration)),
+            .optional("operations", .list(of: .newOperation)), .optional("messages", .list(of: .newMessage)),
+            .optional("faults", .list(of: .faultRule), "Rules that are added to those there are."),
+        ]
+    )
+
+    static let playedScenario = Self.object(
+        "PlayedScenario",
+        [
+            .required("templates", .strings, "The names."), .required("callbacks", .list(of: .callback)),
+            .required("registrations", .list(of: .registration)), .required("operations", .list(of: .operation)),
+            .required("messages", .list(of: .message)),
+        ]
+    )
+}

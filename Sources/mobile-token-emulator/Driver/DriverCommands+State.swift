@@ -1,0 +1,238 @@
+import CommandLineSupport
+import ExactJSON
+import Foundation
+import MobileToken
+import MobileTokenEmulator
+
+// Time, faults, and the state as a whole.
+
+extension DriverCommands {
+    static let clock = Command(
+        "clock",
+        summary: "Show the server's time, or set it.",
+        discussion: "Expiry, token windows and one-time codes follow it. Without options it only shows the time.",
+        options: RemoteServer.options + [
+            .init("now", "DATE", "the time to show, in ISO 8601, such as 2026-03-01T08:00:00Z"),
+            .init("advance", "SECONDS", "by how many to move it; negative ones move it back"),
+            .init("freeze", nil, "let it stand still until it is moved"),
+            .init("resume", nil, "let it run, from --now or with the machine's time"),
+        ]
+    ) { invocation in
+        guard !invocation.has("freeze") || !invocation.has("resume") else {
+            throw UsageError(message: "--freeze and --resume exclude each other", command: invocation.command)
+        }
+        let mode: JSONValue? = invocation.has("freeze") ? "manual" : invocation.has("resume") ? "real" : nil
+        let advance = try invocation.number("advance")
+        let change: [(String, JSONValue?)] = [
+            ("now", invocation["now"].map { .string($0) }), ("mode", mode), ("advance", advance),
+        ]
+        let server = try RemoteServer(invocation)
+        let isChange = change.contains { $0.1 != nil }
+        let response =
+            isChange ? try await server.send(.put, "/clock", change) : try await server.send(.get, "/clock")
+        return Self.show(invocation, response) { "\($0.text("now"))  \($0.text("mode"))" }
+    }
+
+    static let fault = Command(
+        "fault",
+        summary: "Make requests fail on purpose, or show and remove the rules of that.",
+        discussion: """
+            A rule strikes the requests that match all that is given, and then does all that is given. Of several rules the
+            first that strikes is applied. Without any option the rules are shown.
+            """,
+        options: RemoteServer.options + [
+            .init("clear", nil, "remove all rules"),
+            .init("name", "TEXT", "what the journal calls the rule"),
+            .init("method", "NAME", "match this method"),
+            .init("path", "PATTERN", "match this path; * is anything but a slash, ** anything"),
+            .init("activation", "ID", "match the requests of this activation"),
+            .init("nth", "NUMBER", "match only the n-th of them"),
+            .init("first", "NUMBER", "match only so many of them"),
+            .init("probability", "NUMBER", "match with this probability, 0 to 1"),
+            .init("delay", "SECONDS", "wait before the request is looked at"),
+            .init("status", "NUMBER", "respond with this status, and change nothing"),
+            .init("retry-after", "SECONDS", "the response's Retry-After"),
+            .init("reset", "WHEN", "reset the connection: before or after the change"),
+            .init("body", "HOW", "spoil the body: truncated or garbage"),
+            .init("content-type", "TYPE", "the response's content type"),
+            .init("drip", "BYTES", "send the body at so many bytes a second"),
+            .init("clock-skew", "SECONDS", "how fast the server's clock is for the request"),
+        ]
+    ) { invocation in
+        let server = try RemoteServer(invocation)
+        let match: [(String, JSONValue?)] = [
+            ("method", invocation.text("method")), ("path", invocation.text("path")),
+            ("activation", invocation.text("activation")), ("nth", try invocation.number("nth")),
+            ("first", try invocation.number("first")), ("probability", try invocation.number("probability")),
+        ]
+        let effect: [(String, JSONValue?)] = [
+            ("delay", try invocation.number("delay")), ("status", try invocation.number("status")),
+            ("retryAfter", try invocation.number("retry-after")), ("reset", invocation.text("reset")),
+            ("body", invocation.text("body")), ("contentType", invocation.text("content-type")),
+            ("drip", try invocation.number("drip")), ("clockSkew", try invocation.number("clock-skew")),
+        ]
+        let isNamed = invocation["name"] != nil || match.contains { $0.1 != nil }
+        let hasEffect = effect.contains { $0.1 != nil }
+        let rules: JSONValue
+        switch (invocation.has("clear"), isNamed, hasEffect) {
+        case (true, false, false): rules = try await server.send(.delete, "/faults")
+        case (false, _, true):
+            rules = try await server.send(
+                .post,
+                "/faults",
+                [("name", invocation.text("name")), ("match", .present(match)), ("effect", .present(effect))]
+            )
+        case (false, false, false): rules = try await server.send(.get, "/faults")
+        default:
+            throw UsageError(message: "a rule needs an effect, and --clear stands alone", command: invocation.command)
+        }
+        return Self.show(invocation, rules) { rules in
+            let lines = (rules["rules"]?.array ?? []).map { rule in
+                [rule["name"], rule["match"], rule["effect"]].compactMap(\.self)
+                    .map { TextTable.printable(String(decoding: $0.serialized(), as: UTF8.self)) }
+                    .joined(separator: "  ")
+            }
+            return lines.isEmpty ? "No faults." : lines.joined(separator: "\n")
+        }
+    }
+
+    static let reset = Command(
+        "reset",
+        summary: "Go back to the state at the start, or that of the last import.",
+        options: RemoteServer.options
+    ) { invocation in
+        let response = try await RemoteServer(invocation).send(.post, "/reset")
+        return Self.show(invocation, response) { _ in "The state is that of the start." }
+    }
+
+    static let export = Command(
+        "export",
+        summary: "Write the whole state, keys included.",
+        discussion: "A file is made readable to its owner alone. The server asks for its password.",
+        operands: [.init("FILE", "where to (default: standard output)", isOptional: true)],
+        options: RemoteServer.options
+    ) { invocation in
+        let state = try await RemoteServer(invocation).send(.get, "/export")
+        let output = Output(isJSON: invocation.has("json"))
+        if let file = invocation.operand(0) {
+            do { try Emulator.writePrivately(state.serialized(), to: file) } catch {
+                throw MobileTokenError(.storeFailed, "\(error)", underlying: error)
+            }
+            output.result(["file": .string(file)], text: "Wrote \(TextTable.printable(file)).")
+        } else {
+            Output.line(String(decoding: state.serialized(), as: UTF8.self))
+        }
+        return .done
+    }
+
+    static let importState = Command(
+        "import",
+        summary: "Replace the whole state by an exported one, also for the next reset.",
+        operands: [.init("FILE", "what 'export' wrote")],
+        options: RemoteServer.options
+    ) { invocation in
+        let state = try Self.contents(of: try invocation.required(0), invocation)
+        let response = try await RemoteServer(invocation).send(.post, "/import", body: state)
+        return Self.show(invocation, response) { _ in "The state is that of the file." }
+    }
+
+    static let play = Command(
+        "play",
+        summary: "Make all that a scenario file asks for, or nothing of it.",
+        discussion: """
+            The file holds a JSON object: clock, templates, callbacks, registrations, operations, messages and faults, each in
+            the form of its request. What is wrong is said with its line, and nothing has changed then.
+            """,
+        operands: [.init("FILE", "the scenario")],
+        options: RemoteServer.options
+    ) { invocation in
+        let scenario = try Self.contents(of: try invocation.required(0), invocation)
+        let made = try await RemoteServer(invocation).send(.post, "/scenario", body: scenario)
+        return Self.show(invocation, made) { Self.description(ofPlayed: $0) }
+    }
+
+    /// A line for each thing that a scenario made.
+    static func description(ofPlayed made: JSONValue) -> String {
+        let kinds: [(name: String, line: (JSONValue) -> String)] = [
+            ("templates", { TextTable.printable($0.string ?? "") }),
+            ("callbacks", { "\($0.text("callbackId"))  \($0.text("callbackUrl"))" }),
+            (
+                "registrations",
+                { "\($0.text("registrationId"))  \($0.text("userId"))  \($0.text("activationQrCodeData"))" }
+            ),
+            ("operations", { "\($0.text("operationId"))  \($0.text("userId"))  \($0.text("operationType"))" }),
+            ("messages", { "\($0.text("id"))  \($0.text("subject"))" }),
+        ]
+        let lines = kinds.flatMap { kind in
+            (made[kind.name]?.array ?? []).map { "\(kind.name.dropLast())  \(kind.line($0))" }
+        }
+        return lines.isEmpty ? "Nothing was to be made." : lines.joined(separator: "\n")
+    }
+
+    // MARK: Templates
+
+    static let templates = Command(
+        "templates",
+        summary: "Show the templates of operations, or the document of one.",
+        operands: [.init("NAME", "the template", isOptional: true)],
+        options: RemoteServer.options
+    ) { invocation in
+        let server = try RemoteServer(invocation)
+        if let name = invocation.operand(0) {
+            let path = "/templates/\(RemoteServer.escaped(name))"
+            let template = try await server.send(.get, path, naming: "template \(name)")
+            Output.line(String(decoding: template.serialized(), as: UTF8.self))
+            return .done
+        }
+        let page = try await server.send(.get, "/templates", query: [("limit", "1000")])
+        return Self.show(invocation, page) { page in
+            var table = TextTable(header: "NAME", "TITLE", "PARAMETERS")
+            for template in page["items"]?.array ?? [] {
+                let names = (template["parameters"]?.array ?? []).compactMap(\.string).joined(separator: " ")
+                table.add(template.text("name"), template.text("title"), names)
+            }
+            return table.text
+        }
+    }
+
+    static let template = Command(
+        "template",
+        summary: "Add a template of operations from a file, or remove one, until a reset.",
+        operands: [.init("FILE", "the template, as JSON", isOptional: true)],
+        options: RemoteServer.options + [.init("remove", "NAME", "remove this one")]
+    ) { invocation in
+        let server = try RemoteServer(invocation)
+        switch (invocation.operand(0), invocation["remove"]) {
+        case (let file?, nil):
+            let document = try Self.contents(of: file, invocation)
+            let template = try await server.send(.post, "/templates", body: document)
+            return Self.show(invocation, template) { "Added \($0.text("name"))." }
+        case (nil, let name?):
+            let path = "/templates/\(RemoteServer.escaped(name))"
+            let response = try await server.send(.delete, path, naming: "template \(name)")
+            return Self.show(invocation, response) { _ in "Removed \(TextTable.printable(name))." }
+        default:
+            throw UsageError(message: "give a file, or --remove", command: invocation.command)
+        }
+    }
+}
+
+extension Invocation {
+    fileprivate func text(_ option: String) -> JSONValue? { self[option].map { .string($0) } }
+
+    /// The value of an option as a number of JSON; the server says what it may be.
+    fileprivate func number(_ option: String) throws -> JSONValue? {
+        guard let value = self[option] else { return nil }
+        guard let number = JSONNumber(literal: value) else {
+            throw UsageError(message: "--\(option) takes a number", command: self.command)
+        }
+        return .number(number)
+    }
+}
+
+extension JSONValue {
+    /// An object of the members that there are.
+    fileprivate static func present(_ members: [(String, JSONValue?)]) -> Self {
+        .object(JSONObject(members.compactMap { name, value in value.map { .init(key: name, value: $0) } }))
+    }
+}

@@ -1,0 +1,51 @@
+import EmulatorMessages
+import ExactJSON
+import MobileTokenTesting
+import TestSupport
+import Testing
+
+@testable import MobileTokenEmulator
+
+@Suite(.timeLimit(.minutes(1))) struct RequestLogTests {
+    @Test func aRequestIsALineWithoutAnythingSecret() async throws {
+        let logged = Shared<[Emulator.LoggedRequest]>([])
+        var configuration = Emulator.Configuration()
+        configuration.requestLog = { request in logged.update { $0.append(request) } }
+        try await withEmulator(configuration) { emulator in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            logged.update { $0 = [] }
+            let path = "/v2/registrations/\(registration.id)"
+            let wrong = "Authorization: Basic c2VjcmV0OnNlY3JldA=="
+            try await emulator.send("GET", path + "?secret=1", headers: [emulator.authorization])
+            try await emulator.send("GET", path + "?secret=1", headers: [wrong])
+            try await emulator.send("GET", "/_emulator/journal?since=0")
+            try await emulator.send("GET", "/" + String(repeating: "x", count: 5000) + "%0A")
+            await emulator.faults.add(FaultRule(effect: .init(reset: .before)))
+            _ = try? await emulator.send("GET", path, headers: [emulator.authorization])
+            let lines = logged.value
+            #expect(lines.map(\.status) == [200, 401, 200, 404, 0])
+            #expect(lines.map(\.code) == [nil, "ERROR_UNAUTHORIZED", nil, "ERROR_NOT_FOUND", nil])
+            #expect(lines.first?.activationID == registration.id && lines.first?.path == path)
+            for logged in lines {
+                let document = String(decoding: logged.document.serialized(), as: UTF8.self)
+                for text in [logged.line, document] {
+                    #expect(!text.contains("secret") && !text.contains("c2Vj") && text.utf8.count < 500)
+                    #expect(!text.contains("\n"))
+                }
+                #expect(logged.milliseconds >= 0)
+            }
+        }
+    }
+
+    @Test func whatComesFromOutsideStaysOnItsLine() {
+        let request = ReceivedRequest(method: "GET\u{1B}[2J" + String(repeating: "G", count: 99), path: "/a\r\nPOST /b")
+        let response = ServerResponse.error(
+            400,
+            code: "X\u{202E}\n" + String(repeating: "C", count: 999),
+            message: "secret"
+        )
+        let logged = Emulator.LoggedRequest(request, response, duration: .milliseconds(2))
+        #expect(!logged.line.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" })
+        #expect(logged.line.utf8.count < 300 && logged.line.hasSuffix("2.0 ms") && !logged.line.contains("secret"))
+    }
+}

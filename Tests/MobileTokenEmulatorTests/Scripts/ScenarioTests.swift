@@ -1,0 +1,152 @@
+import ExactJSON
+import Foundation
+import MobileTokenTesting
+import Testing
+
+@testable import MobileTokenEmulator
+
+/// Scenarios are carried out as a whole or not at all.
+@Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
+    private static let whole = """
+        {
+          "clock": {"mode": "manual", "now": "2026-03-01T08:00:00.000Z"},
+          "templates": [\(ServedTemplateTests.template())],
+          "callbacks": [{"name": "bank", "type": "OPERATION", "callbackUrl": "http://listener.invalid/"}],
+          "registrations": [{"userId": "alice", "flags": ["A"]}, {"userId": "bob"}],
+          "operations": [
+            {"userId": "alice", "template": "order", "parameters": {"what": "tea"}, "expiresIn": 60},
+            {"userId": "bob", "operationType": "signing", "data": "A1", "formData": {"title": "T", "message": "M"}}
+          ],
+          "messages": [{"userId": "alice", "subject": "S", "summary": "S", "body": "B"}],
+          "faults": [{"name": "later", "match": {"path": "/nowhere"}, "effect": {"status": 503}}]
+        }
+        """
+
+    @Test func itMakesEverythingThatItAsksFor() async throws {
+        try await withEmulator { emulator in
+            let response = try await emulator.send("POST", "/_emulator/scenario", body: Self.whole)
+            #expect(response.status == 200)
+            let made = try JSONValue(parsing: Array(response.body))
+            #expect(made["templates"] == ["order"])
+            #expect(made["registrations"]?.array?.compactMap { $0["activationCode"]?.string }.count == 2)
+            #expect(await emulator.activations().map(\.userID) == ["bob", "alice"])
+            let operations = await emulator.operations()
+            #expect(operations.map(\.title) == ["T", "Order tea"])
+            #expect(
+                operations.map(\.id) == made["operations"]?.array?.reversed().compactMap { $0["operationId"]?.string }
+            )
+            #expect(await emulator.messages().map(\.subject) == ["S"])
+            #expect(await emulator.faults.rules.map(\.name) == ["later"])
+            #expect(await emulator.clock.isManual)
+            #expect(await emulator.clock.now.formatted(.iso8601) == "2026-03-01T08:00:00Z")
+            #expect(operations.last?.created == (await emulator.clock.now))
+            // The callbacks are told of what was made after them.
+            #expect(emulator.deliveries().count == 2)
+            // Rules are added, and what is there stays.
+            try await emulator.play(scenario: Data(#"{"faults": [{"effect": {"delay": 1}}]}"#.utf8))
+            #expect(await emulator.faults.rules.count == 2)
+            #expect(await emulator.operations().count == 2)
+        }
+    }
+
+    @Test func anEmptyOneMakesNothing() async throws {
+        try await withEmulator { emulator in
+            let made = try await emulator.play(scenario: Data(#"{"clock": null, "operations": []}"#.utf8))
+            #expect(
+                try JSONValue(parsing: Array(made))
+                    == ["templates": [], "callbacks": [], "registrations": [], "operations": [], "messages": []]
+            )
+        }
+    }
+
+    private static let wrong: [(scenario: String, message: String)] = [
+        ("{\n\"operatons\": []}", "line 2: 'operatons' is not known here; did you mean 'operations'?"),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"usrId\": \"eve\", \"template\": \"login\"}]}",
+            "line 3: 'operations[0].usrId' is not known here; did you mean 'userId'?"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"template\": \"login\"},\n{\"template\": \"lgin\"}]}",
+            "line 4: There is no template 'lgin'; did you mean 'login'?"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"effect\": {\"status\": 700}}]}",
+            "line 2: 'faults[0].effect.status' is not 200 to 599"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"efect\": {}}]}",
+            "line 2: 'faults[0].efect' is not known here; did you mean 'effect'?"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\":\n{\"now\": \"yesterday\"}}",
+            "line 2: now: Not an ISO 8601 date"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"clock\": {\"advance\": 1e300}}",
+            "line 2: advance: The clock shows the years 1 to 9998"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [{\"name\": \"x\",\n\"dat\": 1}]}",
+            "line 3: 'templates[0].dat' is not known here; did you mean 'data'?"
+        ),
+        (
+            "{\"registrations\": [{\"userId\": \"eve\"}],\n\"templates\": [\n\(ServedTemplateTests.template(title: "@{x}"))]}",
+            "line 5: There is no text 'x'"
+        ),
+        (
+            "{\"callbacks\": [\n{\"name\": \"b\", \"type\": \"OPERATION\", \"callbackUrl\": \"ftp://x\"}]}",
+            "line 2: 'callbackUrl' is not an address of http or https"
+        ),
+        (
+            "{\"operations\": [{\"template\": \"login\"}],\n\"messages\": [{\"userId\": \"eve\"}]}",
+            "line 2: 'messages[0].subject' is missing"
+        ),
+        ("{\"operations\": {}}", "line 1: 'operations' is not a list"),
+        ("{\"clock\": {},\n\"clock\": {}}", "line 2: 'clock' is given twice"),
+        (
+            "{\"operations\": [{\"template\": \"login\",\n\"parameters\": {\"a\": \"1\",\n\"a\": \"2\"}}]}",
+            "line 3: 'a' is given twice"
+        ),
+        ("[]", "line 1: The body is not an object"), ("{\n", "line 2: JSON: unexpected end at byte 2"),
+    ]
+
+    @Test func whatIsWrongIsRefusedWithItsLineBeforeAnythingHasChanged() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.seed = 1
+        try await withEmulator(configuration) { emulator in
+            await emulator.clock.freeze(at: Date(timeIntervalSince1970: 1_800_000_000))
+            await emulator.faults.add(FaultRule(match: .init(path: "/nowhere"), effect: .init(status: 500)))
+            let (state, templates) = (try await emulator.exported(), await emulator.templates())
+            for (scenario, message) in Self.wrong {
+                let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
+                #expect(refused.status == 400)
+                #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
+                // Not even an identifier was drawn.
+                #expect(try await emulator.exported() == state)
+                #expect(await emulator.templates() == templates)
+                #expect(await emulator.faults.rules.count == 1)
+                #expect(await emulator.clock.now == Date(timeIntervalSince1970: 1_800_000_000))
+                #expect(emulator.deliveries().isEmpty)
+            }
+        }
+    }
+
+    @Test func whatThereIsNoRoomForIsRefusedAsAWhole() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.capacity.operations = 1
+        configuration.capacity.faultRules = 1
+        try await withEmulator(configuration) { emulator in
+            for scenario in [
+                "{\"operations\": [{\"template\": \"login\"},\n{\"template\": \"login\"}]}",
+                "{\"operations\": [{\"template\": \"login\"}], \"faults\": [{\"effect\": {}},\n{\"effect\": {}}]}",
+            ] {
+                let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
+                #expect(refused.status == 507)
+                let message = try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string
+                #expect(message?.hasPrefix("line 2: There is") == true)
+                #expect(await emulator.operations().isEmpty)
+                #expect(await emulator.faults.rules.isEmpty)
+            }
+        }
+    }
+}
