@@ -67,15 +67,15 @@ enum OIDCEndpoints {
                 opening: context.json(),
                 for: Version4.Recipient(application: application, activation: nil, purpose: .genericApplication),
                 &bank,
-                at: context.now
+                &context
             )
             let response = try Self.configuration(bank, envelope.content(), context)
-            return .json(try envelope.seal(response, at: context.now))
+            return .json(try envelope.seal(response, &context))
         }
         let envelope = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
         let response = try Self.configuration(bank, envelope.json(), context)
         bank.remember(envelope, at: context.now)
-        return .json(try bank.seal(response, in: envelope, at: context.now))
+        return .json(try bank.seal(response, in: envelope, &context))
     }
 
     private static func configuration(
