@@ -56,9 +56,11 @@ extension Emulator {
     /// Lets a virtual device decide an operation now, whatever its rule says; returns when the server has answered it.
     ///
     /// - Parameters:
+    ///   - operationID: The operation.
     ///   - decision: Anything but `never`.
     ///   - reason: That of a rejection.
     ///   - proximityCode: The one-time code that the user has scanned.
+    ///   - id: The device.
     /// - Returns: The device; the last of its tasks for the operation tells what became of it.
     /// - Throws: ``EmulatorError`` of code `notFound`, `conflict` when it is about to decide that operation, or
     ///   `invalidConfiguration`.
