@@ -62,9 +62,3 @@ extension MobileTokenClient {
         }()
     }
 }
-
-/// The version of this SDK.
-package enum SDKVersion {
-    /// As it is sent to servers.
-    package static let text = "1.0.0"
-}
