@@ -39,7 +39,13 @@ package enum Base64 {
 
     /// Returns the secret that `string` encodes; `nil` when it is not Base64.
     package static func decodeSecret(_ string: String) -> SecretBytes? {
-        guard var bytes = Self.decode(string) else { return nil }
+        var string = string
+        return string.withUTF8 { Self.decodeSecret(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Returns the secret that the characters encode; `nil` when they are not Base64.
+    package static func decodeSecret(_ string: UnsafeRawBufferPointer) -> SecretBytes? {
+        guard var bytes = string.withMemoryRebound(to: UInt8.self, { Self.decode($0) }) else { return nil }
         defer { bytes.wipe() }
         return SecretBytes(copying: bytes)
     }

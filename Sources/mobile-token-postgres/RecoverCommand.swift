@@ -17,7 +17,7 @@ extension StoreCommands {
         operands: [.init("ID", "the activation")],
         options: StoreSession.options + [
             .init("file", "FILE", "an SQLite store, in place of the database"),
-            .init("file-key", "FILE", "the sealing key of the SQLite store (default: beside it)"),
+            .sealingKey("file-sealing-key", default: "beside the SQLite store", note: "; it is that store's"),
             .init("url", "URL", "the server, such as https://host/enrollment-server"),
             .init("sdk-configuration", "TEXT", "the configuration string from the server's administrator"),
             .init("ca-file", "FILE", "accept certificates of the server issued by this authority (PEM)"),
@@ -28,7 +28,7 @@ extension StoreCommands {
         let limit = try invocation.integer("search", in: 1...1_000_000_000) ?? 1_000_000
         let count: UInt64
         if let path = invocation["file"] {
-            let key = invocation["file-key"].map { SealingKeyFile(path: $0) }
+            let key = try invocation.sealingKey("file-sealing-key")
             let store = SQLiteActivationStore(path: path, sealingKey: key)
             count = try await invocation.recover(id, in: store, limit)
             await store.close()

@@ -5,7 +5,7 @@ import MobileTokenPostgres
 
 /// Commands about the database that nodes share.
 enum StoreCommands {
-    static let all = [check, copy, recover, status, migrate]
+    static let all = [check, copy, recover, reseal, status, migrate]
 
     static let check = Command(
         "store",
@@ -29,10 +29,10 @@ enum StoreCommands {
             """,
         operands: [.init("FILE", "the SQLite store")],
         options: StoreSession.options + [
-            .init("from-key-file", "FILE", "the sealing key of the SQLite store (default: beside it)")
+            .sealingKey("from-sealing-key", default: "beside the SQLite store", note: "; it is that store's")
         ]
     ) { invocation in
-        let key = invocation["from-key-file"].map { SealingKeyFile(path: $0) }
+        let key = try invocation.sealingKey("from-sealing-key")
         let source = SQLiteActivationStore(path: try invocation.required(0), sealingKey: key)
         let ids = try await StoreSession.run(invocation) { store in
             let ids = try await source.activationIDs()
@@ -44,6 +44,27 @@ enum StoreCommands {
         Output(isJSON: invocation.has("json")).result(
             ["moved": .array(ids.map { .string($0) })],
             text: "Moved \(ids.count) activations."
+        )
+        return .done
+    }
+
+    static let reseal = Command(
+        "store",
+        "reseal",
+        summary: "Seal everything with another key, while nodes are at work, and forget keys that nothing needs.",
+        discussion: """
+            The new key is --sealing-key, the one before it --earlier-sealing-key. Give every node a ring with both of them
+            before. When the command is interrupted, repeat it. Afterwards nothing needs the earlier one.
+            """,
+        options: StoreSession.options
+    ) { invocation in
+        let count = try await StoreSession.run(invocation) { store in
+            try await store.reseal()
+            return try await store.retireUnusedKeys()
+        }
+        Output(isJSON: invocation.has("json")).result(
+            ["retiredKeys": .number(JSONNumber(count))],
+            text: "Everything is sealed with the new key; earlier keys that were forgotten: \(count)."
         )
         return .done
     }

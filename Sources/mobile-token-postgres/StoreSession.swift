@@ -8,7 +8,8 @@ enum StoreSession {
     static let options = [
         Command.Option("database", "STRING", "the connection string (default: $MOBILE_TOKEN_DATABASE)"),
         Command.Option("schema", "NAME", "the schema of the tables (default: mobile_token)"),
-        Command.Option("key-file", "FILE", "the sealing key (default: Base64 in $MOBILE_TOKEN_SEALING_KEY)"),
+        .sealingKey("sealing-key", default: "$MOBILE_TOKEN_SEALING_KEY_SOURCE, else env:MOBILE_TOKEN_SEALING_KEY"),
+        .sealingKey("earlier-sealing-key", default: "none", note: "; it opens what was sealed before"),
         Command.Option("marks", "DIR", "where this machine notes how far counters had come"),
         Command.Option("root-certificates", "FILE", "accept certificates issued by this authority (PEM)"),
         Command.Option("no-tls", nil, "connect without TLS, such as to this machine"),
@@ -35,11 +36,13 @@ enum StoreSession {
         guard let database = invocation["database"] ?? environment["MOBILE_TOKEN_DATABASE"] else {
             throw UsageError(message: "--database is missing", command: invocation.command)
         }
-        let key: any SealingKeyProvider =
-            if let file = invocation["key-file"] { .file(file) } else { .environment("MOBILE_TOKEN_SEALING_KEY") }
+        let key =
+            try invocation.sealingKey("sealing-key")
+            ?? SealingKeySource(environment["MOBILE_TOKEN_SEALING_KEY_SOURCE"] ?? "env:MOBILE_TOKEN_SEALING_KEY")
+        let earlier = try invocation.sealingKey("earlier-sealing-key")
         var configuration = PostgresActivationStore.Configuration(
             connectionString: database,
-            sealingKeys: SealingKeyRing(current: key)
+            sealingKeys: SealingKeyRing(current: key, earlier: [earlier].compactMap(\.self))
         )
         if let schema = invocation["schema"] { configuration.schema = schema }
         if let folder = invocation["marks"] { configuration.markFolder = folder }

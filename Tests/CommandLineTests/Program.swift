@@ -33,7 +33,12 @@ enum Program {
     }
 
     /// Activates at a server for alice, whose password is 1234, and returns the activation's identifier.
-    static func activate(at emulator: Emulator, version: String = "3.3", home: URL) async throws -> String {
+    static func activate(
+        at emulator: Emulator,
+        version: String = "3.3",
+        home: URL,
+        environment: [String: String] = [:]
+    ) async throws -> String {
         let registration = try await emulator.cloud.register(userID: "alice")
         let outcome = try await Self.run(
             "activate",
@@ -46,7 +51,8 @@ enum Program {
             version,
             "--password-stdin",
             home: home,
-            input: "1234\n"
+            input: "1234\n",
+            environment: environment
         )
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
         try await emulator.cloud.commit(registration.id)

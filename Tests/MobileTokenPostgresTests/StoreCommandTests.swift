@@ -10,7 +10,11 @@ import Testing
 /// The commands that look after the database, as a person calls them.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct StoreCommandTests {
-    private func run(_ words: [String], _ nodes: PostgresStoreFixture) async throws -> ChildProcess.Outcome {
+    private func run(
+        _ words: [String],
+        _ nodes: PostgresStoreFixture,
+        environment: [String: String] = [:]
+    ) async throws -> ChildProcess.Outcome {
         let options = [
             "--database", nodes.server.connectionString(), "--schema", nodes.schema, "--no-tls",
             "--marks", nodes.folder.path + "/marks",
@@ -19,6 +23,7 @@ struct StoreCommandTests {
             ChildProcess.besideTests("mobile-token-postgres"),
             words + options,
             environment: ["MOBILE_TOKEN_SEALING_KEY": PostgresStoreFixture.encodedKey, "HOME": nodes.folder.path]
+                .merging(environment) { $1 }
         )
     }
 
@@ -92,6 +97,36 @@ struct StoreCommandTests {
                 try await activation.validate(factors)
                 #expect(try await self.run(words + place, nodes).output == "The counter is in step.\n")
             }
+        }
+    }
+
+    @Test func theStoreMovesFromOneKeyToAnother() async throws {
+        try await withNodes { nodes in
+            try await nodes.node().insert(ActivationStoreConformance.record("a"))
+            let variables = ["NEW": "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=", "PATH": "/usr/bin:/bin"]
+            let place = "command:printenv NEW"
+            // Whose key it is that comes alone, nobody proves.
+            let alone = try await self.run(["store", "reseal", "--sealing-key", place], nodes, environment: variables)
+            #expect(alone.errors.contains("storeWrongSealingKey"))
+            #expect(alone.exitCode == 5)
+            let reseal = ["store", "reseal", "--earlier-sealing-key", "env:MOBILE_TOKEN_SEALING_KEY"]
+            for count in [1, 0] {
+                let outcome = try await self.run(
+                    reseal + ["--sealing-key", place, "--json"],
+                    nodes,
+                    environment: variables
+                )
+                #expect(outcome.output == #"{"retiredKeys":\#(count)}"# + "\n", "\(outcome.errors)")
+            }
+            let old = try await self.run(["store", "check"], nodes)
+            #expect(old.errors.contains("storeWrongSealingKey"))
+            let new = try await self.run(
+                ["store", "check"],
+                nodes,
+                environment: variables.merging(["MOBILE_TOKEN_SEALING_KEY_SOURCE": place]) { $1 }
+            )
+            #expect(new.exitCode == 0, "\(new.errors)")
+            #expect(new.lines.last == "a           506    good")
         }
     }
 

@@ -57,6 +57,9 @@ extension EasyHandle {
         self.wasTooLate = false
         self.collector = Self.makeCollector(self.configuration)
         var result = CCurl_easy_set_string(self.curl, CURLOPT_URL, request.url)
+        // With TLS the handshake tells whether one connection takes them all, which is worth waiting for. Without it a whole
+        // exchange would have to end first.
+        CCurl_easy_set_long(self.curl, CURLOPT_PIPEWAIT, request.url.utf8.starts(with: "https:".utf8) ? 1 : 0)
         // A timeout of zero would mean none.
         let milliseconds = max(1, timeLeft.roundedUpMilliseconds)
         CCurl_easy_set_long(self.curl, CURLOPT_TIMEOUT_MS, milliseconds)

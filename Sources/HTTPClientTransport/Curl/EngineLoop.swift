@@ -34,6 +34,12 @@ final class EngineLoop {
         CCurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit)
         CCurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limit)
         CCurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        // 100 by default. Of what the queue lets go, as many go on one connection as the server takes.
+        CCurl_multi_set_long(
+            multi,
+            CURLMOPT_MAX_CONCURRENT_STREAMS,
+            engine.configuration.maximumRequestsPerHost
+        )
     }
 
     deinit {

@@ -62,9 +62,3 @@ extension MobileTokenClient {
         }()
     }
 }
-
-/// The version of this SDK.
-package enum SDKVersion {
-    /// As it is sent to servers. Between releases it is the version of the next one, which is not tagged yet.
-    package static let text = "1.0.0"
-}

@@ -4,7 +4,7 @@ import MobileToken
 
 /// Commands about the profiles on this machine.
 enum ProfileCommands {
-    static let all = [list, use, remove]
+    static let all = [list, use, reseal, remove]
 
     private static let name = Command.Operand("NAME", "the profile")
 
@@ -25,6 +25,7 @@ enum ProfileCommands {
                 "isDefault": .bool(isDefault),
                 "url": .optional(profile?.url),
                 "activationId": .optional(profile?.activationID),
+                "sealingKey": .optional(profile?.sealingKey),
             ])
         }
         Output(isJSON: invocation.has("json")).result(
@@ -48,6 +49,49 @@ enum ProfileCommands {
             text: "\(profile.name) is the default profile."
         )
         return .done
+    }
+
+    static let reseal = Command(
+        "profile",
+        "reseal",
+        summary: "Seal the profile's store with a key from another place, and keep the place.",
+        discussion: """
+            A file that is missing is made; any other place must have a key. End what has the store open before: it gets
+            storeWrongSealingKey afterwards. When the command is interrupted, repeat it. Delete the key of before at the end.
+            """,
+        operands: [.init("PLACE", "file:PATH, env:NAME or command:PROGRAM ARGS, which is one word for the shell")]
+    ) { invocation in
+        let folder = try ProfileHome(invocation).profile(invocation)
+        guard var profile = try folder.load() else { throw Self.missing(folder) }
+        let place = try SealingKeySource(try invocation.required(0))
+        let current = try invocation.sealingKey("sealing-key") ?? profile.sealingKey.map { try SealingKeySource($0) }
+        try await Self.reseal(folder, from: current, to: place)
+        profile.sealingKey = place.description
+        try folder.save(profile)
+        Output(isJSON: invocation.has("json")).result(
+            ["sealingKey": .string(place.description)],
+            text: "The store is sealed with the key from \(TextTable.printable(place.description))."
+        )
+        return .done
+    }
+
+    private static func reseal(
+        _ folder: ProfileFolder,
+        from current: SealingKeySource?,
+        to place: SealingKeySource
+    ) async throws {
+        let store = SQLiteActivationStore(path: folder.database, sealingKey: current)
+        do {
+            try await store.rotateSealingKey(to: place)
+        } catch let error as MobileTokenError
+            where [.storeWrongSealingKey, .storeSealingKeyMissing].contains(error.code)
+        {
+            // It may have been interrupted when all was sealed anew, and the profile did not say so yet.
+            let resealed = SQLiteActivationStore(path: folder.database, sealingKey: place)
+            guard (try? await resealed.open()) != nil else { throw error }
+            await resealed.close()
+        }
+        await store.close()
     }
 
     static let remove = Command(
@@ -81,8 +125,12 @@ enum ProfileCommands {
     private static func existing(_ invocation: Invocation, in home: ProfileHome) throws -> ProfileFolder {
         let profile = try home.profile(try invocation.required(0))
         guard profile.exists else {
-            throw MobileTokenError(.unknownActivation, "there is no profile '\(profile.name)'")
+            throw Self.missing(profile)
         }
         return profile
+    }
+
+    private static func missing(_ profile: ProfileFolder) -> MobileTokenError {
+        MobileTokenError(.unknownActivation, "there is no profile '\(profile.name)'")
     }
 }

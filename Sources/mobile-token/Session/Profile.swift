@@ -9,6 +9,8 @@ struct Profile: Codable, Sendable {
     /// The rules for the server's certificate, when they are not the system's.
     var trust: Trust?
     var activationID: String?
+    /// Where the sealing key is, as a `SealingKeySource` describes it; `nil` beside the store.
+    var sealingKey: String?
 
     struct Trust: Codable, Sendable {
         /// The absolute path of a file of certificate authorities.
@@ -19,7 +21,7 @@ struct Profile: Codable, Sendable {
     }
 }
 
-/// The folder of a profile, with its settings, the store and its key.
+/// The folder of a profile, with its settings and the store.
 struct ProfileFolder: Sendable {
     let name: String
     let url: URL
@@ -29,7 +31,7 @@ struct ProfileFolder: Sendable {
 
     private var file: URL { self.url.appending(path: "profile.json") }
 
-    /// The store's database. Its key lies beside it.
+    /// The store's database. Its key lies beside it, unless the profile says otherwise.
     var database: String { self.url.appending(path: "activations.sqlite").path }
 
     /// The profile, if there is one.

@@ -20,6 +20,7 @@ struct Session: Sendable {
         Command.Option("sdk-configuration", "TEXT", "the configuration string from the server's administrator"),
         Command.Option("profile", "NAME", "the profile to use (default: default)"),
         Command.Option("home", "DIR", "the folder of the profiles (default: $MOBILE_TOKEN_HOME)"),
+        .sealingKey("sealing-key", default: "beside the store", note: "; the profile keeps it"),
         Command.Option("language", "TAG", "the language of the server's texts (default: en)"),
         Command.Option("timeout", "SECONDS", "the longest time for a request (default: 20)"),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
@@ -58,13 +59,16 @@ struct Session: Sendable {
         if let file = invocation["ca-file"] { trust.caFile = URL(filePath: file).absoluteURL.path }
         if let pin = invocation["pin"] { trust.pin = pin }
         if invocation.has("insecure-http") { trust.allowsInsecureHTTP = true }
+        let sealingKey =
+            try invocation.sealingKey("sealing-key") ?? stored?.sealingKey.map { try SealingKeySource($0) }
+            ?? (stored == nil ? Self.environment("SEALING_KEY_SOURCE").map { try SealingKeySource($0) } : nil)
         try folder.create()
         var configuration = MobileTokenClient.Configuration()
         configuration.transport = try CurlTransport(configuration: Self.transport(invocation, trust))
         configuration.version = version
         if let suite { configuration.suite = suite }
         configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
-        self.store = SQLiteActivationStore(path: folder.database)
+        self.store = SQLiteActivationStore(path: folder.database, sealingKey: sealingKey)
         configuration.store = self.store
         self.client = try MobileTokenClient(
             baseURL: url,
@@ -77,7 +81,8 @@ struct Session: Sendable {
             url: url,
             sdkConfiguration: sdkConfiguration,
             trust: trust,
-            activationID: stored?.activationID
+            activationID: stored?.activationID,
+            sealingKey: sealingKey?.description
         )
         self.output = Output(isJSON: invocation.has("json"))
     }
@@ -90,6 +95,7 @@ struct Session: Sendable {
         ("MOBILE_TOKEN_PIN", "the public key of a new profile's server, as --pin"),
         ("MOBILE_TOKEN_PROFILE", "the profile to use, as --profile"),
         ("MOBILE_TOKEN_HOME", "the folder of the profiles, as --home"),
+        ("MOBILE_TOKEN_SEALING_KEY_SOURCE", "where the sealing key of a new profile is, as --sealing-key"),
         ("MOBILE_TOKEN_PASSWORD_FILE", "the file of the password, as --password-file"),
     ]
 

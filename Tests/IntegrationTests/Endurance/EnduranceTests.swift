@@ -96,7 +96,7 @@ import TestSupport
             let isMissed = status == "EXPIRED" && story.isEmpty && !day.world.isListed(id)
             let device = bank.devices[operation.device]
             if isMissed, !device.hadTrouble { missedCount += 1 }
-            let problem = isMissed ? nil : Self.problem(operation, status, story, device)
+            let problem = isMissed ? nil : operation.problem(status, story, device)
             #expect(problem == nil, "\(id) \(operation.kind) is \(status): \(problem ?? ""), \(story)")
             #expect(day.record.decisionCounts[id] ?? 0 <= 1, "\(id) was decided twice")
         }
@@ -119,25 +119,6 @@ import TestSupport
         #expect(day.report.killCount >= 5 && day.world.lateRequestCount > 0)
         for result in ["accepted", "inferred", "not followed"] { #expect(audit.results[result] ?? 0 > 0) }
         for status in ["APPROVED", "REJECTED", "EXPIRED", "CANCELED"] { #expect(statuses.values.contains(status)) }
-    }
-
-    /// What is wrong with how an operation ended; `nil` when it was decided as the policy says, or left for a reason.
-    private static func problem(
-        _ operation: TroubledBank.Operation,
-        _ status: String,
-        _ story: [String],
-        _ device: TroubledBank.Device
-    ) -> String? {
-        if ["APPROVED", "REJECTED"].contains(status) {
-            return status == operation.kind.decided ? nil : "the policy says otherwise"
-        }
-        guard !device.hadTrouble else { return nil }  // it could not decide, and its state said so
-        if operation.kind.decided == nil {
-            return story.contains { $0.hasPrefix("left") || $0.hasSuffix("leave") } ? nil : "it was not left"
-        }
-        let reasons = ["retrying", "unanswered", "unknown", "finished elsewhere", "gone"]
-        let isExplained = story.contains { line in reasons.contains { line.hasPrefix($0) } }
-        return status != "PENDING" && isExplained || story.contains("unknown") ? nil : "nobody says why"
     }
 
     private func checkExport(of count: Int, from store: SQLiteActivationStore) async throws {

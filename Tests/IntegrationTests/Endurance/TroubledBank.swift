@@ -243,3 +243,21 @@ struct TroubledBank {
         self.devices[index].hadTrouble = true
     }
 }
+
+extension TroubledBank.Operation {
+    /// What is wrong with how an operation ended; `nil` when it was decided as the policy says, or left for a reason.
+    ///
+    /// - Parameter story: What agents told of it.
+    func problem(_ status: String, _ story: [String], _ device: TroubledBank.Device) -> String? {
+        if ["APPROVED", "REJECTED"].contains(status) {
+            return status == self.kind.decided ? nil : "the policy says otherwise"
+        }
+        guard !device.hadTrouble else { return nil }  // it could not decide, and its state said so
+        if self.kind.decided == nil {
+            return story.contains { $0.hasPrefix("left") || $0.hasSuffix("leave") } ? nil : "it was not left"
+        }
+        let reasons = ["retrying", "unanswered", "unknown", "finished elsewhere", "gone"]
+        let isExplained = story.contains { line in reasons.contains { line.hasPrefix($0) } }
+        return status != "PENDING" && isExplained || story.contains("unknown") ? nil : "nobody says why"
+    }
+}

@@ -1,0 +1,71 @@
+package import Glibc
+
+/// Starts programs, with every signal as a shell would leave it.
+///
+/// With Foundation's `Process` a program would inherit the signal mask of the calling thread and the signals that this one
+/// ignores, and could be neither interrupted nor terminated.
+package enum Spawn {
+    /// The reason why a program did not start.
+    package struct Failure: Error {
+        package let number: CInt
+
+        package var description: String { String(cString: strerror(self.number)) }
+    }
+
+    /// Starts a program without a shell.
+    ///
+    /// - Parameters:
+    ///   - words: The program, which is looked for in `PATH`, and its arguments.
+    ///   - environment: All that the program gets, each as `NAME=value`.
+    ///   - descriptors: Which of this process's descriptors become which of the program's.
+    ///   - leadsGroup: Whether the program leads a group of its own, to be ended with all that it starts.
+    package static func start(
+        _ words: [String],
+        environment: [String],
+        descriptors: [(own: CInt, its: CInt)] = [],
+        leadsGroup: Bool = false
+    ) throws(Failure) -> pid_t {
+        guard let program = words.first else { throw Failure(number: ENOENT) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (own, its) in descriptors { posix_spawn_file_actions_adddup2(&actions, own, its) }
+
+        var identifier: pid_t = 0
+        let number = self.withPointers(words) { words in
+            self.withPointers(environment) { environment in
+                posix_spawnp(&identifier, program, &actions, &attributes, words, environment)
+            }
+        }
+        guard number == 0 else { throw Failure(number: number) }
+        return identifier
+    }
+
+    /// Returns the exit status in what `waitpid` tells: 128 and the signal when one ended the program, as shells do.
+    package static func exitStatus(_ status: CInt) -> CInt {
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+    }
+
+    /// Lends strings to `body` as the null-terminated array that C functions take.
+    private static func withPointers<Result>(
+        _ strings: [String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let pointers = strings.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}
