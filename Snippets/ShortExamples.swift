@@ -84,3 +84,28 @@ func protocolRules(emulator: Emulator) async throws {
     try await emulator.setProtocolRules(rules)
     // snippet.hide
 }
+
+func refusals(emulator: Emulator) async {
+    // snippet.show
+    let refused = await emulator.journal().last { $0.code?.isRight == false }
+    for component in refused?.code?.components ?? [] where !component.matches { print(component.factor) }
+    // snippet.hide
+}
+
+func spaces(emulator: Emulator) async throws {
+    // snippet.show
+    let space = try await emulator.makeSpace(named: "a test", seed: 7)
+    await space.clock.freeze()
+    try await space.cloud.createOperation("login", userID: "alice")
+    await space.stop()
+    // snippet.hide
+}
+
+func devices(emulator: Emulator) async throws {
+    // snippet.show
+    let device = try await emulator.makeDevice(userID: "alice", rule: .init(.approve, after: 3))
+    let operation = try await emulator.cloud.createOperation("payment", userID: "alice")
+    await emulator.clock.advance(by: .seconds(3))
+    print(device.name, operation.id)  // approved, three seconds of the server's clock later
+    // snippet.hide
+}

@@ -31,7 +31,8 @@ struct ConsoleDebuggerTests {
             await #expect(throws: MobileTokenError.self) {
                 try await operations.authorize(operation, with: .possessionAndKnowledge(password: "0000"))
             }
-            let entry = try #require(await emulator.journal().last)
+            // The client asks for its status afterwards.
+            let entry = try #require(await emulator.journal().last { $0.path.hasSuffix("/operation/authorize") })
             let shown = try await self.open("journal/\(entry.id)", until: "Signature is wrong", page)
             for text in [
                 "the password is wrong", "possession and knowledge", "/operation/authorize", "What was signed", "POST&",
@@ -269,7 +270,7 @@ struct ConsoleDebuggerTests {
             _ = try await OperationsService(activation: activation).operations()
             try await emulator.cloud.cancelOperation(made.id, reason: hostile)
             try await emulator.send("POST", "/x", headers: ["X-Name: \(hostile)"], body: hostile)
-            let last = try #require(await emulator.journal().last)
+            let last = try #require(await emulator.journal().last { $0.path == "/x" })
             let push = try #require(await emulator.pushes().last)
             let delivery = try #require(emulator.deliveries().last)
 
