@@ -42,6 +42,8 @@ public final class Emulator: Sendable {
                     }
                 }
             }
+            // Those who wait for something are cut off, and not told in time for another question that nothing came.
+            core.events.finish()
             await spaces.close()
         }
         self.place = .server(service: service, certificateFile, spaces)

@@ -80,7 +80,6 @@ actor EmulatorCore {
             group.addTask { await CallbackCourier(core: self).run() }
             group.addTask { await DeviceOperator(core: self).run() }
         }
-        self.events.finish()
     }
 
     // MARK: Requests

@@ -1,3 +1,4 @@
+import Coordination
 import EmulatorBackend
 import Foundation
 import Synchronization
@@ -63,7 +64,10 @@ final class SpaceDirectory: Sendable {
             let space = Space(
                 summary: Emulator.SpaceSummary(id: id, name: name, created: time, origin: origin),
                 core: core,
-                service: Task { await core.run() }
+                service: Task {
+                    await core.run()
+                    core.events.finish()
+                }
             )
             state.spaces[id] = space
             state.order.append(id)
