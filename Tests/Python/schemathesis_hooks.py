@@ -18,6 +18,6 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    # A fault would do what it is made for: spoil the responses to all calls after it.
-    if case.path in ("/_emulator/faults", "/_emulator/scenario") and response.ok:
+    # A fault would do what it is made for: spoil the responses to all calls after it. A scenario may have some, too.
+    if case.path in ("/_emulator/faults", "/_emulator/scenario") and 200 <= response.status_code < 300:
         requests.delete(f"{URL}/_emulator/faults", timeout=10).raise_for_status()
