@@ -286,7 +286,9 @@ struct ConsoleDebuggerTests {
                         "document.querySelectorAll('main img, main script, #details script, #details img').length"
                     #expect(try await page.evaluate("String(\(elements))") == "0", "\(address)")
                     try await page.press("Escape")
-                    try await page.wait(until: "!document.querySelector('#details').open")
+                    try await page.wait(
+                        until: "!document.querySelector('#details').open && !location.hash.includes('/')"
+                    )
                 }
                 #expect(try await page.evaluate("String(window.ran)") == "undefined")
                 #expect(page.requests.allSatisfy { $0.hasPrefix(emulator.cloudURL + "/") || $0 == "about:blank" })

@@ -34,7 +34,8 @@ export function openAddressedDetails() {
 }
 
 onAddress(follow);
-$("details").addEventListener("close", () => { if (address.open) go({ open: undefined }); });
+// It is told late: something else may have been opened since.
+$("details").addEventListener("close", () => { if (address.open && !$("details").open) go({ open: undefined }); });
 
 async function follow() {
   if (!isReady || shownKey() === address.open) return;
