@@ -112,6 +112,7 @@ let package = Package(
         ),
         // What the tests of several targets share.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "ForwardingStores", dependencies: ["PowerAuth"], path: "Tests/ForwardingStores"),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
         .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
@@ -168,7 +169,8 @@ let package = Package(
             dependencies: [
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "MobileTokenTesting",
                 "CSQLite", "SQLiteDatabase",
-                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "StoreExerciser",
+                "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "ForwardingStores",
+                "StoreExerciser",
                 "Coordination", "Basics", "ExactJSON",
             ]
         ),
@@ -200,7 +202,8 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "StoreExerciser",
+                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "ForwardingStores",
+                "StoreExerciser",
                 "ExactJSON",
             ]
         ),

@@ -1,3 +1,4 @@
+import ForwardingStores
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
@@ -327,19 +328,10 @@ extension ErrorCodeTests {
 }
 
 /// A store whose disk is gone.
-private struct BrokenStore: ActivationStore {
-    struct Gone: Error {}
+private struct BrokenStore: ForwardingStore {
+    private struct Gone: Error {}
 
-    func activationIDs() async throws -> [String] { throw Gone() }
-    func record(of activationID: String) async throws -> ActivationRecord? { throw Gone() }
-    func insert(_ record: ActivationRecord) async throws { throw Gone() }
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result { throw Gone() }
-    func remove(_ activationID: String) async throws { throw Gone() }
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result { throw Gone() }
+    let base: any ActivationStore = InMemoryActivationStore()
+
+    func passing<Result>(_ call: () async throws -> Result) async throws -> Result { throw Gone() }
 }

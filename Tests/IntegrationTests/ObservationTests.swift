@@ -1,3 +1,4 @@
+import ForwardingStores
 import Foundation
 import HTTPClientTransport
 import MobileToken
@@ -349,48 +350,10 @@ private final class CuriousObserver: MobileTokenObserver {
 }
 
 /// A store that has room for intents, and none for what became of them.
-private struct ForgetfulStore: DecisionJournal {
-    private let store = InMemoryActivationStore()
+private struct ForgetfulStore: ForwardingJournal {
+    let journal: any DecisionJournal = InMemoryActivationStore()
 
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
         throw MobileTokenError(.storeFull, "no room")
     }
-
-    func activationIDs() async throws -> [String] { try await self.store.activationIDs() }
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.store.record(of: activationID)
-    }
-    func insert(_ record: ActivationRecord) async throws { try await self.store.insert(record) }
-    func remove(_ activationID: String) async throws { try await self.store.remove(activationID) }
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result { try await self.store.update(activationID, change) }
-    func update<Result: Sendable>(
-        _ activationID: String,
-        recording intent: DecisionIntent,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result { try await self.store.update(activationID, recording: intent, change) }
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.store.withSigningTurn(of: activationID) { _ in
-            try await body(SigningTurn(of: activationID, in: self))
-        }
-    }
-    func openDecisions(of activationID: String) async throws -> [OpenDecision] {
-        try await self.store.openDecisions(of: activationID)
-    }
-    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] {
-        try await self.store.receipts(of: activationID, after: number, limit: limit)
-    }
-    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
-        try await self.store.receiptEntries(after: number, limit: limit)
-    }
-    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
-        try await self.store.eraseReceipts(selection)
-    }
-    func decisionPause() async throws -> DecisionPause? { try await self.store.decisionPause() }
-    func setDecisionPause(_ pause: DecisionPause?) async throws { try await self.store.setDecisionPause(pause) }
 }

@@ -1,3 +1,4 @@
+import ForwardingStores
 import HTTPClientTransport
 import MobileToken
 import PowerAuth
@@ -66,79 +67,13 @@ struct MortalTransport: HTTPTransport {
 }
 
 /// A store as a mortal process has it: what was committed when the process dies is committed, though nobody heard of it.
-struct MortalStore: DecisionJournal {
+struct MortalStore: ForwardingJournal {
     let line: LifeLine
-    let base: SQLiteActivationStore
+    let journal: any DecisionJournal
 
-    func prove() async throws { try await self.line.passing { try await self.base.prove() } }
+    func prove() async throws { try await self.passing { try await self.journal.prove() } }
 
-    func activationIDs() async throws -> [String] {
-        try await self.line.passing { try await self.base.activationIDs() }
-    }
-
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.line.passing { try await self.base.record(of: activationID) }
-    }
-
-    func insert(_ record: ActivationRecord) async throws {
-        try await self.line.passing { try await self.base.insert(record) }
-    }
-
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.line.passing { try await self.base.update(activationID, change) }
-    }
-
-    func remove(_ activationID: String) async throws {
-        try await self.line.passing { try await self.base.remove(activationID) }
-    }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.base.withSigningTurn(of: activationID) { _ in
-            try await body(SigningTurn(of: activationID, in: self))
-        }
-    }
-
-    // MARK: Receipts
-
-    func update<Result: Sendable>(
-        _ activationID: String,
-        recording intent: DecisionIntent,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.line.passing { try await self.base.update(activationID, recording: intent, change) }
-    }
-
-    func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
-        try await self.line.passing { try await self.base.record(outcome, ofMove: moves, of: activationID) }
-    }
-
-    func openDecisions(of activationID: String) async throws -> [OpenDecision] {
-        try await self.line.passing { try await self.base.openDecisions(of: activationID) }
-    }
-
-    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] {
-        try await self.line.passing { try await self.base.receipts(of: activationID, after: number, limit: limit) }
-    }
-
-    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
-        try await self.line.passing { try await self.base.receiptEntries(after: number, limit: limit) }
-    }
-
-    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
-        try await self.line.passing { try await self.base.eraseReceipts(selection) }
-    }
-
-    func decisionPause() async throws -> DecisionPause? {
-        try await self.line.passing { try await self.base.decisionPause() }
-    }
-
-    func setDecisionPause(_ pause: DecisionPause?) async throws {
-        try await self.line.passing { try await self.base.setDecisionPause(pause) }
+    func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
+        try await self.line.passing(call)
     }
 }

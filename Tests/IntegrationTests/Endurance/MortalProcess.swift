@@ -28,7 +28,7 @@ struct MortalProcess: Sendable {
         self.store = SQLiteActivationStore(path: path)
         let store = self.store
         self.client = try world.emulator.makeClient {
-            $0.store = MortalStore(line: line, base: store)
+            $0.store = MortalStore(line: line, journal: store)
             $0.transport = world.network(of: line, on: clock)
             $0.clock = clock
             $0.wallClock = { world.date }

@@ -1,3 +1,4 @@
+import ForwardingStores
 import Foundation
 import MobileToken
 import MobileTokenEmulator
@@ -258,8 +259,8 @@ import TestSupport
 }
 
 /// A store in which the reading of some activations fails; the empty identifier stands for the list of them.
-private struct DamagedStore: ActivationStore {
-    let base = InMemoryActivationStore()
+private struct DamagedStore: ForwardingStore {
+    let base: any ActivationStore = InMemoryActivationStore()
     let damage = Shared<[String: MobileTokenError]>([:])
 
     func activationIDs() async throws -> [String] {
@@ -270,23 +271,5 @@ private struct DamagedStore: ActivationStore {
     func record(of activationID: String) async throws -> ActivationRecord? {
         if let error = self.damage.value[activationID] { throw error }
         return try await self.base.record(of: activationID)
-    }
-
-    func insert(_ record: ActivationRecord) async throws { try await self.base.insert(record) }
-
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.base.update(activationID, change)
-    }
-
-    func remove(_ activationID: String) async throws { try await self.base.remove(activationID) }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.base.withSigningTurn(of: activationID, body)
     }
 }

@@ -1,3 +1,4 @@
+import ForwardingStores
 import Foundation
 import Glibc
 import HTTPClientTransport
@@ -134,28 +135,8 @@ struct ActivationStorageTests {
 }
 
 /// A store whose disk has become full just before the insertion.
-private struct StoreWithoutRoom: ActivationStore {
-    private let base = InMemoryActivationStore()
+private struct StoreWithoutRoom: ForwardingStore {
+    let base: any ActivationStore = InMemoryActivationStore()
 
-    func activationIDs() async throws -> [String] { try await self.base.activationIDs() }
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.base.record(of: activationID)
-    }
     func insert(_ record: ActivationRecord) async throws { throw MobileTokenError(.storeFull, "no room") }
-
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.base.update(activationID, change)
-    }
-
-    func remove(_ activationID: String) async throws { try await self.base.remove(activationID) }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.base.withSigningTurn(of: activationID, body)
-    }
 }

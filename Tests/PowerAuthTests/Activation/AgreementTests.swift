@@ -1,6 +1,3 @@
-import Foundation
-import HTTPClientTransport
-import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
@@ -9,63 +6,20 @@ import TestSupport
 @testable import PowerAuth
 
 /// Client and server go on agreeing whatever the network loses or repeats.
-///
-/// `POWERAUTH_TEST_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AgreementTests {
-    private static let callCount = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
-
     @Test(arguments: ProtocolVersion.version3)
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
-        let random = Shared(SeededGenerator(test: "agreement of version \(version.rawValue)"))
-
-        let elapsed = Shared(Duration.zero)
-        let clock = ManualClock()
-        let start = Date(timeIntervalSince1970: 1_790_000_000)
-        let now: @Sendable () -> Date = { start + elapsed.value.seconds }
-        let server = try VerifyingServer(now: now)
-        let store = InMemoryActivationStore()
-        let fixture = try Fixture(server: server, store: store) { configuration in
+        let calls = MixedCalls(test: "agreement of version \(version.rawValue)")
+        let server = try VerifyingServer(now: { calls.date })
+        let fixture = try Fixture(server: server, store: InMemoryActivationStore()) { configuration in
             configuration.version = version
-            configuration.clock = clock
-            configuration.wallClock = { now() - 12_345 }
+            calls.setClocks(of: &configuration)
         }
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-
-        server.setFate { _ in
-            switch random.update({ Int.random(in: 0..<100, using: &$0) }) {
-            case 0..<8: .requestLost
-            case 8..<16: .answerLost
-            case 16..<24: .duplicated
-            default: .delivered
-            }
-        }
-
-        let succeeded = Shared(Set<String>())
-        var number = 0
-        while number < Self.callCount {
-            let step = random.update { Duration.seconds(Int.random(in: 0..<20, using: &$0)) }
-            elapsed.update { $0 += step }
-            clock.advance(by: step)
-            let batch = random.update { Int.random(in: 1...4, using: &$0) }
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<batch {
-                    number += 1
-                    let id = "\(number)"
-                    let kind = random.update { Int.random(in: 0..<100, using: &$0) }
-                    group.addTask {
-                        do {
-                            try await Self.call(kind, id, activation, factor)
-                            if kind < 60 { succeeded.update { _ = $0.insert(id) } }
-                        } catch let error as MobileTokenError {
-                            #expect(Self.expected.contains(error.code), "call \(id): \(error)")
-                        } catch {
-                            Issue.record("call \(id): \(error)")
-                        }
-                    }
-                }
-            }
-        }
+        calls.disturb(server)
+        let succeeded = try await calls.make { try await Self.call($0, $1, activation, factor) }
+        let approved = Set(succeeded.filter { $0.kind < 60 }.map(\.id))
 
         server.setFate { _ in .delivered }
         let status = try await activation.status()
@@ -73,15 +27,12 @@ import TestSupport
         #expect((0..<status.counter.window).contains(status.counter.distance))
         let accepted = server.state.value.accepted
         #expect(Set(accepted).count == accepted.count, "accepted twice")
-        #expect(succeeded.value.isSubset(of: accepted), "reported and not accepted")
+        #expect(approved.isSubset(of: accepted), "reported and not accepted")
         // A lost answer leaves its caller in doubt; nothing else may.
-        #expect(accepted.count - succeeded.value.count < accepted.count / 3)
+        #expect(accepted.count - approved.count < accepted.count / 3)
         try await activation.approve("last", with: .possessionAndKnowledge(password: Fixture.password))
         #expect(server.state.value.accepted.last == "last")
     }
-
-    /// What a lossy network may do to a call; everything else is a disagreement.
-    private static let expected: Set<MobileTokenError.Code> = [.noConnection, .connectionLost]
 
     private static func call(
         _ kind: Int,

@@ -88,25 +88,6 @@ import TestSupport
     {
         let fixture = try Fixture { $0.version = version }
         let activation = try await fixture.activate()
-        let requests = Shared<[HTTPRequest]>([])
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix("/api/signed") else { return .delivered }
-            requests.update { $0.append(request) }
-            return .requestLost
-        }
-        _ = try? await activation.approve("genuine")
-        fixture.server.setFate { _ in .delivered }
-        let genuine = try #require(requests.value.first)
-        let body = try #require(genuine.body)
-        for index in body.indices {
-            var changed = genuine
-            changed.body = Self.flipped(body, index)
-            let answer = try await fixture.server.send(changed)
-            #expect(answer.status != 200, "byte \(index)")
-        }
-        #expect(fixture.server.state.value.accepted.isEmpty)
-        #expect(try await fixture.server.send(genuine).status == 200)
-        #expect(try await fixture.server.send(genuine).status == 401)
-        #expect(fixture.server.state.value.accepted == ["genuine"])
+        try await fixture.server.refuseEveryFlippedBit(ofAnApprovalBy: activation)
     }
 }

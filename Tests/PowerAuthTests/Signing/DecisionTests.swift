@@ -1,3 +1,4 @@
+import ForwardingStores
 import Foundation
 import HTTPClientTransport
 @testable import EmulatorBackend

@@ -1,3 +1,4 @@
+import ForwardingStores
 import HTTPClientTransport
 import PowerAuth
 import Synchronization
@@ -70,48 +71,14 @@ struct CheckpointTransport: HTTPTransport {
 }
 
 /// A store that stops at its checkpoints before and after each call.
-struct CheckpointStore: ActivationStore {
+struct CheckpointStore: ForwardingStore {
     let base: any ActivationStore
     let checkpoints: Checkpoints
 
-    private func passing<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
         await self.checkpoints.pass()
-        let result = try await body()
+        let result = try await call()
         await self.checkpoints.pass()
         return result
-    }
-
-    func activationIDs() async throws -> [String] { try await self.passing { try await self.base.activationIDs() } }
-
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.passing { try await self.base.record(of: activationID) }
-    }
-
-    func insert(_ record: ActivationRecord) async throws {
-        try await self.passing { try await self.base.insert(record) }
-    }
-
-    @discardableResult
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.passing { try await self.base.update(activationID, change) }
-    }
-
-    func remove(_ activationID: String) async throws {
-        try await self.passing { try await self.base.remove(activationID) }
-    }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.passing {
-            try await self.base.withSigningTurn(of: activationID) { _ in
-                await self.checkpoints.pass()
-                return try await body(SigningTurn(of: activationID, in: self))
-            }
-        }
     }
 }

@@ -1,9 +1,10 @@
+import ForwardingStores
 import Foundation
 @testable import PowerAuth
 import Synchronization
 
 /// Keeps activations and receipts in memory, and can run out of room.
-final class JournalingStore: DecisionJournal {
+final class JournalingStore: ForwardingJournal {
     struct Row: Equatable {
         /// Without the time.
         let intent: DecisionIntent
@@ -13,7 +14,7 @@ final class JournalingStore: DecisionJournal {
 
     struct Full: Error {}
 
-    private let base = InMemoryActivationStore()
+    let journal: any DecisionJournal = InMemoryActivationStore()
     private let state = Mutex<(rows: [Row], isFull: Bool)>(([], false))
 
     var rows: [Row] { self.state.withLock { $0.rows } }
@@ -45,38 +46,6 @@ final class JournalingStore: DecisionJournal {
             for index in state.rows.indices where state.rows[index].moves == moves {
                 state.rows[index].outcome = outcome.result
             }
-        }
-    }
-
-    func openDecisions(of activationID: String) async throws -> [OpenDecision] { [] }
-    func receipts(of activationID: String?, after number: UInt64, limit: Int) async throws -> [DecisionReceipt] { [] }
-    func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] { [] }
-    func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int { 0 }
-    func decisionPause() async throws -> DecisionPause? { nil }
-    func setDecisionPause(_ pause: DecisionPause?) async throws {}
-
-    // MARK: As an ordinary store
-
-    func activationIDs() async throws -> [String] { try await self.base.activationIDs() }
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.base.record(of: activationID)
-    }
-    func insert(_ record: ActivationRecord) async throws { try await self.base.insert(record) }
-    func remove(_ activationID: String) async throws { try await self.base.remove(activationID) }
-
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.base.update(activationID, change)
-    }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.base.withSigningTurn(of: activationID) { _ in
-            try await body(SigningTurn(of: activationID, in: self))
         }
     }
 }

@@ -1,9 +1,5 @@
-import Foundation
-import HTTPClientTransport
-import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
-import Synchronization
 import Testing
 import TestSupport
 
@@ -11,11 +7,7 @@ import TestSupport
 
 /// Client and server of version 4 go on agreeing whatever the network loses or repeats, with upgrades, changes of password and
 /// biometry among the calls.
-///
-/// `POWERAUTH_TEST_SEED` repeats a run; `AGREEMENT_CALLS` makes it shorter or longer.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AgreementTests4 {
-    private static let callCount = ProcessInfo.processInfo.environment["AGREEMENT_CALLS"].flatMap { Int($0) } ?? 10_000
-
     /// What the device's user does one thing after the other, and knows afterwards.
     private actor User {
         let activation: Activation
@@ -62,81 +54,40 @@ import TestSupport
 
     @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
     func tenThousandMixedCallsWithLossesLeaveBothSidesAgreed(version: ProtocolVersion) async throws {
-        let random = Shared(SeededGenerator(test: "agreement of version 4 from \(version.rawValue)"))
-        let elapsed = Shared(Duration.zero)
-        let clock = ManualClock()
-        let start = Date(timeIntervalSince1970: 1_790_000_000)
-        let now: @Sendable () -> Date = { start + elapsed.value.seconds }
-        let fixture = try Version4Fixture(version: version, server: VerifyingServer(now: now)) { configuration in
-            configuration.clock = clock
-            configuration.wallClock = { now() - 12_345 }
-        }
+        let calls = MixedCalls(test: "agreement of version 4 from \(version.rawValue)")
+        let server = try VerifyingServer(now: { calls.date })
+        let fixture = try Version4Fixture(version: version, server: server) { calls.setClocks(of: &$0) }
         let activation =
             version == .v4_0 ? try await fixture.activate() : try await fixture.activateInVersion3()
         let user = User(activation)
-        fixture.server.setFate { _ in
-            switch random.update({ Int.random(in: 0..<100, using: &$0) }) {
-            case 0..<8: .requestLost
-            case 8..<16: .answerLost
-            case 16..<24: .duplicated
-            default: .delivered
+        calls.disturb(server)
+        // Half of the calls are made in version 3, where the activation began in it.
+        // One at a time, as a person does: what is left of a change is known only when it has ended.
+        let succeeded = try await calls.make {
+            try await Self.call($0, $1, activation)
+        } afterEachBatch: { number in
+            switch calls.number(in: 0..<20) {
+            case 0 where activation.version == .v4_0: try await user.changePassword()
+            case 1 where activation.version == .v4_0: try await user.changeBiometry()
+            case 2, 3: try await activation.approve("two-\(number)", with: user.twoFactors)
+            case 4 where number > MixedCalls.count / 2: try await user.upgrade()
+            default: break
             }
         }
-        let succeeded = Shared(Set<String>())
-        var number = 0
-        while number < Self.callCount {
-            let step = random.update { Duration.seconds(Int.random(in: 0..<20, using: &$0)) }
-            elapsed.update { $0 += step }
-            clock.advance(by: step)
-            let batch = random.update { Int.random(in: 1...4, using: &$0) }
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<batch {
-                    number += 1
-                    let id = "\(number)"
-                    let kind = random.update { Int.random(in: 0..<100, using: &$0) }
-                    group.addTask {
-                        do {
-                            try await Self.call(kind, id, activation)
-                            if kind < 60 { succeeded.update { _ = $0.insert(id) } }
-                        } catch let error as MobileTokenError {
-                            #expect(Self.expected.contains(error.code), "call \(id): \(error)")
-                        } catch {
-                            Issue.record("call \(id): \(error)")
-                        }
-                    }
-                }
-            }
-            // Half of the calls are made in version 3, where the activation began in it.
-            // One at a time, as a person does: what is left of a change is known only when it has ended.
-            let kind = random.update { Int.random(in: 0..<20, using: &$0) }
-            do {
-                switch kind {
-                case 0 where activation.version == .v4_0: try await user.changePassword()
-                case 1 where activation.version == .v4_0: try await user.changeBiometry()
-                case 2, 3: try await activation.approve("two-\(number)", with: user.twoFactors)
-                case 4 where number > Self.callCount / 2: try await user.upgrade()
-                default: break
-                }
-            } catch let error as MobileTokenError {
-                #expect(Self.expected.contains(error.code), "change at \(number): \(error)")
-            }
-        }
-        fixture.server.setFate { _ in .delivered }
+        let approved = Set(succeeded.filter { $0.kind < 60 }.map(\.id))
+        server.setFate { _ in .delivered }
         try await user.upgrade()
         let status = try await activation.status()
         #expect(status.state == .active)
         #expect((0..<status.counter.window).contains(status.counter.distance))
-        let accepted = fixture.server.state.withLock { $0.accepted }
+        let accepted = server.state.value.accepted
         #expect(Set(accepted).count == accepted.count, "accepted twice")
-        #expect(succeeded.value.isSubset(of: accepted), "reported and not accepted")
+        #expect(approved.isSubset(of: accepted), "reported and not accepted")
         try await activation.approve("last", with: user.twoFactors)
-        #expect(fixture.server.state.withLock { $0.accepted }.last == "last")
+        #expect(server.state.value.accepted.last == "last")
         // Not before: a request with two factors that the network repeated is a failed attempt until the next one succeeds.
         #expect(try await activation.status().failedAttempts == 0)
     }
-
-    /// What a lossy network may do to a call; everything else is a disagreement.
-    private static let expected: Set<MobileTokenError.Code> = [.noConnection, .connectionLost]
 
     private static func call(_ kind: Int, _ id: String, _ activation: Activation) async throws {
         switch kind {

@@ -97,25 +97,7 @@ import TestSupport
     @Test func aFlippedBitInARequestIsRefused() async throws {
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
-        let requests = Shared<[HTTPRequest]>([])
-        fixture.server.setFate { request in
-            guard request.url.hasSuffix("/api/signed") else { return .delivered }
-            requests.update { $0.append(request) }
-            return .requestLost
-        }
-        _ = try? await activation.approve("genuine")
-        fixture.server.setFate { _ in .delivered }
-        let genuine = try #require(requests.value.first)
-        let body = try #require(genuine.body)
-        for bit in 0..<body.count * 8 {
-            var changed = genuine
-            changed.body = Self.flipped(body, bit)
-            #expect(try await fixture.server.send(changed).status != 200, "bit \(bit)")
-        }
-        #expect(fixture.server.state.withLock { $0.accepted }.isEmpty)
-        #expect(try await fixture.server.send(genuine).status == 200)
-        #expect(try await fixture.server.send(genuine).status == 401)
-        #expect(fixture.server.state.withLock { $0.accepted } == ["genuine"])
+        try await fixture.server.refuseEveryFlippedBit(ofAnApprovalBy: activation)
     }
 
     @Test(arguments: AlgorithmSuite.available)

@@ -1,4 +1,5 @@
 @testable import EmulatorBackend
+import ForwardingStores
 import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
@@ -288,45 +289,14 @@ private struct MortalTransport: HTTPTransport {
     }
 }
 
-private struct MortalStore: ActivationStore {
+private struct MortalStore: ForwardingStore {
     let base: any ActivationStore
     let life: Life
 
-    private func passing<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
         try self.life.pass()
-        let result = try await body()
+        let result = try await call()
         try self.life.pass()
         return result
-    }
-
-    func activationIDs() async throws -> [String] { try await self.passing { try await self.base.activationIDs() } }
-
-    func record(of activationID: String) async throws -> ActivationRecord? {
-        try await self.passing { try await self.base.record(of: activationID) }
-    }
-
-    func insert(_ record: ActivationRecord) async throws {
-        try await self.passing { try await self.base.insert(record) }
-    }
-
-    @discardableResult
-    func update<Result: Sendable>(
-        _ activationID: String,
-        _ change: @Sendable (inout ActivationRecord) throws -> Result
-    ) async throws -> Result {
-        try await self.passing { try await self.base.update(activationID, change) }
-    }
-
-    func remove(_ activationID: String) async throws {
-        try await self.passing { try await self.base.remove(activationID) }
-    }
-
-    func withSigningTurn<Result: Sendable>(
-        of activationID: String,
-        _ body: @Sendable (SigningTurn) async throws -> Result
-    ) async throws -> Result {
-        try await self.base.withSigningTurn(of: activationID) { _ in
-            try await body(SigningTurn(of: activationID, in: self))
-        }
     }
 }
