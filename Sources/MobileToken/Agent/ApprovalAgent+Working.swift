@@ -54,6 +54,14 @@ extension ApprovalAgent {
         self.follow(self.supervision.list(operations, of: activationID, at: self.now))
     }
 
+    /// Polling of the only activation has ended for good, which the news may come too late to tell: what was decided last is
+    /// found out about all the same, as far as it can be without waiting for another time.
+    func settle(_ activationID: String) async {
+        self.forget(activationID)
+        _ = await self.adoptOpenDecisions(of: activationID)
+        await self.decisionsHaveEnded()
+    }
+
     private func forget(_ activationID: String) {
         self.unread.lists[ExactString(activationID)] = nil
         self.factors.drop(activationID)
@@ -103,7 +111,7 @@ extension ApprovalAgent {
 
     private func stopped(_ error: MobileTokenError, _ activationID: String) {
         self.factors.drop(activationID)
-        guard self.source.endsWithActivation else { return }
+        guard self.source.onlyActivationID != nil else { return }
         self.endReason = error
         self.ended.raise()
     }

@@ -145,7 +145,7 @@ public actor ApprovalAgent {
         await self.checkForPause()
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.source.run() }
+                group.addTask { try await self.poll() }
                 group.addTask { await self.source.follow { await self.take($0) } }
                 group.addTask { await self.keepTime() }
                 group.addTask { try await self.waitForEnd() }
@@ -154,6 +154,15 @@ public actor ApprovalAgent {
             return .success(())
         } catch {
             return .failure(error)
+        }
+    }
+
+    private func poll() async throws {
+        do {
+            try await self.source.run()
+        } catch let error as MobileTokenError {
+            if let activationID = self.source.onlyActivationID { await self.settle(activationID) }
+            throw error
         }
     }
 
@@ -190,10 +199,15 @@ public actor ApprovalAgent {
         for task in self.decisions.values { task.cancel() }
     }
 
-    private func waitForDecisions() async {
+    /// Waits until nothing is signed, on its way or being found out about.
+    func decisionsHaveEnded() async {
         while !self.decisions.isEmpty {
             await withCheckedContinuation { self.decisionsEnded.append($0) }
         }
+    }
+
+    private func waitForDecisions() async {
+        await self.decisionsHaveEnded()
         self.grace?.cancel()
         self.grace = nil
         self.factors.dropAll()

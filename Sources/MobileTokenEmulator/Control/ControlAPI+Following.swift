@@ -46,11 +46,11 @@ extension ControlAPI {
     func deliveryFeed(_ request: ReceivedRequest) async throws -> ServerResponse {
         let limit = try request.number("limit", in: 1...1000) ?? 100
         let mailroom = self.core.mailroom
-        let since = try request.firstNumber(ofRun: mailroom.runID)
+        let place = try request.place(inRun: mailroom.runID)
         let page = try await self.waiting(request, for: .delivery) {
             let outbox = mailroom.outbox
-            let found = outbox.deliveries(since: since, limit: limit)
-            return (page: (found, outbox.lastID), isNews: !found.isEmpty || outbox.lastID < since)
+            let found = outbox.deliveries(since: place.number, limit: limit)
+            return (page: (found, outbox.lastID), isNews: !found.isEmpty || place.isUnknown(after: outbox.lastID))
         }
         let items = page.0.map(Emulator.DeliverySummary.init)
         return .encoding(DeliveryFeed(items: items, last: page.1, run: mailroom.runID))
@@ -95,10 +95,22 @@ extension ControlAPI {
 }
 
 extension ReceivedRequest {
-    /// Returns the number that what is asked for comes after: the query's `since`, unless it is one of another run of the
-    /// server, whose numbers mean nothing here.
-    func firstNumber(ofRun run: String) throws(Refusal) -> UInt64 {
+    /// Returns what the one who asks has been told: the query's `since`, unless it is of another run of the server, whose
+    /// numbers mean nothing here.
+    func place(inRun run: String) throws(Refusal) -> FollowersPlace {
         let since = try self.number("since", in: 0...Int.max) ?? 0
-        return self.queryValue("run").map { $0 == run } ?? true ? UInt64(since) : 0
+        let isOfThisRun = self.queryValue("run").map { $0 == run } ?? true
+        return FollowersPlace(number: isOfThisRun ? UInt64(since) : 0, isOfThisRun: isOfThisRun)
     }
+}
+
+/// How far a program that follows has been told.
+struct FollowersPlace {
+    /// What is new comes after it.
+    let number: UInt64
+    let isOfThisRun: Bool
+
+    /// Whether the program speaks of what this server has never told, which it learns at once: it may have arrangements of the
+    /// lost run to make anew.
+    func isUnknown(after last: UInt64) -> Bool { !self.isOfThisRun || last < self.number }
 }

@@ -108,7 +108,11 @@ extension EmulatorCore {
 }
 
 extension RouteDescription.Parameter {
-    static let run = Self("run", .string, "The run of the server that `since` is of; in another one, all are new.")
+    static let run = Self(
+        "run",
+        .string,
+        "The run of the server that `since` is of; another one tells all that it has, at once."
+    )
     static let wait = Self("wait", .integer(0...60), "For how many seconds to wait until there is one.")
     static let feedLimit = Self("limit", .integer(1...1000), "How many at most; 100 by default.")
 }

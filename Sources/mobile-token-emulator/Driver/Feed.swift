@@ -53,7 +53,8 @@ struct Feed: Sendable {
 
     private mutating func note(_ page: JSONValue) { self.run = page["run"]?.string ?? self.run }
 
-    private static func isPassing(_ error: MobileTokenError) -> Bool {
+    /// Whether it ends when the server is back.
+    static func isPassing(_ error: MobileTokenError) -> Bool {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .serverError: true
         default: false

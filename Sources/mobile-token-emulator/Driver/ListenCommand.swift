@@ -79,7 +79,8 @@ enum ListenCommand {
         }
     }
 
-    /// Tells the server what became of it. That it was reset meanwhile, or that another listener was faster, is no failure.
+    /// Tells the server what became of it. That it was reset meanwhile, or that another listener was faster, is no failure;
+    /// that it is gone the feed will say.
     private static func report(_ outcome: Outcome, of delivery: JSONValue, to server: RemoteServer) async throws {
         let member: (String, JSONValue?) =
             switch outcome {
@@ -91,7 +92,9 @@ enum ListenCommand {
             _ = try await server.send(.post, path, [member], naming: "delivery")
         } catch is NotFound {
         } catch let error as MobileTokenError {
-            if error.httpStatus != 409 { Output.note("\(CommandLineProgram.name): \(TextTable.printable("\(error)"))") }
+            if error.httpStatus != 409, !Feed.isPassing(error) {
+                Output.note("\(CommandLineProgram.name): \(TextTable.printable("\(error)"))")
+            }
         }
     }
 

@@ -106,6 +106,9 @@ import Testing
             #expect(try await self.json(emulator, "GET", "/journal?since=1&run=\(run)").body["entries"] == [])
             let other = try await self.json(emulator, "GET", "/journal?since=1&run=another&wait=60").body
             #expect(other["entries"]?.array?.count == 1)
+            // Even when there is nothing to tell: what was arranged with the other run is gone.
+            let none = try await self.json(emulator, "GET", "/deliveries/feed?since=0&run=another&wait=60").body
+            #expect(none["items"] == [] && none["run"]?.string == run)
             // A number that was never given is of another run, too: who waits with it would wait for ever.
             #expect(try await self.json(emulator, "GET", "/journal?since=9&wait=60").body["last"] == 1)
         }

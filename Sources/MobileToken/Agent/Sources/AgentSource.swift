@@ -33,8 +33,8 @@ protocol AgentSource: Sendable {
     /// How polling is doing.
     var health: FleetHealth { get async }
 
-    /// Whether the agent ends when nothing more can be decided with an activation, because there is no other.
-    var endsWithActivation: Bool { get }
+    /// The activation that the agent ends with, because there is no other; `nil` of one for a fleet.
+    var onlyActivationID: String? { get }
 }
 
 /// What a source has to tell.

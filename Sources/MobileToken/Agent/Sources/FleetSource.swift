@@ -6,7 +6,7 @@ struct FleetSource: AgentSource {
     let fleet: OperationsFleet
 
     var alarms: Alarms { self.fleet.alarms }
-    var endsWithActivation: Bool { false }
+    var onlyActivationID: String? { nil }
     var health: FleetHealth { get async { await self.fleet.health } }
     var journals: [any DecisionJournal] { self.fleet.clients.compactMap { try? $0.journal } }
 

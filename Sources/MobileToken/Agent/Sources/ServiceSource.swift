@@ -20,7 +20,7 @@ final class ServiceSource: AgentSource {
     }
 
     var alarms: Alarms { self.service.poller.alarms }
-    var endsWithActivation: Bool { true }
+    var onlyActivationID: String? { self.activationID }
     private var activationID: String { self.service.channel.activationID }
 
     func run() async throws {
