@@ -56,7 +56,7 @@ import Testing
                     "--workers", "1",
                     // Has no end; the tests of the events read it.
                     "--exclude-path", "/_emulator/events",
-                    "--request-timeout", "20", "--seed", "1", "--no-color", "--suppress-health-check", "all",
+                    "--request-timeout", "90", "--seed", "1", "--no-color", "--suppress-health-check", "all",
                     "--generation-database", "none", "--warnings", "off",
                 ],
                 environment: [
