@@ -43,7 +43,7 @@ extension ExitCode {
     init(_ error: MobileTokenError) {
         switch error.code {
         case .noConnection, .connectionLost, .timeout, .networkUnknown: self = .unavailable
-        // To try again would be wrong advice: somebody may be in between.
+        // Not `unavailable`, which scripts try again: somebody may be between this machine and the server.
         case .tlsFailed: self = .untrusted
         case .unknownActivation: self = .notFound
         case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:

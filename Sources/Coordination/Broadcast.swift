@@ -173,7 +173,7 @@ private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {
         self.state = Mutex(State(buffer: buffer, isFinished: isFinished))
     }
 
-    /// Wakes nobody: that is left for when no lock is held.
+    /// Changes the buffer, and leaves it to ``wake()`` to resume the reader: the caller may hold a lock.
     func change(_ body: (inout Buffer) -> Void) {
         self.state.withLock { body(&$0.buffer) }
     }

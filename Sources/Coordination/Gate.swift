@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets a number of tasks at a time through, in order of arrival, in each of any number of lines.
 ///
-/// An actor alone would not do, for it is re-entrant: a second signature could start while the first one's request is on
+/// An actor alone is not enough, because it is re-entrant: a second signature could begin while the first one's request is on
 /// the wire.
 package final class Gate: Sendable {
     private struct State {

@@ -18,7 +18,7 @@ extension Backend {
         guard let operation = self.state.operations[id] else { return nil }
         let languages: [String]
         switch operation.content {
-        // The bank's own texts are of one language; amounts are written in several.
+        // The texts are the bank's and stay as they are; only amounts depend on the language.
         case .custom: languages = MonetaryFormat.languages.sorted()
         case .template(let name): languages = self.operationTemplates[name]?.texts.keys.sorted() ?? []
         }

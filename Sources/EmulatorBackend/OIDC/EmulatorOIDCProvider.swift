@@ -1,6 +1,6 @@
 import Basics
 
-/// An OpenID provider that the server has built in. It signs in whoever says who they are.
+/// An OpenID provider that the server has built in. It signs in anybody, under the name that they give.
 ///
 /// It is found at `/oidc/{id}/`, with a discovery document, a page to sign in, a token endpoint and its public key.
 public struct EmulatorOIDCProvider: Sendable, Codable, Hashable, Identifiable {
