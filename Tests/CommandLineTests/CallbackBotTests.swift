@@ -60,7 +60,7 @@ import Testing
         tellingOf url: String
     ) async throws -> String {
         let home = try TemporaryFolder()
-        let words = ["emulator", "create", "login", "--for", user, "--callback-url", url, "--json"]
+        let words = ["emulator", "create", "login", "--user", user, "--callback-url", url, "--json"]
         let environment = ["MOBILE_TOKEN_URL": emulator.baseURL]
         let outcome = await (try Program.start(words, home: home.url, environment: environment)).outcome()
         return try #require(try JSONValue(parsing: outcome.output)["operationId"]?.string, "\(outcome.errors)")

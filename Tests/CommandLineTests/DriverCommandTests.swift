@@ -39,7 +39,7 @@ import Testing
             #expect(try await Self.drive(emulator, "commit", id).output == "\(id)  ACTIVE\n")
             #expect(await emulator.activations().first?.status == "ACTIVE")
 
-            let options = ["--for", "alice", "--lifetime", "60", "--external-id", "E", "--json"]
+            let options = ["--user", "alice", "--lifetime", "60", "--external-id", "E", "--json"]
             let created = try Program.start(
                 ["emulator", "create", "payment", "amount=12.50", "note=a=b"] + options,
                 home: home.url,
@@ -184,10 +184,10 @@ import Testing
                 return await (try Program.start(words, home: folder.url)).outcome().exitCode
             }
             #expect(try await export() == 7)
-            #expect(try await export("--password-file", wrong) == 7)
-            #expect(try await export("--password-file", folder.file("missing")) == 2)
-            #expect(try await export("--password-file", right, "--user", "else") == 7)
-            #expect(try await export("--password-file", right) == 0)
+            #expect(try await export("--cloud-password-file", wrong) == 7)
+            #expect(try await export("--cloud-password-file", folder.file("missing")) == 2)
+            #expect(try await export("--cloud-password-file", right, "--cloud-user", "else") == 7)
+            #expect(try await export("--cloud-password-file", right) == 0)
         }
     }
 

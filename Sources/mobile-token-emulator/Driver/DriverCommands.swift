@@ -47,7 +47,7 @@ enum DriverCommands {
             .init("NAME=VALUE", "a parameter of the template", isOptional: true, takesRest: true),
         ],
         options: RemoteServer.options + [
-            .init("for", "USER", "who is to decide (default: the first who claims it)"),
+            .init("user", "USER", "who is to decide (default: the first who claims it)"),
             .init("form", "FILE", "what the user is shown, as JSON, instead of a template"),
             .init("name", "NAME", "with --form: the name that the device sees"),
             .init("data", "TEXT", "with --form: what is signed"),
@@ -59,7 +59,7 @@ enum DriverCommands {
     ) { invocation in
         let lifetime = try invocation.integer("lifetime", in: 1...31_536_000)
         let members: [(String, JSONValue?)] = [
-            ("userId", invocation["for"].map { .string($0) }),
+            ("userId", invocation["user"].map { .string($0) }),
             ("expiresIn", lifetime.map { .number(JSONNumber($0)) }),
             ("proximityCheckEnabled", invocation.has("proximity") ? true : nil),
             ("externalId", invocation["external-id"].map { .string($0) }),

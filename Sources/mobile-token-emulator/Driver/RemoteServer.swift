@@ -9,8 +9,8 @@ import PowerAuth
 struct RemoteServer: Sendable {
     static let options: [Command.Option] = [
         .init("url", "URL", "where it is (default: $MOBILE_TOKEN_URL, else $MOBILE_TOKEN_CLOUD_URL)"),
-        .init("user", "NAME", "the user of its cloud API (default: $MOBILE_TOKEN_CLOUD_USER, else developer)"),
-        .init("password-file", "FILE", "a file with its password (default: $MOBILE_TOKEN_CLOUD_PASSWORD)"),
+        .init("cloud-user", "NAME", "the user of its cloud API (default: $MOBILE_TOKEN_CLOUD_USER, else developer)"),
+        .init("cloud-password-file", "FILE", "a file with its password (default: $MOBILE_TOKEN_CLOUD_PASSWORD)"),
         .init("ca-file", "FILE", "accept certificates issued by this authority (default: $MOBILE_TOKEN_CA_FILE)"),
         .init("pin", "sha256//KEY", "accept this public key only (default: $MOBILE_TOKEN_PIN)"),
         .init("insecure-http", nil, "allow plain http to another machine"),
@@ -39,7 +39,7 @@ struct RemoteServer: Sendable {
             requiresTLS: self.transport.requiresTLS
         )
         self.baseURL = try rule.validated(url, "--url")
-        let user = invocation["user"] ?? Self.environment("CLOUD_USER") ?? "developer"
+        let user = invocation["cloud-user"] ?? Self.environment("CLOUD_USER") ?? "developer"
         self.authorization = try Self.password(invocation).map { password in
             "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
         }
@@ -51,7 +51,7 @@ struct RemoteServer: Sendable {
 
     /// The first line of the file, or the variable that `exec` sets.
     private static func password(_ invocation: Invocation) throws -> String? {
-        guard let file = invocation["password-file"] else { return Self.environment("CLOUD_PASSWORD") }
+        guard let file = invocation["cloud-password-file"] else { return Self.environment("CLOUD_PASSWORD") }
         guard let handle = FileHandle(forReadingAtPath: file) else {
             throw UsageError(message: "cannot read '\(file)'", command: invocation.command)
         }
