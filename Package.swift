@@ -103,7 +103,7 @@ let package = Package(
             name: "mobile-token-emulator",
             dependencies: [
                 "CommandLineSupport", "MobileToken", "PowerAuth", "MobileTokenEmulator", "EmulatorHTTP",
-                "HTTPClientTransport", "ExactJSON",
+                "HTTPClientTransport", "ExactJSON", "Basics",
             ]
         ),
         .executableTarget(

@@ -170,7 +170,7 @@ enum OIDCEndpoints {
         _ state: String?
     ) -> ServerResponse {
         let parameters = result + (state.map { [("state", $0)] } ?? [])
-        let query = parameters.map { "\($0.name)=\(percentEncoded($0.value))" }.joined(separator: "&")
+        let query = parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
         let separator = provider.redirectURL.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         return ServerResponse(
             status: 303,
@@ -309,16 +309,4 @@ extension ServerApplication {
         }
         throw CryptoError(.invalidPrivateKey)
     }
-}
-
-/// Encodes all but what RFC 3986 leaves unreserved.
-private func percentEncoded(_ string: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    return String(
-        decoding: string.utf8.flatMap { byte -> [UInt8] in
-            if byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte) { return [byte] }
-            return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-        },
-        as: UTF8.self
-    )
 }

@@ -41,7 +41,7 @@ struct OIDCAttempt: Sendable {
             let challenge = codeVerifier.withUnsafeBytes { Base64URL.encode(SHA256.hash(Array($0))) }
             parameters += [("code_challenge", challenge), ("code_challenge_method", "S256")]
         }
-        let query = parameters.map { "\($0.name)=\(Self.percentEncoded($0.value))" }.joined(separator: "&")
+        let query = parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
         let url = self.configuration.authorizeURL
         return url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
     }
@@ -82,19 +82,6 @@ struct OIDCAttempt: Sendable {
     private static func isCode(_ code: [UInt8]) -> Bool {
         (1...4096).contains(code.count) && code.allSatisfy { (0x20...0x7E).contains($0) }
     }
-
-    private static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            if byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }
 
 /// The parameters of the address that a provider leads back to. They are read by bytes.
@@ -110,7 +97,10 @@ private struct OIDCCallback {
         guard rest.first == separator || rest.isEmpty else { return nil }
         self.parameters = rest.dropFirst().split(separator: UInt8(ascii: "&")).map { pair in
             let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            return (Self.decoded(sides.first ?? []) ?? [], sides.count > 1 ? Self.decoded(sides[1]) : [])
+            return (
+                PercentEncoding.decodeForm(sides.first ?? []) ?? [],
+                sides.count > 1 ? PercentEncoding.decodeForm(sides[1]) : []
+            )
         }
     }
 
@@ -125,26 +115,6 @@ private struct OIDCCallback {
             }
             return found.first?.value
         }
-    }
-
-    /// Undoes form encoding; `nil` for a percent sign without two digits after it.
-    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"):
-                bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            default:
-                bytes.append(byte)
-            }
-        }
-        return bytes
     }
 }
 

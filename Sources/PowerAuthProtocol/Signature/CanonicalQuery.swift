@@ -29,38 +29,13 @@ package enum CanonicalQuery {
         return pairs.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }.joined(separator: "&")
     }
 
-    private static func decoded(_ string: Substring.UTF8View) throws(Malformed) -> String {
-        var bytes = [UInt8]()
-        var rest = string
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"):
-                bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
-                    throw Malformed()
-                }
-                bytes.append(high << 4 | low)
-            default:
-                bytes.append(byte)
-            }
-        }
+    private static func decoded(_ text: Substring.UTF8View) throws(Malformed) -> String {
+        guard let bytes = PercentEncoding.decodeForm(text) else { throw Malformed() }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func encoded(_ string: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes = [UInt8]()
-        for byte in string.utf8 {
-            switch byte {
-            case _ where byte.isASCIILetterOrDigit || "-_.*".utf8.contains(byte):
-                bytes.append(byte)
-            case UInt8(ascii: " "):
-                bytes.append(UInt8(ascii: "+"))
-            default:
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    private static func encoded(_ text: String) -> String {
+        let encoded = PercentEncoding.encode(text, leaving: "-_.* ")
+        return String(decoding: encoded.utf8.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }, as: UTF8.self)
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation
@@ -179,7 +180,7 @@ extension DriverCommands {
     ) { invocation in
         let server = try RemoteServer(invocation)
         if let name = invocation.operand(0) {
-            let path = "/templates/\(RemoteServer.escaped(name))"
+            let path = "/templates/\(PercentEncoding.encode(name))"
             let template = try await server.send(.get, path, naming: "template \(name)")
             Output.line(String(decoding: template.serialized(), as: UTF8.self))
             return .done
@@ -208,7 +209,7 @@ extension DriverCommands {
             let template = try await server.send(.post, "/templates", body: document)
             return Self.show(invocation, template) { "Added \($0.text("name"))." }
         case (nil, let name?):
-            let path = "/templates/\(RemoteServer.escaped(name))"
+            let path = "/templates/\(PercentEncoding.encode(name))"
             let response = try await server.send(.delete, path, naming: "template \(name)")
             return Self.show(invocation, response) { _ in "Removed \(TextTable.printable(name))." }
         default:

@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation
@@ -110,7 +111,7 @@ enum DriverCommands {
         let id = try invocation.required(0)
         let response = try await RemoteServer(invocation).send(
             .post,
-            "/cloud/registrations/\(RemoteServer.escaped(id))/commit",
+            "/cloud/registrations/\(PercentEncoding.encode(id))/commit",
             [("activationOtp", invocation["otp"].map { .string($0) })],
             naming: "registration \(id)"
         )
@@ -126,7 +127,7 @@ enum DriverCommands {
         let id = try invocation.required(0)
         let response = try await RemoteServer(invocation).send(
             .delete,
-            "/cloud/operations/\(RemoteServer.escaped(id))",
+            "/cloud/operations/\(PercentEncoding.encode(id))",
             query: invocation["reason"].map { [("statusReason", $0)] } ?? [],
             naming: "operation \(id)"
         )
@@ -158,7 +159,7 @@ enum DriverCommands {
         _ members: [(String, JSONValue?)]
     ) async throws -> ExitCode {
         let id = try invocation.required(0)
-        let path = "/activations/\(RemoteServer.escaped(id))/\(action)"
+        let path = "/activations/\(PercentEncoding.encode(id))/\(action)"
         let response = try await RemoteServer(invocation).send(.post, path, members, naming: "activation \(id)")
         return Self.show(invocation, response) { "\($0.text("id"))  \($0.text("status"))" }
     }

@@ -1,3 +1,4 @@
+import Basics
 import CommandLineSupport
 import ExactJSON
 import Foundation
@@ -77,7 +78,7 @@ struct RemoteServer: Sendable {
         var headers = HTTPHeaders([])
         if let authorization { headers.add(name: "Authorization", value: authorization) }
         if body != nil { headers.add(name: "Content-Type", value: "application/json") }
-        let pairs = query.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
+        let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
         let request = HTTPRequest(
             method,
             url: self.baseURL + "/_emulator" + path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")),
@@ -104,22 +105,6 @@ struct RemoteServer: Sendable {
     ) async throws -> JSONValue {
         let object = JSONObject(members.compactMap { name, value in value.map { .init(key: name, value: $0) } })
         return try await self.send(method, path, body: JSONValue.object(object).serialized(), naming: what)
-    }
-
-    /// A segment of a path, or a part of a query.
-    static func escaped(_ string: String) -> String {
-        var escaped = ""
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                escaped += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return escaped
     }
 
     private static func error(_ response: HTTPResponse, _ json: JSONValue?, naming what: String?) -> any Error {
