@@ -6,16 +6,28 @@ import MobileTokenPostgres
 /// A process that approves whatever is offered to its share of a PostgreSQL store, so that the tests can have several of them,
 /// freeze them, and kill them.
 ///
-/// Arguments are `name=value`. It writes `approving` once it takes part, and then works until it is killed.
+/// Arguments are `name=value`. It writes `approving` once it takes part, and then works until it is killed or, with
+/// `ends-with-input`, its standard input ends, as it does when the tests are killed.
 @main
 struct NodeExerciser {
     let settings: [String: String]
 
     static func main() async {
-        let pairs = CommandLine.arguments.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        let pairs = CommandLine.arguments.dropFirst().map {
+            $0.split(separator: "=", maxSplits: 1).map(String.init)
+        }
         let exerciser = Self(
-            settings: Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { $1 })
+            settings: Dictionary(
+                pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") },
+                uniquingKeysWith: { $1 }
+            )
         )
+        if exerciser.settings["ends-with-input"] != nil {
+            Thread.detachNewThread {
+                while readLine() != nil {}
+                exit(4)
+            }
+        }
         do {
             try await exerciser.approve()
             exit(0)
@@ -34,18 +46,10 @@ struct NodeExerciser {
     private func approve() async throws {
         let store = self.makeStore()
         try await store.open()
-        var clientConfiguration = MobileTokenClient.Configuration()
-        clientConfiguration.store = store
-        clientConfiguration.timeout = .seconds(2)
-        clientConfiguration.userAgent = self.settings["name"] ?? "node"
-        let client = try MobileTokenClient(
-            baseURL: self.settings["url"] ?? "",
-            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
-            configuration: clientConfiguration
-        )
+        let client = try self.makeClient(store)
         var fleetConfiguration = OperationsFleet.Configuration()
         fleetConfiguration.membership = PostgresFleetMembership(store: store)
-        fleetConfiguration.pollInterval = .seconds(5)
+        fleetConfiguration.pollInterval = .seconds(self.settings["poll"].flatMap { Int($0) } ?? 5)
         var configuration = ApprovalAgent.Configuration()
         configuration.requestTimeout = .seconds(3)
         let password = self.settings["password"] ?? ""
@@ -56,6 +60,19 @@ struct NodeExerciser {
         ) { _ in .approve }
         Self.say("approving")
         try await agent.run()
+    }
+
+    private func makeClient(_ store: PostgresActivationStore) throws -> MobileTokenClient {
+        var configuration = MobileTokenClient.Configuration()
+        configuration.store = store
+        configuration.timeout = .seconds(2)
+        configuration.userAgent = self.settings["name"] ?? "node"
+        configuration.allowsInsecureHTTP = true  // the development server, at whatever address a test finds it
+        return try MobileTokenClient(
+            baseURL: self.settings["url"] ?? "",
+            sdkConfiguration: self.settings["sdk-configuration"] ?? "",
+            configuration: configuration
+        )
     }
 
     private func makeStore() -> PostgresActivationStore {
@@ -71,7 +88,10 @@ struct NodeExerciser {
         configuration.statementTimeout = .milliseconds(500)
         configuration.connectTimeout = .seconds(1)
         let death = Int(self.settings["death"] ?? "") ?? 2_000
-        configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(death / 4), death: .milliseconds(death))
+        configuration.lifetimes = NodeLifetimes(
+            heartbeat: .milliseconds(death / 4),
+            death: .milliseconds(death)
+        )
         return PostgresActivationStore(configuration)
     }
 }
