@@ -15,7 +15,7 @@ struct PostgresStoreTroubleTests {
             let proxy = try FaultProxy(to: nodes.server.port)
             let store = nodes.node { configuration in
                 configuration.connectionString = { [server = nodes.server] in server.connectionString(through: proxy) }
-                configuration.statementTimeout = .milliseconds(100)
+                configuration.statementTimeout = .seconds(1)
                 configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
             }
             try await store.insert(ActivationStoreConformance.record("a"))
