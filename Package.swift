@@ -142,7 +142,7 @@ let package = Package(
         // A process that approves with a share of a PostgreSQL store until it is killed.
         .executableTarget(
             name: "NodeExerciser",
-            dependencies: ["MobileToken", "MobileTokenPostgres"],
+            dependencies: ["MobileToken", "MobileTokenPostgres", "PowerAuth", "HTTPClientTransport"],
             path: "Tests/NodeExerciser"
         ),
 

@@ -172,6 +172,7 @@ extension Subject {
                 try await group.waitForAll()
             }
         }
+        self.leastCount = lanes * 4
     }
 
     /// Moves counters with the intent of a decision, whose outcome follows: each lane with an activation and a store of its own.

@@ -71,6 +71,8 @@ struct Scenario: Sendable {
 /// Something that can be done over and over.
 struct Subject: Sendable {
     let name: String
+    /// As many repetitions as a sample has at least: with fewer, what is meant to run at once would run alone.
+    var leastCount = 1
     /// Does it as often as told.
     let run: @Sendable (Int) async throws -> Void
 

@@ -54,10 +54,10 @@ extension Subject {
     /// Runs for about half a sample, and returns how many repetitions fill a whole one.
     fileprivate func warmedUpCount(for duration: Duration) async throws -> Int {
         let target = duration / .nanoseconds(1)
-        var count = 1
+        var count = self.leastCount
         while true {
             let elapsed = try await self.nanoseconds(of: count)
-            if elapsed >= target / 2 { return max(1, Int(Double(count) * target / elapsed)) }
+            if elapsed >= target / 2 { return max(self.leastCount, Int(Double(count) * target / elapsed)) }
             count = elapsed < target / 20 ? count * 8 : count * 2
         }
     }

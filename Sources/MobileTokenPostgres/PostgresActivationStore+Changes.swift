@@ -97,7 +97,8 @@ extension PostgresActivationStore {
         }
         let isUnchanged = fields.written.isEmpty && fields.removed.isEmpty && wasPutBack == stored.wasPutBack
         // What is sealed makes no form; a counter that moves is the usual change.
-        let isSameForm = fields.removed.isEmpty && fields.written.allSatisfy(\.isSealed)
+        let mayMakeForm = !fields.removed.isEmpty || !fields.written.allSatisfy(\.isSealed)
+        let format = mayMakeForm ? stored.sealed.applying(fields).format : stored.format
         let change = ActivationChange(
             activationID: activationID,
             slot: stored.slot,
@@ -108,7 +109,7 @@ extension PostgresActivationStore {
             fields: fields,
             intent: hasMoved ? try intent.map { try sealing.seal($0.signed(under: seat), ofMove: moves) } : nil,
             sealingKey: stored.sealingKey,
-            format: isSameForm ? stored.format : stored.sealed.applying(fields).format,
+            format: format == stored.format ? nil : format,
             heedsPause: intent?.isAutomatic ?? false
         )
         return Prepared(result: result, moves: moves, change: isUnchanged ? nil : change)

@@ -36,8 +36,8 @@ extension PostgresActivationStore {
 
     /// Tells why a change was not written, if nodes that could not read it were the reason.
     func checkReaders(of change: ActivationChange, insteadOf stored: StoredActivation) async throws {
-        guard change.format > stored.format else { return }
-        try await self.checkReaders(of: change.format)
+        guard let format = change.format, format > stored.format else { return }
+        try await self.checkReaders(of: format)
     }
 
     private func checkReaders(of format: RecordFormat) async throws {

@@ -22,20 +22,22 @@ func withParameters<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Result
 ) -> Result {
     var offsets: [Int?] = []
-    // Never empty, so that an empty value has an address, which tells it from NULL.
-    var all: [CChar] = [0]
+    var all: [UInt8] = []
+    all.reserveCapacity(values.reduce(0) { $0 + ($1?.count ?? 0) + 1 })
     for value in values {
-        offsets.append(value == nil ? nil : all.count - 1)
+        offsets.append(value == nil ? nil : all.count)
+        // A byte behind each, so that an empty value has an address, which tells it from NULL.
         if let value {
-            all.removeLast()
-            all += value.map { CChar(bitPattern: $0) }
+            all += value
             all.append(0)
         }
     }
     let lengths = values.map { Int32(clamping: $0?.count ?? 0) }
     let formats = [Int32](repeating: 1, count: values.count)
     return all.withUnsafeBufferPointer { all in
-        let pointers = offsets.map { offset in offset.flatMap { all.baseAddress?.advanced(by: $0) } }
-        return pointers.withUnsafeBufferPointer { body($0.baseAddress, lengths, formats) }
+        all.withMemoryRebound(to: CChar.self) { all in
+            let pointers = offsets.map { offset in offset.flatMap { all.baseAddress?.advanced(by: $0) } }
+            return pointers.withUnsafeBufferPointer { body($0.baseAddress, lengths, formats) }
+        }
     }
 }

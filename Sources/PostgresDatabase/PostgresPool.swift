@@ -49,15 +49,30 @@ package final class PostgresPool: Sendable {
     ) async throws -> Result {
         let loan = try await self.borrow()
         defer { withExtendedLifetime(loan) {} }
-        guard isCancelable else { return try await loan.session.run(body) }
+        // Asked together with what is to be done: each call of the session wakes its thread, and the caller's in return.
+        if let result = try await self.run(body, in: loan.session, isCancelable) { return result }
+        try await self.connect(loan)
+        guard let result = try await self.run(body, in: loan.session, isCancelable) else {
+            throw PostgresError(.connectionLost)
+        }
+        return result
+    }
+
+    /// - Returns: `nil` when there is no connection.
+    private func run<Result: Sendable>(
+        _ body: @Sendable (PostgresConnection) throws -> Result,
+        in session: PostgresSession,
+        _ isCancelable: Bool
+    ) async throws -> Result? {
+        guard isCancelable else { return try await session.runIfConnected(body) }
         return try await withTaskCancellationHandler {
-            try await loan.session.run { connection in
+            try await session.runIfConnected { connection in
                 // Canceled in the moment before, when there was nothing to interrupt.
                 try Task.checkCancellation()
                 return try body(connection)
             }
         } onCancel: {
-            loan.session.interrupt.raise()
+            session.interrupt.raise()
         }
     }
 
@@ -78,14 +93,17 @@ package final class PostgresPool: Sendable {
     /// How many tasks wait for a connection, for tests.
     package var waitingCount: Int { self.gate.waitingCount(in: Self.line) }
 
+    /// Waits for a session, whether it has a connection or not.
     private func borrow() async throws -> Loan {
         try await self.gate.enter(Self.line)
         guard let session = self.idle.withLock({ $0.popLast() }) else {
             self.gate.leave(Self.line)
             throw PostgresError(.unreachable)
         }
-        let loan = Loan(of: session, from: self)
-        if await session.isConnected() { return loan }
+        return Loan(of: session, from: self)
+    }
+
+    private func connect(_ loan: Loan) async throws {
         let target = try await self.target()
         // A name that does not resolve may hold the session for a long time, but not who waits for it.
         let isConnected: Void? = try await withDeadline(
@@ -97,7 +115,6 @@ package final class PostgresPool: Sendable {
         guard isConnected != nil else {
             throw PostgresError(.unreachable, detail: "the server did not answer in time")
         }
-        return loan
     }
 
     fileprivate func takeBack(_ session: PostgresSession) {
@@ -148,9 +165,11 @@ package actor PostgresSession {
         return self.connection != nil
     }
 
-    /// Runs `body` with the connection.
-    package func run<Result: Sendable>(_ body: @Sendable (PostgresConnection) throws -> Result) throws -> Result {
-        guard let connection else { throw PostgresError(.connectionLost) }
+    /// Runs `body` with the connection, if there is one that stands.
+    package func runIfConnected<Result: Sendable>(
+        _ body: @Sendable (PostgresConnection) throws -> Result
+    ) throws -> Result? {
+        guard self.isConnected(), let connection else { return nil }
         defer { if !connection.isUsable { self.connection = nil } }
         self.interrupt.lower()
         return try body(connection)

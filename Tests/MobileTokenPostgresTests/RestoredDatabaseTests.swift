@@ -82,8 +82,9 @@ struct RestoredDatabaseTests {
     }
 
     /// Lifetimes that the quarantine after a restore makes a test wait for.
+    /// As short as a lifetime may be within which a slow machine begins and ends a signature: a restore is waited out for one.
     private static func quick(_ configuration: inout PostgresActivationStore.Configuration) {
-        configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(300), death: .milliseconds(1_500))
+        configuration.lifetimes = NodeLifetimes(heartbeat: .milliseconds(300), death: .seconds(5))
     }
 }
 

@@ -19,8 +19,15 @@ package final class FaultProxy: Sendable {
     private let core: Core
 
     /// Opens a port for connections to another one.
-    package init(to target: Int) throws {
-        let listener = try LoopbackSocket.listening()
+    ///
+    /// - Parameter namespace: Where clients find it, at every address that there is; with none, on the loopback interface.
+    package init(to target: Int, in namespace: NetworkNamespace? = nil) throws {
+        let listener =
+            if let namespace {
+                try namespace.perform { try LoopbackSocket.listening(everywhere: true) }
+            } else {
+                try LoopbackSocket.listening()
+            }
         self.port = try LoopbackSocket.port(of: listener)
         self.core = Core(listener: listener, target: target)
         Thread.detachNewThread { [core] in core.accept() }
@@ -145,9 +152,10 @@ private final class Core: Sendable {
 
 /// Sockets of the loopback interface.
 package enum LoopbackSocket {
-    package static func listening() throws -> Int32 {
+    /// - Parameter everywhere: Whether at all addresses, as a namespace that nobody else is in may have it.
+    package static func listening(everywhere: Bool = false) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        try self.withAddress(port: 0) { address, length in
+        try self.withAddress(port: 0, everywhere ? INADDR_ANY : INADDR_LOOPBACK) { address, length in
             guard bind(descriptor, address, length) == 0, listen(descriptor, 64) == 0 else { throw self.failure() }
         }
         return descriptor
@@ -183,12 +191,13 @@ package enum LoopbackSocket {
 
     private static func withAddress(
         port: Int,
+        _ host: UInt32 = INADDR_LOOPBACK,
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Void
     ) throws {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = host.bigEndian
         try withUnsafePointer(to: address) { address in
             try address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 try body($0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -99,8 +99,10 @@ package final class PostgresTestServer: Sendable {
     }
 
     /// A connection string, as the superuser, that leads through a proxy.
-    package func connectionString(through proxy: FaultProxy) -> String {
-        "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=postgres"
+    ///
+    /// - Parameter host: The address at which the proxy is found.
+    package func connectionString(through proxy: FaultProxy, at host: String = "127.0.0.1") -> String {
+        "host=\(host) port=\(proxy.port) user=postgres dbname=postgres"
     }
 
     package func start() async throws {

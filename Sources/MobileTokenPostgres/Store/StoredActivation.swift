@@ -62,7 +62,7 @@ struct StoredActivation: Sendable {
         self.incarnation = change.incarnation
         self.currentIncarnation = before.currentIncarnation
         self.sealingKey = before.sealingKey
-        self.format = change.format
+        self.format = change.format ?? before.format
         self.sealed = before.sealed.applying(change.fields)
     }
 
@@ -83,47 +83,72 @@ struct ActivationChange: Sendable {
     let fields: SealedActivation.Changes
     let intent: SealedReceipt?
     let sealingKey: Int64
-    /// The form that the activation has afterwards. A later one than before is written only when all nodes that are alive read it.
-    let format: RecordFormat
+    /// The form that the activation gets; `nil` when it stays. A later one than before is written only when all nodes that are
+    /// alive read it.
+    let format: RecordFormat?
     /// Whether it is not to be made while automatic decisions are paused.
     let heedsPause: Bool
 
     /// Writes all of it or, when another node was quicker, nothing.
     ///
     /// The row of the activation is what two changes meet at: the second waits for the first, and then finds another version.
-    /// Returns whether it was written, and whether another node waits for the right to sign.
+    /// What the change does not need is not in the statement, so that the usual one, of a counter, costs the server the least.
+    /// Returns whether it was written.
     var statement: PostgresStatement {
-        PostgresStatement(
-            """
-            WITH moved AS (
-                UPDATE activation SET version = version + 1, write_token = $4, incarnation = $5, format = $17
-                WHERE slot = $1 AND version = $2 AND ($3::int8 IS NULL OR holder = $3)
-                    AND NOT ($16 AND EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)'))
-                    AND ($17 <= format OR NOT EXISTS (\(OlderNodes.query("$17"))))
-                RETURNING slot
-            ), written AS (
-                INSERT INTO field (slot, name, is_sealed, value)
-                SELECT moved.slot, change.* FROM moved, unnest($6::text[], $7::bool[], $8::bytea[]) AS change
-                ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
-            ), removed AS (
-                DELETE FROM field USING moved WHERE field.slot = moved.slot AND field.name = ANY ($9::text[])
-            ), recorded AS (
-                INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body, personal_data)
-                SELECT $10::text, $11::int8, $12::int8, true, $13::int8, $14::bytea, $15::bytea FROM moved
-                WHERE $14 IS NOT NULL
-            )
-            SELECT EXISTS (SELECT FROM moved), EXISTS (SELECT FROM wish WHERE slot = $1)
-            """,
-            [
-                .integer(self.slot), .integer(self.version), PostgresValue(self.holder),
-                .integer(self.writeToken), .integer(self.incarnation),
-                .texts(self.fields.written.map(\.name)), .booleans(self.fields.written.map(\.isSealed)),
-                .byteStrings(self.fields.written.map(\.bytes)), .texts(self.fields.removed),
-                .text(self.activationID), .integer(Int64(clamping: self.intent?.moves ?? 0)),
-                .integer(self.intent?.date.milliseconds ?? 0), .integer(self.sealingKey),
-                PostgresValue(self.intent?.body), PostgresValue(self.intent?.personalData),
-                .boolean(self.heedsPause), .integer(self.format.rawValue),
+        var values: [PostgresValue] = [
+            .integer(self.slot), .integer(self.version), .integer(self.writeToken), .integer(self.incarnation),
+        ]
+        func parameter(_ value: PostgresValue) -> String {
+            values.append(value)
+            return "$\(values.count)"
+        }
+        var changes = "version = version + 1, write_token = $3, incarnation = $4"
+        var conditions = "slot = $1 AND version = $2"
+        if let holder { conditions += " AND holder = \(parameter(.integer(holder)))" }
+        if self.heedsPause { conditions += " AND NOT EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)')" }
+        if let format {
+            let number = parameter(.integer(format.rawValue))
+            changes += ", format = \(number)"
+            conditions += " AND (\(number) <= format OR NOT EXISTS (\(OlderNodes.query(number))))"
+        }
+        var sql = "WITH moved AS (UPDATE activation SET \(changes) WHERE \(conditions) RETURNING slot)"
+        if !self.fields.written.isEmpty {
+            let columns = [
+                parameter(.texts(self.fields.written.map(\.name))) + "::text[]",
+                parameter(.booleans(self.fields.written.map(\.isSealed))) + "::bool[]",
+                parameter(.byteStrings(self.fields.written.map(\.bytes))) + "::bytea[]",
             ]
-        )
+            sql += """
+                , written AS (
+                    INSERT INTO field (slot, name, is_sealed, value)
+                    SELECT moved.slot, change.* FROM moved, unnest(\(columns.joined(separator: ", "))) AS change
+                    ON CONFLICT (slot, name) DO UPDATE SET is_sealed = excluded.is_sealed, value = excluded.value
+                )
+                """
+        }
+        if !self.fields.removed.isEmpty {
+            let names = parameter(.texts(self.fields.removed))
+            sql += """
+                , removed AS (
+                    DELETE FROM field USING moved WHERE field.slot = moved.slot AND field.name = ANY (\(names)::text[])
+                )
+                """
+        }
+        if let intent {
+            let columns = [
+                parameter(.text(self.activationID)) + "::text",
+                parameter(.integer(Int64(clamping: intent.moves))) + "::int8",
+                parameter(.integer(intent.date.milliseconds)) + "::int8", "true",
+                parameter(.integer(self.sealingKey)) + "::int8", parameter(.bytes(intent.body)) + "::bytea",
+                parameter(PostgresValue(intent.personalData)) + "::bytea",
+            ]
+            sql += """
+                , recorded AS (
+                    INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body, personal_data)
+                    SELECT \(columns.joined(separator: ", ")) FROM moved
+                )
+                """
+        }
+        return PostgresStatement(sql + " SELECT EXISTS (SELECT FROM moved)", values)
     }
 }
