@@ -210,7 +210,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser", "TestSupport",
+                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser",
+                "TestSupport",
             ]
         ),
     ],

@@ -68,7 +68,7 @@ let approvalBenchmarks: [Benchmark] = [
 ]
 
 /// An emulator in a process of its own, and a client whose activations are stored durably.
-private struct Bank {
+struct Bank {
     struct Device: Sendable {
         let user: String
         let activation: Activation
@@ -152,13 +152,19 @@ private final class Start: Sendable {
 }
 
 /// Runs `body` with a bank of its own.
-private func withBank<Result>(_ body: (Bank) async throws -> Result) async throws -> Result {
+///
+/// - Parameter transport: What the client sends with; `nil` is its own.
+func withBank<Result>(
+    transport: (any HTTPTransport)? = nil,
+    _ body: (Bank) async throws -> Result
+) async throws -> Result {
     let emulator = try EmulatorProcess()
     let folder = FileManager.default.temporaryDirectory.appending(path: "approve-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     var configuration = MobileTokenClient.Configuration()
     let store = SQLiteActivationStore(path: folder.appending(path: "activations.sqlite").path)
     configuration.store = store
+    configuration.transport = transport
     let client = try MobileTokenClient(
         baseURL: emulator.baseURL,
         sdkConfiguration: emulator.sdkConfiguration,
@@ -180,7 +186,7 @@ private func withBank<Result>(_ body: (Bank) async throws -> Result) async throw
 }
 
 /// Returns what `body` makes of each element, in their order, of all at once.
-private func inParallelMap<Element: Sendable, Value: Sendable>(
+func inParallelMap<Element: Sendable, Value: Sendable>(
     _ elements: [Element],
     _ body: @escaping @Sendable (Element) async throws -> Value
 ) async throws -> [Value] {

@@ -43,9 +43,18 @@ extension Scenario {
 
 enum Measurement {
     /// What this process, with all its threads, has used of the processors so far.
-    static var processorNanoseconds: Double {
+    static var processorNanoseconds: Double { self.nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID) }
+
+    /// The same of another process.
+    static func processorNanoseconds(ofProcess id: pid_t) throws -> Double {
+        var clock = clockid_t()
+        try check(clock_getcpuclockid(id, &clock) == 0)
+        return self.nanoseconds(of: clock)
+    }
+
+    private static func nanoseconds(of clock: clockid_t) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
     }
 }

@@ -22,6 +22,7 @@ struct EmulatorProcess: Sendable {
 
     var baseURL: String { self.greeting.baseURL }
     var sdkConfiguration: String { self.greeting.sdkConfiguration }
+    var processorNanoseconds: Double { get throws { try self.process.processorNanoseconds } }
 
     init() throws {
         self.process = try ServerProcess([Self.subcommand])

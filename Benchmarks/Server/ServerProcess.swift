@@ -30,6 +30,11 @@ final class ServerProcess: Sendable {
         self.input = input
     }
 
+    /// What it has used of the processors so far; see ``Measurement/processorNanoseconds``.
+    var processorNanoseconds: Double {
+        get throws { try Measurement.processorNanoseconds(ofProcess: self.process.processIdentifier) }
+    }
+
     func stop() {
         // Not a signal: the server may have inherited a mask that blocks it. It ends with its standard input.
         try? self.input.fileHandleForWriting.close()

@@ -86,7 +86,7 @@ final class StaticServer {
             close(connection)
             return
         }
-        while let length = Self.lengthOfRequest(in: bytes) {
+        while let length = Self.lengthOfMessage(in: bytes) {
             bytes.removeFirst(length)
             guard self.write(to: connection) else {
                 close(connection)
@@ -96,8 +96,8 @@ final class StaticServer {
         self.received[connection] = bytes
     }
 
-    /// The number of bytes of the first request, once it is whole.
-    private static func lengthOfRequest(in bytes: [UInt8]) -> Int? {
+    /// The number of bytes of the first request or response, once it is whole.
+    static func lengthOfMessage(in bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBytes { bytes in
             guard let end = Self.end(of: "\r\n\r\n", in: bytes) else { return nil }
             var length = 0

@@ -26,11 +26,12 @@ extension Emulator {
     }
 
     /// Makes all that a scenario asks for, or nothing of it: a JSON document of time, templates, callbacks, registrations,
-    /// operations, messages and faults, each in the form of its request.
+    /// virtual devices, operations, messages and faults, each in the form of its request.
     ///
     /// ```json
     /// {"clock": {"mode": "manual", "now": "2026-03-01T08:00:00Z"},
     ///  "registrations": [{"userId": "alice"}],
+    ///  "devices": [{"userId": "bob", "rule": {"decision": "approve", "after": 3}}],
     ///  "operations": [{"userId": "alice", "template": "payment", "parameters": {"amount": "12.50"}}]}
     /// ```
     ///

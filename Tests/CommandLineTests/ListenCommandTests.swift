@@ -1,4 +1,5 @@
 import Foundation
+import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import TestSupport
@@ -102,6 +103,39 @@ import Testing
         }
     }
 
+    @Test func whatWouldBePushedIsForwardedIfAskedFor() async throws {
+        let bodies = Shared<[JSONValue]>([])
+        let home = try TemporaryFolder()
+        let (configuration, renewals) = Self.configuration()
+        try await withEmulator(configuration) { emulator in
+            try await withCallbackReceiver({ body in
+                bodies.update { $0.append((try? JSONValue(parsing: body)) ?? .null) }
+                return 200
+            }) { url in
+                let program = try self.start(emulator, home, "--forward-to", url, "--pushes")
+                _ = try await self.next(program)
+                for user in ["alice", "bob"] {
+                    let activation = try await emulator.makeActivation(user: user, password: "1234")
+                    try await PushService(activation: activation).register(token: "token of \(user)", for: .fcm)
+                    let events = emulator.events()
+                    let operation = try await emulator.cloud.createOperation("login", userID: user)
+                    var line = try await self.next(program)
+                    while line["push"] == nil { line = try await self.next(program) }
+                    #expect(line["status"] == 200 && line["callback"] == nil)
+                    #expect(line["push"]?["payload"]?["operationId"]?.string == operation.id)
+                    #expect(line["push"]?["token"]?.string == "token of \(user)")
+                    #expect(bodies.value.contains { $0 == line["push"] })
+                    for await event in events where event.kind == .delivery && emulator.hasDeliveredPush { break }
+                    // A reset takes the wish along, and it is uttered anew.
+                    try await emulator.reset()
+                    for await _ in renewals where await emulator.hasListenerCallbacks { break }
+                }
+                program.send(signal: SIGTERM)
+                #expect(await program.outcome().exitCode == 130)
+            }
+        }
+    }
+
     @Test(arguments: [
         [], ["--forward-to", "http://192.0.2.1/"], ["--forward-to", "ftp://127.0.0.1/"], ["--forward-to", "nothing"],
         ["--forward-to", "http://a:b@127.0.0.1/"], ["--forward-to", "http://127.0.0.1/", "--url", "http://192.0.2.1/"],
@@ -118,6 +152,10 @@ import Testing
 }
 
 extension Emulator {
+    fileprivate var hasDeliveredPush: Bool {
+        self.deliveries().contains { $0.state == "delivered" && $0.body.contains(#""type":"PUSH""#) }
+    }
+
     /// Whether there are callbacks that listeners collect.
     fileprivate var hasListenerCallbacks: Bool {
         get async {

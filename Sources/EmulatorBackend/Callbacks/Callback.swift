@@ -76,6 +76,8 @@ package struct CallbackMessage: Sendable, Equatable {
 
     /// Messages to this name, which never leads anywhere (RFC 6761), are collected by listeners.
     package static let collectingHost = "listener.invalid"
+    /// Where to, for what is made for listeners.
+    package static let collectingURL = "http://\(Self.collectingHost)/"
 
     /// Refuses an address that no request can be sent to.
     package static func check(url: String, named name: String) throws(Refusal) {

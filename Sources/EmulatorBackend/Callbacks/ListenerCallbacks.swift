@@ -3,7 +3,7 @@ extension Backend {
     ///
     /// - Throws: When there is no room for more callbacks.
     package mutating func addListenerCallbacks() throws(Refusal) {
-        let url = "http://\(CallbackMessage.collectingHost)/"
+        let url = CallbackMessage.collectingURL
         let known = self.state.callbacks.values.filter {
             $0.url == url && $0.applicationID == self.defaultApplicationID
         }

@@ -69,19 +69,31 @@ extension ControlAPI {
         Route(
             "POST",
             "/listeners",
-            "Sees to it that there are callbacks whose deliveries are not sent but left to listeners.",
+            "Sees to it that there are callbacks, and pushes if asked for, that are not sent but left to listeners.",
+            takes: .optional(.listener),
             refuses: [507]
-        ) { control, _, _ in
-            try await control.core.change { state in
-                try state.backend.addListenerCallbacks()
-                return ((), [])
-            }
+        ) { control, request, _ in
+            let listener = request.body.isEmpty ? Listener() : try request.decoded(Listener.self)
+            try await control.core.serve(listener)
             return .ok
         },
     ]
+
+    /// What a listener wants to be told.
+    struct Listener: Decodable {
+        var pushes: Bool?
+    }
 }
 
 extension EmulatorCore {
+    func serve(_ listener: ControlAPI.Listener) async throws {
+        try await self.change { state in
+            try state.backend.addListenerCallbacks()
+            return ((), [])
+        }
+        if listener.pushes == true { self.leavesPushesToListeners = true }
+    }
+
     func play(_ scenario: Scenario) async throws -> JSONValue {
         let configuration = self.configuration
         return try await self.change { try scenario.apply(to: &$0, configuration) }
@@ -125,6 +137,11 @@ extension Schema {
             .required("last", .count, "The number of the newest delivery, for the next `since`."),
             .required("run", .string, "Which run of the server has numbered them."),
         ]
+    )
+
+    static let listener = Self.object(
+        "Listener",
+        [.optional("pushes", .boolean, "Whether it wants what would be pushed to devices too; not by default.")]
     )
 
     static let collectedDelivery = Self.object(

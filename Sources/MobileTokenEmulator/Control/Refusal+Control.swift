@@ -12,13 +12,15 @@ extension Refusal {
 }
 
 extension EmulatorError {
-    var response: ServerResponse {
+    var response: ServerResponse { self.refusal.response }
+
+    var refusal: Refusal {
         switch self.code {
-        case .notFound: .error(404, code: "ERROR_NOT_FOUND", message: self.message)
-        case .conflict, .refused: .error(409, code: "INVALID_STATE", message: self.message)
-        case .capacityExceeded: .error(507, code: "CAPACITY_EXCEEDED", message: self.message)
-        case .invalidDocument, .invalidConfiguration: .error(400, code: "INVALID_REQUEST", message: self.message)
-        default: .error(500, code: "ERROR_GENERIC", message: self.message)
+        case .notFound: Refusal(404, "ERROR_NOT_FOUND", self.message)
+        case .conflict, .refused: Refusal(409, "INVALID_STATE", self.message)
+        case .capacityExceeded: Refusal(507, "CAPACITY_EXCEEDED", self.message)
+        case .invalidDocument, .invalidConfiguration: Refusal(400, "INVALID_REQUEST", self.message)
+        default: Refusal(500, "ERROR_GENERIC", self.message)
         }
     }
 }

@@ -4,8 +4,8 @@ import EmulatorMessages
 import ExactJSON
 import Foundation
 
-/// What a server is to have, as a document: time, templates, callbacks, registrations, operations, messages and faults, each
-/// in the form in which it would be sent by itself. It is carried out as a whole or not at all.
+/// What a server is to have, as a document: time, templates, callbacks, registrations, devices, operations, messages and faults,
+/// each in the form in which it would be sent by itself. It is carried out as a whole or not at all.
 struct Scenario: Sendable {
     private let source: SourceDocument
 
@@ -45,9 +45,13 @@ struct Scenario: Sendable {
         for (name, path) in Self.requests {
             var responses: [JSONValue] = []
             for (body, place) in self.elements(name) {
-                let (response, changes) = try self.send(body, to: path, &state, configuration, at: place)
+                let response =
+                    if let path {
+                        try self.send(body, to: path, &state, configuration, &events, at: place)
+                    } else {
+                        try self.makeDevice(body, &state, configuration, &events, at: place)
+                    }
                 responses.append(response)
-                events += changes
             }
             made[name] = .array(responses)
         }
@@ -55,19 +59,21 @@ struct Scenario: Sendable {
         return (.object(made), events)
     }
 
-    /// What is sent to the cloud API, in this order.
-    private static let requests = [
-        ("callbacks", "/v2/callbacks"), ("registrations", "/v2/registrations"), ("operations", "/v2/operations"),
-        ("messages", "/v2/inbox/messages"),
+    /// What is sent to the cloud API, in this order, and the devices, which take more than one request.
+    private static let requests: [(name: String, path: String?)] = [
+        ("callbacks", "/v2/callbacks"), ("registrations", "/v2/registrations"), ("devices", nil),
+        ("operations", "/v2/operations"), ("messages", "/v2/inbox/messages"),
     ]
 
-    private func send(
+    /// Sends a request to the cloud API.
+    func send(
         _ body: JSONValue,
         to path: String,
         _ state: inout EmulatorCore.Changeable,
         _ configuration: Emulator.Configuration,
+        _ events: inout [BackendEvent],
         at place: [Int]
-    ) throws(Refusal) -> (JSONValue, [BackendEvent]) {
+    ) throws(Refusal) -> JSONValue {
         var headers = [(name: "Content-Type", value: "application/json")]
         if let credentials = configuration.cloudCredentials {
             headers.append(("Authorization", credentials.authorization))
@@ -80,7 +86,8 @@ struct Scenario: Sendable {
             let message = error?["message"]?.string ?? "HTTP \(reply.status)"
             throw self.refusal(Refusal(reply.status, error?["code"]?.string ?? "INVALID_REQUEST", message), at: place)
         }
-        return (response, reply.events)
+        events += reply.events
+        return response
     }
 
     private func addFaults(
@@ -115,7 +122,7 @@ struct Scenario: Sendable {
         return (try self.decode(value, as: type, at: [position]), [position])
     }
 
-    private func decode<Value: Decodable>(
+    func decode<Value: Decodable>(
         _ value: JSONValue,
         as type: Value.Type,
         at place: [Int]
@@ -129,7 +136,7 @@ struct Scenario: Sendable {
     }
 
     /// Adds the place to what is refused.
-    private func refusal(_ refusal: Refusal, at place: [Int]) -> Refusal {
+    func refusal(_ refusal: Refusal, at place: [Int]) -> Refusal {
         Refusal(refusal.status, refusal.code, "\(self.source.mistake(refusal.message, at: place))")
     }
 }
@@ -141,6 +148,7 @@ extension Schema {
             .optional("clock", .clockChange, "What the clock is set to before anything is made."),
             .optional("templates", .list(of: .template)), .optional("callbacks", .list(of: .newCallback)),
             .optional("registrations", .list(of: .newRegistration)),
+            .optional("devices", .list(of: .newDevice), "Virtual devices, which are active at once."),
             .optional("operations", .list(of: .newOperation)), .optional("messages", .list(of: .newMessage)),
             .optional("faults", .list(of: .faultRule), "Rules that are added to those there are."),
         ]
@@ -150,8 +158,8 @@ extension Schema {
         "PlayedScenario",
         [
             .required("templates", .strings, "The names."), .required("callbacks", .list(of: .callback)),
-            .required("registrations", .list(of: .registration)), .required("operations", .list(of: .operation)),
-            .required("messages", .list(of: .message)),
+            .required("registrations", .list(of: .registration)), .required("devices", .list(of: .virtualDevice)),
+            .required("operations", .list(of: .operation)), .required("messages", .list(of: .message)),
         ]
     )
 }

@@ -58,8 +58,13 @@ extension EmulatorCore {
         for message in self.backend.pushMessages(of: event) {
             let push = self.pushes.append(message, at: self.now)
             self.send(.push, id: String(push.id), status: push.type)
-            if let url = self.configuration.pushURL { self.deliver(message.delivery(to: url)) }
+            for url in self.pushURLs { self.deliver(message.delivery(to: url)) }
         }
+    }
+
+    private var pushURLs: [String] {
+        [self.configuration.pushURL, self.leavesPushesToListeners ? CallbackMessage.collectingURL : nil]
+            .compactMap(\.self)
     }
 
     private func deliver(_ message: CallbackMessage) {

@@ -36,6 +36,7 @@ extension EmulatorCore {
         self.toldStatuses = backend.activationStatuses
         // Their keys fit no activation of another state.
         self.devices.removeAll()
+        self.leavesPushesToListeners = false
         self.unwritten.noteReplacement()
         self.send(.reset)
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }
@@ -60,6 +61,7 @@ extension EmulatorCore {
         var backend: Backend
         var time: VirtualTime
         var faults: FaultInjector
+        var devices: NewDevices
     }
 
     /// Changes state, time and faults in one step. A change that throws leaves all of them as they were.
@@ -70,7 +72,12 @@ extension EmulatorCore {
         _ body: @Sendable (inout Changeable) throws -> (result: Result, events: [BackendEvent])
     ) async throws -> Result {
         let rules = self.faults.rules
-        var changed = Changeable(backend: self.backend, time: self.time, faults: self.faults)
+        var changed = Changeable(
+            backend: self.backend,
+            time: self.time,
+            faults: self.faults,
+            devices: NewDevices(room: self.devices)
+        )
         let (result, events) = try body(&changed)
         let isTimeChanged = changed.time != self.time
         (self.backend, self.time, self.faults) = (changed.backend, changed.time, changed.faults)
@@ -78,6 +85,7 @@ extension EmulatorCore {
         if self.faults.rules != rules { self.send(.faults) }
         if let kind { self.send(kind) }
         self.send(events)
+        for device in changed.devices.made { self.take(device) }
         self.noteChanges()
         self.settle()
         if await self.persist() != nil { throw EmulatorError(.storage, "The state could not be written") }

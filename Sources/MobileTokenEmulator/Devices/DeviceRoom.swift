@@ -36,27 +36,32 @@ final class DeviceRoom: Sendable {
         return self.state.withLock { change(&$0.roster) }
     }
 
-    /// Makes room for one device until ``add(_:_:)`` or ``release()``.
+    /// For how many more devices there is room.
+    var room: Int { self.state.withLock { max(0, self.capacity - $0.roster.count - $0.reserved) } }
+
+    /// Makes room for one device until ``release()``.
     func reserve() throws(EmulatorError) {
         let hasRoom = self.state.withLock { state in
             guard state.roster.count + state.reserved < self.capacity else { return false }
             state.reserved += 1
             return true
         }
-        guard hasRoom else {
-            let message = "There is no room for more virtual devices (\(self.capacity)); remove some"
-            throw EmulatorError(.capacityExceeded, message)
-        }
+        guard hasRoom else { throw self.isFull }
     }
 
     func release() { self.state.withLock { $0.reserved -= 1 } }
 
+    var isFull: EmulatorError {
+        EmulatorError(.capacityExceeded, "There is no room for more virtual devices (\(self.capacity)); remove some")
+    }
+
     /// Takes over a device for which there is room.
-    func add(_ session: any DeviceSession, _ add: (inout DeviceRoster) -> Void) {
+    func add(_ device: MadeDevice, at now: Milliseconds) {
+        let id = device.session.activationID
+        let version = type(of: device.session).version
         self.state.withLock { state in
-            state.reserved -= 1
-            state.sessions[session.activationID] = session
-            add(&state.roster)
+            state.sessions[id] = device.session
+            state.roster.add(id, name: device.name, version: version, device.rule, at: now)
         }
         self.work.raise()
     }

@@ -52,7 +52,7 @@ extension ControlAPI {
         },
     ]
 
-    private struct NewDeviceBody: Decodable {
+    struct NewDeviceBody: Decodable {
         var userId: String?
         var activationCode: String?
         var name: String?
@@ -92,7 +92,7 @@ extension ControlAPI {
 }
 
 extension Schema {
-    fileprivate static let newDevice = Self.object(
+    static let newDevice = Self.object(
         "NewDevice",
         [
             .optional("userId", .word, "Registers, activates and commits it for this user."),
@@ -136,7 +136,7 @@ extension Schema {
         ]
     )
 
-    fileprivate static let virtualDevice = Self.object(
+    static let virtualDevice = Self.object(
         "VirtualDevice",
         [
             .required("id", .string, "That of its activation."), .required("name", .string),

@@ -4,9 +4,29 @@ import PowerAuthProtocol
 
 /// The client's half of one activation: its keys and its counter. Each version of the protocol has its own.
 protocol DeviceSession: Sendable {
+    /// What a device knows of its application.
+    associatedtype Application
+    /// A key of the server, for what is encrypted before the activation has keys.
+    associatedtype TemporaryKey
+
     var activationID: String { get }
     /// Its full name, such as `3.3`.
     static var version: String { get }
+
+    /// Returns what a device must know before it activates.
+    static func application(_ server: DeviceServer) throws -> Application
+
+    /// Asks for the application's key.
+    static func temporaryKeyExchange(_ application: Application) throws -> DeviceExchange<TemporaryKey>
+
+    /// Activates with a code.
+    static func activationExchange(
+        _ code: String,
+        name: String,
+        _ application: Application,
+        _ temporaryKey: TemporaryKey,
+        at now: Milliseconds
+    ) throws -> DeviceExchange<Self>
 
     /// Does what comes between the commit of the activation and the first look at operations: once, until it succeeds.
     mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure)
@@ -25,7 +45,54 @@ protocol DeviceSession: Sendable {
     ) throws -> (name: String, value: String)
 }
 
+/// What a server tells devices before they activate.
+struct DeviceServer: Sendable {
+    let application: ApplicationDescription
+    /// In version 4, the server's favorite first.
+    let offeredSuites: [AlgorithmSuite]
+
+    init(_ backend: Backend) {
+        self.application = backend.defaultApplication
+        self.offeredSuites = backend.protocolRules.offeredSuites
+    }
+}
+
 extension DeviceSession {
+    /// Activates with a code, over a wire.
+    static func activate(
+        with code: String,
+        name: String,
+        at server: DeviceServer,
+        _ wire: DeviceWire
+    ) async throws(DeviceFailure) -> Self {
+        let application = try DeviceFailure.reading { try Self.application(server) }
+        let keyExchange = try DeviceFailure.reading { try Self.temporaryKeyExchange(application) }
+        let key = try await wire.perform(keyExchange)
+        let now = await wire.now
+        let exchange = try DeviceFailure.reading {
+            try Self.activationExchange(code, name: name, application, key, at: now)
+        }
+        return try await wire.perform(exchange)
+    }
+
+    /// Activates with a code, within one change of the server's state.
+    static func activate(
+        with code: String,
+        name: String,
+        in state: inout EmulatorCore.Changeable,
+        _ events: inout [BackendEvent]
+    ) throws(DeviceFailure) -> Self {
+        let server = DeviceServer(state.backend)
+        let application = try DeviceFailure.reading { try Self.application(server) }
+        let keyExchange = try DeviceFailure.reading { try Self.temporaryKeyExchange(application) }
+        let key = try state.perform(keyExchange, &events)
+        let now = state.time.now().milliseconds
+        let exchange = try DeviceFailure.reading {
+            try Self.activationExchange(code, name: name, application, key, at: now)
+        }
+        return try state.perform(exchange, &events)
+    }
+
     /// Fetches the operations that wait for the user, newest first: the data of each, which an approval must repeat.
     mutating func operations(_ wire: DeviceWire) async throws(DeviceFailure) -> [(id: String, data: String)] {
         try await self.prepare(wire)

@@ -8,13 +8,12 @@ import PowerAuthProtocol
 struct DeviceSession3: DeviceSession {
     static var version: String { ProtocolVersion.v3_3.rawValue }
 
-    /// What a device knows of its application.
-    private struct Application {
+    struct Application {
         let key: String
         let secret: ApplicationSecret
         let masterKey: P256PublicKey
 
-        init(_ description: ApplicationDescription) throws(DeviceFailure) {
+        fileprivate init(_ description: ApplicationDescription) throws(DeviceFailure) {
             guard let secret = ApplicationSecret(base64: description.secret),
                 let point = Base64.decode(description.masterServerPublicKey),
                 let masterKey = try? P256PublicKey(x963: point)
@@ -39,55 +38,55 @@ struct DeviceSession3: DeviceSession {
 
     // MARK: - Activation
 
-    /// Activates with a code.
-    init(
-        activatingWith code: String,
+    static func application(_ server: DeviceServer) throws -> Application { try Application(server.application) }
+
+    static func temporaryKeyExchange(_ application: Application) throws -> DeviceExchange<TemporaryKey> {
+        Self.temporaryKeyExchange(application, activation: nil)
+    }
+
+    static func activationExchange(
+        _ code: String,
         name: String,
-        application description: ApplicationDescription,
-        _ wire: DeviceWire
-    ) async throws(DeviceFailure) {
-        let application = try Application(description)
-        let temporaryKey = try await Self.temporaryKey(application, activation: nil, wire)
+        _ application: Application,
+        _ temporaryKey: TemporaryKey,
+        at now: Milliseconds
+    ) throws -> DeviceExchange<Self> {
         let privateKey = P256PrivateKey.generate()
-        let now = await wire.now
         var inner = Self.exchange(.activation, application, .application, temporaryKey)
         var outer = Self.exchange(.genericApplication, application, .application, temporaryKey)
-        let body = try DeviceFailure.reading {
-            let content: JSONObject = [
-                "devicePublicKey": .string(Base64.encode(privateKey.publicKey.compressed)),
-                "activationName": .string(name), "platform": "linux", "deviceInfo": "virtual device",
-            ]
-            let layer: JSONObject = [
-                "type": "CODE", "identityAttributes": ["code": .string(code)],
-                "activationData": try JSONValue(parsing: Self.seal(.object(content), &inner, at: now)),
-            ]
-            return try Self.seal(.object(layer), &outer, at: now)
-        }
+        let content: JSONObject = [
+            "devicePublicKey": .string(Base64.encode(privateKey.publicKey.compressed)),
+            "activationName": .string(name), "platform": "linux", "deviceInfo": "virtual device",
+        ]
+        let layer: JSONObject = [
+            "type": "CODE", "identityAttributes": ["code": .string(code)],
+            "activationData": try JSONValue(parsing: Self.seal(.object(content), &inner, at: now)),
+        ]
+        let body = try Self.seal(.object(layer), &outer, at: now)
         let header = EncryptionHeader(applicationKey: application.key, activationID: nil, version: .v3_3)
-        let response = try await wire.send(
-            "/pa/v3/activation/create",
+        return DeviceExchange(
+            path: "/pa/v3/activation/create",
             headers: [(EncryptionHeader.name, header.value)],
-            body
-        )
-        let (id, serverKey, keys, counter) = try DeviceFailure.reading {
-            let layer = try Self.open(response, &outer)
-            let data = try Self.member("activationData", of: layer).serialized()
-            let content = try Self.open(data, &inner)
-            let serverKey = try P256PublicKey(x963: Self.bytes("serverPublicKey", of: content))
-            let id = try Self.string("activationId", of: content)
-            let keys = try ActivationKeys(privateKey: privateKey, publicKey: serverKey)
-            return (id, serverKey, keys, HashCounter(data: try Self.secret("ctrData", of: content)))
+            body: body
+        ) { [inner, outer] response, _ in
+            let layer = try Self.open(response, outer)
+            let content = try Self.open(try Self.member("activationData", of: layer).serialized(), inner)
+            return try Self(content, privateKey, application)
         }
+    }
+
+    /// Takes what an activation gave.
+    private init(_ content: JSONValue, _ privateKey: P256PrivateKey, _ application: Application) throws {
+        self.serverKey = try P256PublicKey(x963: Self.bytes("serverPublicKey", of: content))
+        self.activationID = try Self.string("activationId", of: content)
+        self.keys = try ActivationKeys(privateKey: privateKey, publicKey: self.serverKey)
+        self.counter = HashCounter(data: try Self.secret("ctrData", of: content))
         self.application = application
-        self.activationID = id
-        self.serverKey = serverKey
-        self.keys = keys
-        self.counter = counter
     }
 
     mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure) {
         guard self.token == nil else { return }
-        let temporaryKey = try await Self.temporaryKey(self.application, activation: self, wire)
+        let temporaryKey = try await wire.perform(Self.temporaryKeyExchange(self.application, activation: self))
         let scope = ECIESScope.activation(id: self.activationID, transportKey: self.keys.transport)
         var exchange = Self.exchange(.tokenCreate, self.application, scope, temporaryKey)
         let now = await wire.now
@@ -97,7 +96,7 @@ struct DeviceSession3: DeviceSession {
         }
         let response = try await wire.send("/pa/v3/token/create", headers: [header], body)
         self.token = try DeviceFailure.reading {
-            let content = try Self.open(response, &exchange)
+            let content = try Self.open(response, exchange)
             return Token(
                 id: try Self.string("tokenId", of: content),
                 secret: try Self.secret("tokenSecret", of: content)
@@ -152,28 +151,26 @@ struct DeviceSession3: DeviceSession {
 
     // MARK: - Encryption
 
-    private struct TemporaryKey {
+    struct TemporaryKey {
         let id: String
         let key: P256PublicKey
     }
 
     /// - Parameter activation: Whose key it is; `nil` for one of the application.
-    private static func temporaryKey(
+    private static func temporaryKeyExchange(
         _ application: Application,
-        activation: Self?,
-        _ wire: DeviceWire
-    ) async throws(DeviceFailure) -> TemporaryKey {
+        activation: Self?
+    ) -> DeviceExchange<TemporaryKey> {
         let request = TemporaryKeyRequest(
             applicationKey: application.key,
             activationID: activation?.activationID,
             challenge: SecureRandom.bytes(TemporaryKeyRequest.challengeByteCount)
         )
         let jwt = request.jwt(applicationSecret: application.secret, transportKey: activation?.keys.transport)
-        let response = try await wire.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]])
-        let now = await wire.now
-        return try DeviceFailure.reading {
+        let body: JSONValue = ["requestObject": ["jwt": .string(jwt)]]
+        return DeviceExchange(path: "/pa/v3/keystore/create", body: body.serialized()) { response, now in
             let answer = try TemporaryKeyResponse(
-                jwt: Self.string("jwt", of: Self.member("responseObject", of: response)),
+                jwt: Self.string("jwt", of: Self.member("responseObject", of: JSONValue(parsing: response))),
                 signedBy: activation?.serverKey ?? application.masterKey,
                 answering: request,
                 now: now
@@ -213,7 +210,8 @@ struct DeviceSession3: DeviceSession {
         return Array(try JSONEncoder().encode(request))
     }
 
-    private static func open(_ body: [UInt8], _ exchange: inout ECIESClientExchange) throws -> JSONValue {
+    private static func open(_ body: [UInt8], _ exchange: ECIESClientExchange) throws -> JSONValue {
+        var exchange = exchange
         let response = try JSONDecoder().decode(ECIESResponse.self, from: Data(body))
         return try JSONValue(parsing: exchange.decryptResponse(response))
     }

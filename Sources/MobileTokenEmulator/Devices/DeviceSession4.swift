@@ -8,13 +8,12 @@ import PowerAuthProtocol
 struct DeviceSession4: DeviceSession {
     static var version: String { ProtocolVersion.v4_0.rawValue }
 
-    /// What a device knows of its application.
-    private struct Application {
+    struct Application {
         let configuration: SDKConfiguration
         let suite: AlgorithmSuite
         let masterKeys: Version4.SigningPublicKeys
 
-        init(_ description: ApplicationDescription, suite: AlgorithmSuite) throws {
+        fileprivate init(_ description: ApplicationDescription, suite: AlgorithmSuite) throws {
             self.configuration = try SDKConfiguration(parsing: description.sdkConfiguration)
             guard let masterKeys = self.configuration.version4MasterPublicKeys else {
                 throw DeviceFailure.refused(reason: "the server has no application for devices of version 4")
@@ -37,20 +36,26 @@ struct DeviceSession4: DeviceSession {
 
     // MARK: - Activation
 
-    /// Activates with a code.
-    init(
-        activatingWith code: String,
-        name: String,
-        application description: ApplicationDescription,
-        _ wire: DeviceWire
-    ) async throws {
-        let offered = await wire.core.protocolRules.offeredSuites
-        guard let suite = offered.contains(.p384) ? .p384 : offered.first else {
+    static func application(_ server: DeviceServer) throws -> Application {
+        guard let suite = server.offeredSuites.contains(.p384) ? .p384 : server.offeredSuites.first else {
             throw DeviceFailure.refused(reason: "the server offers no suite of version 4")
         }
-        let application = try Application(description, suite: suite)
-        let privateKeys = try Version4.SigningPrivateKeys(suite: suite)
-        let agreement = try Version4.SharedSecretAgreement(suite: suite)
+        return try Application(server.application, suite: suite)
+    }
+
+    static func temporaryKeyExchange(_ application: Application) throws -> DeviceExchange<TemporaryKey> {
+        try Self.temporaryKeyExchange(application, activation: nil)
+    }
+
+    static func activationExchange(
+        _ code: String,
+        name: String,
+        _ application: Application,
+        _ temporaryKey: TemporaryKey,
+        at now: Milliseconds
+    ) throws -> DeviceExchange<Self> {
+        let privateKeys = try Version4.SigningPrivateKeys(suite: application.suite)
+        let agreement = PendingAgreement(try Version4.SharedSecretAgreement(suite: application.suite))
         let content = Version4.ActivationRequestContent(
             sharedSecretRequest: agreement.request,
             devicePublicKeys: privateKeys.publicKeys,
@@ -60,8 +65,6 @@ struct DeviceSession4: DeviceSession {
             deviceInfo: "virtual device",
             extras: nil
         )
-        let temporaryKey = try await Self.temporaryKey(application, activation: nil, wire)
-        let now = await wire.now
         var inner = try Self.exchange(.activation, application, nil, temporaryKey)
         var outer = try Self.exchange(.genericApplication, application, nil, temporaryKey)
         let request = Version4.ActivationRequest(
@@ -69,19 +72,28 @@ struct DeviceSession4: DeviceSession {
             customAttributes: nil,
             activationData: try Self.seal(content, &inner.exchange, at: now)
         )
-        let body = Array(try JSONEncoder().encode(Self.seal(request, &outer.exchange, at: now)))
-        let response = try await wire.send(
-            Version4.Endpoint.activationCreate.path,
+        return DeviceExchange(
+            path: Version4.Endpoint.activationCreate.path,
             headers: [(Version4.EncryptionHeader.name, outer.header)],
-            body
-        )
-        let layer: Version4.ActivationResponse = try Self.open(Self.decode(response), &outer.exchange)
-        let created: Version4.ActivationResponseContent = try Self.open(layer.activationData, &inner.exchange)
+            body: Array(try JSONEncoder().encode(Self.seal(request, &outer.exchange, at: now)))
+        ) { [inner, outer] response, _ in
+            let layer: Version4.ActivationResponse = try Self.open(Self.decode(response), outer.exchange)
+            let created: Version4.ActivationResponseContent = try Self.open(layer.activationData, inner.exchange)
+            return try Self(created, agreement, application)
+        }
+    }
+
+    /// Takes what an activation gave.
+    private init(
+        _ created: Version4.ActivationResponseContent,
+        _ agreement: PendingAgreement,
+        _ application: Application
+    ) throws {
         let secret = try agreement.secret(from: created.keys.sharedSecretResponse)
         self.application = application
         self.activationID = created.activationID
         self.keys = try Version4.ActivationKeys(activationSecret: secret)
-        self.serverKeys = try created.keys.serverPublicKeys.keys(of: suite)
+        self.serverKeys = try created.keys.serverPublicKeys.keys(of: application.suite)
         self.counter = Version4.HashCounter(data: created.keys.counterData)
     }
 
@@ -108,14 +120,15 @@ struct DeviceSession4: DeviceSession {
 
     private mutating func createToken(_ wire: DeviceWire) async throws {
         guard self.token == nil else { return }
-        let temporaryKey = try await Self.temporaryKey(self.application, activation: self, wire)
+        let keyExchange = try Self.temporaryKeyExchange(self.application, activation: self)
+        let temporaryKey = try await wire.perform(keyExchange)
         var (exchange, _) = try Self.exchange(.tokenCreate, self.application, self, temporaryKey)
         let now = await wire.now
         let content = try Self.seal(Version4.NoContent(), &exchange, at: now)
         let body = Array(try JSONEncoder().encode(content))
         let header = try self.codeHeader(.possession, uriID: "/pa/token/create", body: body)
         let response = try await wire.send(Version4.Endpoint.tokenCreate.path, headers: [header], body)
-        self.token = try Self.open(Self.decode(response), &exchange)
+        self.token = try Self.open(Self.decode(response), exchange)
     }
 
     // MARK: - Headers
@@ -170,10 +183,28 @@ struct DeviceSession4: DeviceSession {
     }
 }
 
+/// A shared secret that waits for the server's half, which comes once.
+private final class PendingAgreement {
+    let request: Version4.SharedSecretRequest
+    private var agreement: Version4.SharedSecretAgreement?
+
+    init(_ agreement: consuming Version4.SharedSecretAgreement) {
+        self.request = agreement.request
+        self.agreement = consume agreement
+    }
+
+    func secret(from response: Version4.SharedSecretResponse) throws -> SecretBytes {
+        guard let agreement = self.agreement.take() else {
+            throw DeviceFailure.unanswered(reason: "there were two responses")
+        }
+        return try agreement.secret(from: response)
+    }
+}
+
 // MARK: - Encryption
 
 extension DeviceSession4 {
-    private struct TemporaryKey {
+    struct TemporaryKey {
         let id: String
         let secret: SecretBytes
     }
@@ -186,12 +217,11 @@ extension DeviceSession4 {
     }
 
     /// - Parameter activation: Whose key it is; `nil` for one of the application.
-    private static func temporaryKey(
+    private static func temporaryKeyExchange(
         _ application: Application,
-        activation: Self?,
-        _ wire: DeviceWire
-    ) async throws -> TemporaryKey {
-        let agreement = try Version4.SharedSecretAgreement(suite: application.suite)
+        activation: Self?
+    ) throws -> DeviceExchange<TemporaryKey> {
+        let agreement = PendingAgreement(try Version4.SharedSecretAgreement(suite: application.suite))
         let request = Version4.TemporaryKeyRequest(
             applicationKey: application.key,
             activationID: activation?.activationID,
@@ -202,15 +232,16 @@ extension DeviceSession4 {
             try activation?.keys.utility.temporaryKeyRequest
             ?? Version4.KeyDerivation.temporaryKeyRequestKey(applicationSecret: application.secret)
         let body: JSONValue = ["requestObject": ["jwt": .string(request.jwt(key: key))]]
-        let response = try await wire.send(Version4.Endpoint.temporaryKey.path, body.serialized())
-        let received: KeyResponse = try Self.decode(response)
-        let answer = try Version4.TemporaryKeyResponse(
-            jws: received.responseObject.jwt,
-            signedBy: activation?.serverKeys ?? application.masterKeys,
-            answering: request,
-            now: await wire.now
-        )
-        return TemporaryKey(id: answer.keyID, secret: try agreement.secret(from: answer.sharedSecretResponse))
+        return DeviceExchange(path: Version4.Endpoint.temporaryKey.path, body: body.serialized()) { response, now in
+            let received: KeyResponse = try Self.decode(response)
+            let answer = try Version4.TemporaryKeyResponse(
+                jws: received.responseObject.jwt,
+                signedBy: activation?.serverKeys ?? application.masterKeys,
+                answering: request,
+                now: now
+            )
+            return TemporaryKey(id: answer.keyID, secret: try agreement.secret(from: answer.sharedSecretResponse))
+        }
     }
 
     /// - Parameter activation: In whose scope; `nil` for that of the application.
@@ -251,9 +282,10 @@ extension DeviceSession4 {
 
     private static func open<Content: Decodable>(
         _ response: Version4.EncryptedResponse,
-        _ exchange: inout Version4.ClientExchange
+        _ exchange: Version4.ClientExchange
     ) throws -> Content {
-        try Self.decode(exchange.decryptResponse(response))
+        var exchange = exchange
+        return try Self.decode(exchange.decryptResponse(response))
     }
 
     private static func decode<Content: Decodable>(_ body: [UInt8]) throws -> Content {

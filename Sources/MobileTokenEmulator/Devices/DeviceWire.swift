@@ -16,12 +16,35 @@ enum DeviceFailure: Error, Sendable, Equatable {
         }
     }
 
+    /// As the one is told who wanted a device.
+    var preventingActivation: EmulatorError {
+        EmulatorError(.refused, "The device could not be activated: \(self.reason)")
+    }
+
+    /// Throws when a response is none of success.
+    static func check(_ status: Int, _ body: [UInt8]) throws(Self) {
+        guard status != 200 else { return }
+        let object = (try? JSONValue(parsing: body))?["responseObject"]
+        let reason = [String(status), object?["code"]?.string, object?["message"]?.string]
+            .compactMap(\.self).joined(separator: " ")
+        throw status < 500 ? .refused(reason: reason) : .unanswered(reason: reason)
+    }
+
     /// Runs what reads a response.
     static func reading<Value>(_ body: () throws -> Value) throws(Self) -> Value {
         do { return try body() } catch let failure as Self { throw failure } catch {
             throw .unanswered(reason: "the response cannot be read: \(error)")
         }
     }
+}
+
+/// One request of a virtual device, and what the device makes of the response. However it is sent: over the device's wire, or
+/// within one change of the server's state.
+struct DeviceExchange<Outcome> {
+    let path: String
+    var headers: [(name: String, value: String)] = []
+    let body: [UInt8]
+    let read: (_ response: [UInt8], _ now: Milliseconds) throws -> Outcome
 }
 
 /// How a virtual device reaches its server: the way of every client's request, faults and journal included, but for the
@@ -39,17 +62,27 @@ struct DeviceWire: Sendable {
         headers: [(name: String, value: String)] = [],
         _ body: [UInt8]
     ) async throws(DeviceFailure) -> [UInt8] {
-        let own = [(name: "Content-Type", value: "application/json"), (name: "Accept-Language", value: "en")]
-        let request = ReceivedRequest(method: "POST", path: path, headers: own + headers, body: body)
-        let response = await self.core.respond(to: request, ofDevice: self.name)
+        let response = await self.core.respond(to: Self.request(path, headers, body), ofDevice: self.name)
         guard let received = await response.received() else { throw .unanswered(reason: "the connection broke") }
-        guard response.status == 200 else {
-            let object = (try? JSONValue(parsing: received))?["responseObject"]
-            let reason = [String(response.status), object?["code"]?.string, object?["message"]?.string]
-                .compactMap(\.self).joined(separator: " ")
-            throw response.status < 500 ? .refused(reason: reason) : .unanswered(reason: reason)
-        }
+        try DeviceFailure.check(response.status, received)
         return received
+    }
+
+    /// Sends a request, and reads its response.
+    func perform<Outcome>(_ exchange: DeviceExchange<Outcome>) async throws(DeviceFailure) -> Outcome {
+        let response = try await self.send(exchange.path, headers: exchange.headers, exchange.body)
+        let now = await self.now
+        return try DeviceFailure.reading { try exchange.read(response, now) }
+    }
+
+    /// The request of a device, with what all of them send.
+    static func request(
+        _ path: String,
+        _ headers: [(name: String, value: String)],
+        _ body: [UInt8]
+    ) -> ReceivedRequest {
+        let own = [(name: "Content-Type", value: "application/json"), (name: "Accept-Language", value: "en")]
+        return ReceivedRequest(method: "POST", path: path, headers: own + headers, body: body)
     }
 
     func send(

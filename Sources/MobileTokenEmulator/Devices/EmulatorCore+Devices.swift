@@ -6,23 +6,21 @@ extension EmulatorCore {
     func makeDevice(_ request: Emulator.NewDevice) async throws(EmulatorError) -> Emulator.VirtualDevice {
         try request.check()
         try self.devices.reserve()
-        let name = request.name ?? "virtual device"
-        let session: any DeviceSession
-        do {
+        defer { self.devices.release() }
+        let name = request.displayName
+        let session =
             switch request.origin {
-            case .user(let userID): session = try await self.activate(forUser: userID, name, request.version)
-            case .activationCode(let code): session = try await self.activate(with: code, name, request.version)
+            case .user(let userID): try await self.activate(forUser: userID, name, request.version)
+            case .activationCode(let code): try await self.activate(with: code, name, request.version)
             }
-        } catch {
-            self.devices.release()
-            throw error
-        }
-        let now = self.now.milliseconds
-        self.devices.add(session) { roster in
-            roster.add(session.activationID, name: name, version: type(of: session).version, request.rule, at: now)
-        }
-        self.reportDevice(session.activationID)
+        self.take(MadeDevice(session: session, name: name, rule: request.rule))
         return try self.device(session.activationID)
+    }
+
+    /// Takes over a device for which there is room.
+    func take(_ device: MadeDevice) {
+        self.devices.add(device, at: self.now.milliseconds)
+        self.reportDevice(device.session.activationID)
     }
 
     private func activate(
@@ -50,9 +48,9 @@ extension EmulatorCore {
     ) async throws(EmulatorError) -> any DeviceSession {
         let wire = DeviceWire(core: self, name: name)
         do {
-            return try await version.activate(with: code, name: name, application: self.application, wire)
+            return try await version.session.activate(with: code, name: name, at: DeviceServer(self.backend), wire)
         } catch {
-            throw EmulatorError(.refused, "The device could not be activated: \(error.reason)")
+            throw error.preventingActivation
         }
     }
 

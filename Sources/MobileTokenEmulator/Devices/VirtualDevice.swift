@@ -89,33 +89,10 @@ extension Emulator {
                 self = version
             }
 
-            func activate(
-                with code: String,
-                name: String,
-                application: ApplicationDescription,
-                _ wire: DeviceWire
-            ) async throws(DeviceFailure) -> any DeviceSession {
-                do {
-                    switch self {
-                    case .version3:
-                        return try await DeviceSession3(
-                            activatingWith: code,
-                            name: name,
-                            application: application,
-                            wire
-                        )
-                    case .version4:
-                        return try await DeviceSession4(
-                            activatingWith: code,
-                            name: name,
-                            application: application,
-                            wire
-                        )
-                    }
-                } catch let failure as DeviceFailure {
-                    throw failure
-                } catch {
-                    throw .unanswered(reason: "the response cannot be read: \(error)")
+            var session: any DeviceSession.Type {
+                switch self {
+                case .version3: DeviceSession3.self
+                case .version4: DeviceSession4.self
                 }
             }
         }
@@ -124,6 +101,8 @@ extension Emulator {
         var name: String?
         var version = Version.version3
         var rule = DeviceRule()
+
+        var displayName: String { self.name ?? "virtual device" }
 
         func check() throws(EmulatorError) {
             if let name, name.isEmpty || name.utf8.count > 255 {

@@ -141,8 +141,8 @@ extension DriverCommands {
         "play",
         summary: "Make all that a scenario file asks for, or nothing of it.",
         discussion: """
-            The file holds a JSON object: clock, templates, callbacks, registrations, operations, messages and faults, each in
-            the form of its request. What is wrong is said with its line, and nothing has changed then.
+            The file holds a JSON object: clock, templates, callbacks, registrations, devices, operations, messages and faults,
+            each in the form of its request. What is wrong is said with its line, and nothing has changed then.
             """,
         operands: [.init("FILE", "the scenario")],
         options: RemoteServer.options
@@ -161,6 +161,7 @@ extension DriverCommands {
                 "registrations",
                 { "\($0.text("registrationId"))  \($0.text("userId"))  \($0.text("activationQrCodeData"))" }
             ),
+            ("devices", { "\($0.text("id"))  \($0.text("userID"))  \($0.text("version"))" }),
             ("operations", { "\($0.text("operationId"))  \($0.text("userId"))  \($0.text("operationType"))" }),
             ("messages", { "\($0.text("id"))  \($0.text("subject"))" }),
         ]

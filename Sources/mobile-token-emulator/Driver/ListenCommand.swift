@@ -4,19 +4,21 @@ import Foundation
 import HTTPClientTransport
 import MobileToken
 
-/// Carries callbacks from a server to an address that the server itself cannot reach.
+/// Carries callbacks and pushes from a server to an address that the server itself cannot reach.
 enum ListenCommand {
     static let listen = Command(
         "listen",
         summary: "Forward a development server's callbacks to an address of this machine, until interrupted.",
         discussion: """
             For a backend behind a fire wall. The server is asked for callbacks of every operation and activation, which are
-            not sent but collected here; with --all, what it sends elsewhere is forwarded too. Each delivery is a line with the
-            status that it was answered with, which the server is told as well. A server that restarts is waited for. Plain
-            http is for addresses of this machine, unless --insecure-http is given.
+            not sent but collected here; with --pushes, what would be pushed to devices as well, and with --all, what the server
+            sends elsewhere. Each delivery is a line with the status that it was answered with, which the server is told as
+            well. A server that restarts is waited for. Plain http is for addresses of this machine, unless --insecure-http is
+            given.
             """,
         options: RemoteServer.options + [
             .init("forward-to", "URL", "where to, such as http://127.0.0.1:8080/callbacks"),
+            .init("pushes", nil, "also what would be pushed to devices"),
             .init("all", nil, "also what the server sends to other addresses"),
         ]
     ) { invocation in
@@ -31,7 +33,8 @@ enum ListenCommand {
         let transport = try CurlTransport(configuration: configuration)
         // Before the callbacks are there nothing can be missed.
         var feed = try await Feed(of: server, path: "/deliveries/feed", list: "items", since: nil)
-        _ = try await server.send(.post, "/listeners")
+        let takesPushes = invocation.has("pushes")
+        _ = try await Self.subscribe(to: server, takesPushes)
         output.result(
             ["listening": true, "url": .string(server.baseURL), "forwardTo": .string(target)],
             text: "Forwarding to \(TextTable.printable(target))."
@@ -39,13 +42,14 @@ enum ListenCommand {
         while true {
             for delivery in try await feed.next() {
                 let isCollected = Self.isCollected(delivery)
-                guard isCollected || invocation.has("all") else { continue }
+                // Another listener may have asked for pushes.
+                guard isCollected ? takesPushes || !Self.isPush(delivery) : invocation.has("all") else { continue }
                 let outcome = try await Self.forward(delivery, to: target, through: transport)
                 output.result(Self.document(delivery, outcome), text: Self.line(delivery, outcome))
                 if isCollected { try await Self.report(outcome, of: delivery, to: server) }
             }
-            // A reset or a restart of the server has forgotten them.
-            await Self.renew(server)
+            // A reset or a restart of the server has forgotten who listens; that it is gone the feed will say.
+            _ = try? await Self.subscribe(to: server, takesPushes)
             try Task.checkCancellation()
         }
     }
@@ -98,12 +102,18 @@ enum ListenCommand {
         }
     }
 
-    /// A server that is not there is noticed by the feed.
-    private static func renew(_ server: RemoteServer) async { _ = try? await server.send(.post, "/listeners") }
+    private static func subscribe(to server: RemoteServer, _ takesPushes: Bool) async throws -> JSONValue {
+        // A server of before knows no pushes, and takes no body.
+        guard takesPushes else { return try await server.send(.post, "/listeners") }
+        return try await server.send(.post, "/listeners", [("pushes", true)])
+    }
+
+    private static func isPush(_ delivery: JSONValue) -> Bool { Self.body(of: delivery)["type"] == "PUSH" }
 
     private static func line(_ delivery: JSONValue, _ outcome: Outcome) -> String {
         let body = Self.body(of: delivery)
-        let status = [body.text("status"), body.text("activationStatus")].first { !$0.isEmpty } ?? ""
+        let states = [body.text("status"), body.text("activationStatus"), body["payload"]?.text("messageType") ?? ""]
+        let status = states.first { !$0.isEmpty } ?? ""
         let subject = [body.text("operationId"), body.text("activationId")].first { !$0.isEmpty } ?? ""
         let answer =
             switch outcome {
@@ -119,9 +129,13 @@ enum ListenCommand {
         case .status(let number): status = .number(JSONNumber(number))
         case .failure(let reason): failure = .string(reason)
         }
-        return [
-            "id": delivery["id"] ?? .null, "callback": Self.body(of: delivery), "status": status, "failure": failure,
-        ]
+        return .object(
+            JSONObject([
+                .init(key: "id", value: delivery["id"] ?? .null),
+                .init(key: Self.isPush(delivery) ? "push" : "callback", value: Self.body(of: delivery)),
+                .init(key: "status", value: status), .init(key: "failure", value: failure),
+            ])
+        )
     }
 
     private static func body(of delivery: JSONValue) -> JSONValue {

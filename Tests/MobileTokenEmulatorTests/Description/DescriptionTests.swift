@@ -41,7 +41,7 @@ import Testing
 
     private static let takesNothing = [
         "/_emulator/reset", "/_emulator/activations/{id}/unblock", "/_emulator/activations/{id}/{action}",
-        "/_emulator/deliveries/{id}/replay", "/_emulator/listeners",
+        "/_emulator/deliveries/{id}/replay",
     ]
 
     @Test func identifiersAreUniqueAndReferencesLeadSomewhere() throws {

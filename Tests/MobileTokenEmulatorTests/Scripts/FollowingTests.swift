@@ -3,6 +3,7 @@ import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 import Foundation
+import MobileToken
 import MobileTokenTesting
 import Testing
 
@@ -40,6 +41,38 @@ import Testing
             let failure = #"{"failure":"connectionFailed"}"#
             let failed = try await self.json(emulator, "POST", "/deliveries/2/outcome", failure).body
             #expect(failed["state"] == "failed" && failed["failure"] == "connectionFailed")
+        }
+    }
+
+    @Test func listenersGetPushesIfOneOfThemAsksForThem() async throws {
+        try await withEmulator { emulator in
+            let activation = try await emulator.makeActivation(user: "alice", password: "1234")
+            try await PushService(activation: activation).register(token: "token", for: .fcm)
+            func types() throws -> [String?] {
+                try emulator.deliveries().reversed().map { try JSONValue(parsing: $0.body)["type"]?.string }
+            }
+            for body in [nil, "{}", #"{"pushes":false}"#] {
+                #expect(try await self.json(emulator, "POST", "/listeners", body).status == 200)
+            }
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            #expect(try types() == ["OPERATION"])
+            #expect(try await self.json(emulator, "POST", "/listeners", #"{"pushes":true}"#).status == 200)
+            try await emulator.cloud.createOperation("login", userID: "alice")
+            #expect(try types() == ["OPERATION", "OPERATION", "PUSH"])
+            #expect(emulator.deliveries().map(\.state) == ["waiting", "waiting", "waiting"])
+            let push = try JSONValue(parsing: try #require(emulator.deliveries().first?.body))
+            #expect(push["token"] == "token" && push["payload"]?["messageType"] == "mtoken.operationInit")
+            // Who asks without them takes nothing from another.
+            _ = try await self.json(emulator, "POST", "/listeners")
+            try await emulator.blockActivation(activation.activationID)
+            #expect(try types().suffix(2) == ["ACTIVATION", "PUSH"])
+            let refused = try await self.json(emulator, "POST", "/listeners", #"{"pushs":true}"#)
+            #expect(refused.status == 400)
+            let message = "'pushs' is not known here; did you mean 'pushes'?"
+            #expect(refused.body["responseObject"]?["message"]?.string == message)
+            // A reset takes the wish along.
+            try await emulator.reset()
+            #expect(await emulator.core.leavesPushesToListeners == false)
         }
     }
 

@@ -54,7 +54,10 @@ import Testing
             let made = try await emulator.play(scenario: Data(#"{"clock": null, "operations": []}"#.utf8))
             #expect(
                 try JSONValue(parsing: Array(made))
-                    == ["templates": [], "callbacks": [], "registrations": [], "operations": [], "messages": []]
+                    == [
+                        "templates": [], "callbacks": [], "registrations": [], "devices": [], "operations": [],
+                        "messages": [],
+                    ]
             )
         }
     }
@@ -101,6 +104,26 @@ import Testing
             "{\"operations\": [{\"template\": \"login\"}],\n\"messages\": [{\"userId\": \"eve\"}]}",
             "line 2: 'messages[0].subject' is missing"
         ),
+        (
+            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rle\": {}}]}",
+            "line 2: 'devices[1].rle' is not known here; did you mean 'rule'?"
+        ),
+        (
+            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"version\": \"3.1\"}]}",
+            "line 2: 'devices[1].version' is none of 3.3, 4.0"
+        ),
+        (
+            "{\"devices\": [{\"userId\": \"eve\"},\n{\"name\": \"phone\"}]}",
+            "line 2: Either 'userId' or 'activationCode' must be given"
+        ),
+        (
+            "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\", \"rule\": {\"after\": 86401}}]}",
+            "line 2: 'devices[1].rule.after' is not 0.0 to 86400.0"
+        ),
+        (
+            "{\"devices\": [{\"userId\": \"eve\"}, {\"userId\": \"eve\", \"version\": \"4.0\"}],\n\"operations\": [{\"template\": \"lgin\"}]}",
+            "line 2: There is no template 'lgin'; did you mean 'login'?"
+        ),
         ("{\"operations\": {}}", "line 1: 'operations' is not a list"),
         ("{\"clock\": {},\n\"clock\": {}}", "line 2: 'clock' is given twice"),
         (
@@ -127,7 +150,103 @@ import Testing
                 #expect(await emulator.faults.rules.count == 1)
                 #expect(await emulator.clock.now == Date(timeIntervalSince1970: 1_800_000_000))
                 #expect(emulator.deliveries().isEmpty)
+                #expect(await emulator.devices().isEmpty)
             }
+        }
+    }
+
+    // MARK: Devices
+
+    private static let versions = Emulator.NewDevice.Version.allCases
+
+    private func devices(_ made: Data) throws -> [JSONValue] {
+        try #require(try JSONValue(parsing: Array(made))["devices"]?.array)
+    }
+
+    @Test(arguments: Self.versions) func aDeviceIsActiveAndDecidesByItsRule(version: Emulator.NewDevice.Version)
+        async throws
+    {
+        try await withEmulator { emulator in
+            let scenario = """
+                {"callbacks": [{"name": "bank", "type": "ACTIVATION", "callbackUrl": "http://listener.invalid/",
+                                "attributes": ["activationStatus"]}],
+                 "devices": [{"userId": "alice", "name": "phone", "version": "\(version.rawValue)",
+                              "rule": {"decision": "reject", "reason": "TEST"}}],
+                 "operations": [{"userId": "alice", "template": "login"}]}
+                """
+            let made = try await emulator.play(scenario: Data(scenario.utf8))
+            let shown = try #require(try self.devices(made).first)
+            let device = try #require(await emulator.devices().first)
+            #expect(device.version == version.rawValue && device.status == "ACTIVE" && device.userID == "alice")
+            #expect(shown["id"]?.string == device.id && shown["status"] == "ACTIVE" && shown["name"] == "phone")
+            #expect(shown["rule"]?["reason"] == "TEST" && shown["tasks"] == [])
+            let activation = try #require(await emulator.activations().first)
+            #expect(activation.id == device.id && activation.name == "phone")
+            #expect(activation.version == version.rawValue)
+            let operation = try #require(await emulator.operations().first)
+            let decided = try #require(await emulator.decision(on: operation.id))
+            #expect(decided.status == "REJECTED" && decided.statusReason == "TEST")
+            // The bank was told of it, once.
+            let told = emulator.deliveries().compactMap { try? JSONValue(parsing: $0.body) }
+            #expect(told.map { $0["activationStatus"] } == ["ACTIVE"])
+            #expect(await emulator.journal().refusals == [])
+        }
+    }
+
+    @Test(arguments: Self.versions) func aDeviceDecidesByHand(version: Emulator.NewDevice.Version) async throws {
+        try await withEmulator { emulator in
+            let scenario = """
+                {"clock": {"mode": "manual", "now": "2026-03-01T08:00:00.000Z"},
+                 "devices": [{"userId": "alice", "version": "\(version.rawValue)", "rule": {"decision": "never"}}],
+                 "operations": [{"userId": "alice", "template": "payment"}]}
+                """
+            let made = try await emulator.play(scenario: Data(scenario.utf8))
+            let id = try #require(try self.devices(made).first?["id"]?.string)
+            let operation = try #require(await emulator.operations().first)
+            let decided = try await emulator.decide(operation.id, .approve, byDevice: id)
+            #expect(decided.tasks.map(\.state) == ["done"])
+            #expect(try await emulator.cloud.operation(operation.id).status == "APPROVED")
+        }
+    }
+
+    @Test func aDeviceTakesTheCodeOfARegistrationThatTheBankCommits() async throws {
+        try await withEmulator { emulator in
+            let registration = try await emulator.cloud.register(userID: "alice")
+            let scenario = #"{"devices": [{"activationCode": "\#(registration.activationCode)"}]}"#
+            let events = emulator.events()
+            try await emulator.play(scenario: Data(scenario.utf8))
+            #expect(try await emulator.device(registration.id).status == "PENDING_COMMIT")
+            // It looks what there is to decide, in vain; only then does nothing but us change the state.
+            for await event in events where event.kind == .virtualDevice {
+                if try await emulator.device(registration.id).failure != nil { break }
+            }
+            // Its code is used up.
+            let state = try await emulator.exported()
+            let again = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
+            #expect(again.status == 409)
+            let message = try JSONValue(parsing: Array(again.body))["responseObject"]?["message"]?.string
+            #expect(message?.hasPrefix("line 1: The device could not be activated: 400 ") == true)
+            #expect(try await emulator.exported() == state)
+            try await emulator.cloud.commit(registration.id)
+            let operation = try await emulator.cloud.createOperation("login", userID: "alice")
+            #expect(await emulator.decision(on: operation.id)?.status == "APPROVED")
+        }
+    }
+
+    @Test func noMoreDevicesAreMadeThanThereIsRoomFor() async throws {
+        var configuration = Emulator.Configuration()
+        configuration.capacity.devices = 2
+        try await withEmulator(configuration) { emulator in
+            try await emulator.makeDevice(userID: "alice")
+            let scenario = "{\"devices\": [{\"userId\": \"eve\"},\n{\"userId\": \"eve\"}]}"
+            let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
+            #expect(refused.status == 507)
+            let message = try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string
+            #expect(message == "line 2: There is no room for more virtual devices (2); remove some")
+            #expect(await emulator.activations().map(\.userID) == ["alice"])
+            // What was refused takes no room.
+            try await emulator.play(scenario: Data(#"{"devices": [{"userId": "bob"}]}"#.utf8))
+            #expect(await emulator.devices().map(\.userID) == ["bob", "alice"])
         }
     }
 
