@@ -187,6 +187,17 @@ struct FuzzDevice {
         return self.send(path, [(EncryptionHeader.name, header.value)], body, to: &backend)
     }
 
+    /// Sends a body in an envelope for the application, and returns the reply with what stands in its envelope.
+    func sendForApplication(
+        _ path: String,
+        _ plaintext: [UInt8],
+        to backend: inout Backend
+    ) throws -> (reply: Reply, content: [UInt8]) {
+        var encryptor = self.encryptor(.genericApplication, for: self.masterKey, .application)
+        let reply = self.sendEncrypted(path, try Self.seal(plaintext, &encryptor), to: &backend)
+        return (reply, reply.status == 200 ? try Self.open(reply.body, &encryptor) : [])
+    }
+
     private func send(
         _ path: String,
         _ headers: [(name: String, value: String)],

@@ -10,8 +10,8 @@ struct FuzzTarget: Sendable {
     }
 
     static let all =
-        jsonTargets + protocolTargets + operationTargets + storeTargets + emulatorTargets
-        + version4Targets
+        jsonTargets + protocolTargets + oidcTargets + operationTargets + storeTargets + emulatorTargets
+        + controlTargets + version4Targets
 }
 
 /// Ends the process when a property does not hold, as libFuzzer expects of a defect.

@@ -1,3 +1,4 @@
+import Basics
 import ExactJSON
 import Foundation
 import MobileToken
@@ -30,6 +31,49 @@ let operationTargets = [
             """
         let operation = try readTwice { try UserOperation(parsing: Array(json.utf8)) }
         hold(operation.id == "1", "another identifier")
+    },
+    // What gets signed, then an operation's attributes: a policy rests on how they compare.
+    FuzzTarget("review") { input in
+        var reader = InputReader(input)
+        let data = JSONValue.string(reader.line()).serialized().text
+        let json = """
+            {"id":"1","name":"n","data":\(data),"status":"PENDING","operationCreated":"2023-11-14T22:13:20+0000",\
+            "operationExpires":"2023-11-14T22:18:20+0000","allowedSignatureType":{"type":"2FA","variants":\
+            ["possession_knowledge"]},"formData":{"title":"t","message":"m","attributes":\(Array(reader.rest).text)}}
+            """
+        let operation = try UserOperation(parsing: Array(json.utf8))
+        let review = OperationReview(of: operation, activationID: "a")
+        hold(OperationReview(of: operation, activationID: "a") == review, "two reviews differ")
+        hold(review.isComplete == review.doubts.isEmpty, "complete in spite of doubts")
+        for doubt in review.doubts { hold(!DisplayText.isUnsafe(in: doubt.description), "a line that deceives") }
+        guard let total = review.total(in: "CZK") else { return }
+        hold(total >= 0 && total.isFinite, "no sum: \(total)")
+        hold(operation.issues.isEmpty, "a sum of what could not be read")
+    },
+    FuzzTarget("operation-callback") { input in
+        guard let callback = OperationCallback(parsing: input) else { return }
+        hold(OperationCallback(parsing: input) == callback, "two readings differ")
+        hold((1...255).contains(callback.operationID.utf8.count), "no identifier")
+        guard let object = (try? JSONValue(parsing: input))?.object else { return hold(false, "no object") }
+        hold(object["operationId"]?.string == callback.operationID, "another operation")
+    },
+    // Lines of what a person did: a letter, then a screen. Stamps are of any server time.
+    FuzzTarget("pre-approval") { input in
+        var reader = InputReader(input)
+        let stamp = Double(bitPattern: reader.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        var recorder = PreApprovalRecorder { Date(timeIntervalSince1970: stamp) }
+        while !reader.rest.isEmpty {
+            let (isOpened, screen) = (reader.byte() & 1 == 0, reader.line())
+            if isOpened { recorder.open(screen) } else { recorder.close(screen, with: .init(rawValue: screen)) }
+        }
+        var data = MobileTokenData()
+        data.record(recorder)
+        let again = try? JSONValue(parsing: JSONValue.object(data.members).serialized())
+        hold(again == .object(data.members), "written and read again, it is another record")
+        for visit in data["preApprovalScreens"]?.array ?? [] {
+            let opened = visit["timestampOpened"]?.string
+            hold(opened.flatMap(ISO8601.date(from:)) != nil, "no date: \(opened ?? "")")
+        }
     },
     FuzzTarget("push") { input in
         guard let payload = PushPayload(parsing: input) else { return }
@@ -65,3 +109,7 @@ let operationTargets = [
         }
     },
 ]
+
+extension DisplayText {
+    fileprivate static func isUnsafe(in text: String) -> Bool { text.unicodeScalars.contains(where: Self.isUnsafe) }
+}

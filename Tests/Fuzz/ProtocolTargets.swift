@@ -1,3 +1,5 @@
+import Basics
+import ExactJSON
 import Foundation
 import MobileToken
 import PowerAuth
@@ -142,6 +144,25 @@ let protocolTargets = [
     FuzzTarget("accept-language") { input in
         let language = try readTwice { try AcceptLanguage(input.text) }
         hold(language.description.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "no header can hold it")
+    },
+    FuzzTarget("base-url") { input in
+        let rule = BaseURLRule(allowsInsecureHTTP: false, requiresTLS: false)
+        let url = try readTwice { try rule.validated(input.text, "url") }
+        hold(try rule.validated(url, "url") == url, "another address")
+        guard let components = URLComponents(string: url + "/pa/v3/status"), let host = components.host else {
+            return hold(false, "no address to send to")
+        }
+        hold(components.scheme?.lowercased() == "https" || BaseURLRule.isLoopback(host), "open on the way")
+        hold(components.query == nil && components.fragment == nil && components.user == nil, "more than an address")
+    },
+    FuzzTarget("display-text") { input in
+        let shown = DisplayText.escaped(input.text, limit: 64)
+        hold(!shown.unicodeScalars.contains(where: DisplayText.isUnsafe), "something that is not seen")
+        hold(shown.unicodeScalars.count <= 64 * 10 + 32, "longer than the limit")
+        guard let value = try? JSONValue(parsing: input) else { return }
+        let json = DisplayText.escaped(json: value.serialized().text)
+        hold(!json.unicodeScalars.contains(where: DisplayText.isUnsafe), "JSON that is not seen")
+        hold(try JSONValue(parsing: json) == value, "other JSON")
     },
     FuzzTarget("http-head") { input in
         var collector = ResponseCollector(maximumHeaderSize: 4_096, maximumBodySize: 64)

@@ -1,4 +1,5 @@
 import Basics
+import ExactJSON
 import Foundation
 import PowerAuthCrypto
 
@@ -24,6 +25,38 @@ let storeTargets = [
         )
         _ = try Sealing(key: SecretBytes(copying: [UInt8](1...32))).open(sealed)
         hold(false, "a record that nobody sealed was opened")
+    },
+    FuzzTarget("sealing-key-source") { input in
+        let source = try SealingKeySource(input.text)
+        let again = try? SealingKeySource(source.description)
+        hold(again?.description.utf8.elementsEqual(source.description.utf8) ?? false, "another place")
+        hold(!source.description.utf8.contains(0), "cut by a zero byte")
+        let kinds = ["file:/", "env:", "command:"]
+        hold(kinds.contains { source.description.utf8.starts(with: $0.utf8) }, "no place")
+    },
+    // What was sealed as a receipt by the right key, perhaps by another version.
+    FuzzTarget("receipt-facts") { input in
+        guard let facts = try JSONValue(parsing: input).object else { return }
+        if let outcome = try? DecisionOutcome(facts: facts) {
+            hold(try DecisionOutcome(facts: outcome.facts) == outcome, "another outcome")
+        }
+        let intent = try RecordedIntent(facts: facts, personalData: nil)
+        hold(try RecordedIntent(facts: intent.facts, personalData: nil) == intent, "another intent")
+    },
+    // A file that was exported, whole, cut anywhere, or not of this program.
+    FuzzTarget("receipt-file") { input in
+        let path = NSTemporaryDirectory() + "fuzz-receipts-\(getpid()).jsonl"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(input).write(to: URL(fileURLWithPath: path))
+        let verification = try ReceiptArchive.verify(files: [path])
+        let lines = input.count { $0 == 0x0A }
+        hold(verification.counts.lines == lines || verification.fault != nil, "not every line was looked at")
+        hold((verification.head == nil) == (verification.counts.lines == 0), "lines without an end")
+        hold(
+            verification.fault != nil
+                || verification.tornByteCount == input.count - (input.lastIndex(of: 0x0A) ?? -1) - 1,
+            "a rest of another length"
+        )
     },
     // Lines of an exported file: what is read is written again as the same entry, and erasing keeps the digest.
     FuzzTarget("receipts") { input in

@@ -10,7 +10,7 @@ const names = {
 export async function loadConfiguration() {
   const { isAuthenticated } = await ask("access");
   $("unlock").hidden = isAuthenticated;
-  for (const id of ["configuration-card", "command", "export"]) $(id).hidden = !isAuthenticated;
+  for (const id of ["configuration-card", "command-heading", "command", "export"]) $(id).hidden = !isAuthenticated;
   if (!isAuthenticated) return;
   const configuration = await ask("configuration");
   $("configuration").replaceChildren(...facts(Object.entries(names).map(([key, name]) => [name, configuration[key], "copy"])).children);

@@ -1,4 +1,4 @@
-import { $, dateOf, facts, make, pill, timeOf } from "./dom.js";
+import { $, breakable, dateOf, facts, make, pill, timeOf } from "./dom.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { Collection } from "./collection.js";
@@ -44,7 +44,7 @@ defineDetails("deliveries", (id) => ({
     const item = deliveries.find(id);
     const hasEnded = item.state === "delivered" || item.state === "failed";
     return {
-      title: item.url,
+      title: breakable(item.url),
       status: [item.state, words[item.state]],
       body: [
         facts([

@@ -64,7 +64,7 @@ const missing = (reason) => ({ title: "Not there", status: "unknown", body: [mak
 function draw() {
   const kept = whatUserDid();
   const { title, status, body, actions = [] } = shown.render();
-  $("details-title").replaceChildren(make("span", {}, title), " ", pill(...[status].flat()));
+  $("details-title").replaceChildren(make("span", {}, ...[title].flat()), " ", pill(...[status].flat()));
   $("details-body").replaceChildren(...body);
   $("details-actions").replaceChildren(...actions);
   restore(kept);

@@ -19,6 +19,9 @@ const known = new Set([
   "waiting", "underWay", "delivered", "failed",
 ]);
 
+/** A path or an address, whose lines end after slashes where there is no room. */
+export const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
+
 /** A status in its colour; `text` in place of the status itself. */
 export const pill = (status, text = status.replace("_", " ")) =>
   make("span", { class: `pill ${known.has(status) ? status : ""}` }, text);

@@ -1,4 +1,4 @@
-import { $, copyButton, dateOf, facts, make, pill, timeOf } from "./dom.js";
+import { $, breakable, copyButton, dateOf, facts, make, pill, timeOf } from "./dom.js";
 import { ask } from "./server.js";
 import { VirtualList } from "./virtual-list.js";
 import { showCount } from "./collection.js";
@@ -96,13 +96,19 @@ function renderEntry(entry) {
   const verdict = entry.isAccepted ? "accepted" : "refused";
   const about = [movement(entry), entry.activationID && activationName(entry.activationID)].filter(Boolean).join(" · ");
   return make("div", { class: "request" },
-    pill(verdict, String(entry.status)),
-    make("span", { class: "main mono" }, make("b", {}, entry.method), ` ${entry.path}`),
+    pill(verdict, entry.status ? String(entry.status) : "–"),
+    make("span", { class: "main mono" }, make("b", {}, entry.method), " ", ...shortened(entry.path)),
     make("span", { class: "time number" }, timeOf(entry.time)),
     make("span", { class: "sub" },
       make("span", { class: entry.isAccepted ? "muted" : "bad" }, entry.refusal ?? verdict),
       entry.fault ? make("span", { class: "warn" }, ` · fault: ${entry.fault}`) : null,
       about ? make("span", { class: "muted" }, ` · ${about}`) : null));
+}
+
+/** A path whose beginning gives way where there is no room: its end tells what was asked for. */
+function shortened(path) {
+  const middle = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
+  return [make("span", { class: "beginning" }, path.slice(0, Math.max(0, middle))), make("span", { class: "end" }, path.slice(Math.max(0, middle)))];
 }
 
 function movement(entry) {
@@ -121,11 +127,11 @@ defineDetails("journal", (id) => ({
   render: () => {
     const entry = find(id) ?? other;
     return {
-      title: `${entry.method} ${entry.path}`,
+      title: [`${entry.method} `, ...breakable(entry.path)],
       status: entry.isAccepted ? "accepted" : "refused",
       body: [
         facts([
-          ["Reason", entry.refusal], ["Answer", entry.status], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
+          ["Reason", entry.refusal], ["Answer", entry.status || "none"], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
           ["Activation", entry.activationID && detailsLink("activations", entry.activationID, activationName(entry.activationID))],
           ["Operations", operationLinks(entry.operationIDs ?? [])],
           ["Delivery", entry.deliveryID && detailsLink("deliveries", entry.deliveryID, `Number ${entry.deliveryID}`)],

@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 
 const text = (kind, content) => (content ? make("p", { class: kind }, String(content)) : null);
 const row = (label, ...values) => make("div", { class: "attribute" }, text("label", label), ...values.map((value) => text("value", value)));
-const picture = (address) => (address ? make("p", { class: "picture mono" }, `🖼 ${address}`) : null);
+const picture = (address) => (address ? make("p", { class: "mono" }, make("span", { class: "muted" }, "Picture: "), address) : null);
 
 const attributes = {
   ALERT: (one) => make("div", { class: `notice-box ${one.alertType ?? ""}` }, text("label", one.label), text("heading", one.title), text("", one.message)),
