@@ -8,6 +8,12 @@ extension Duration {
     /// The duration, limited to ``longest`` in either direction.
     package var bounded: Duration { Swift.min(Swift.max(self, .zero - .longest), .longest) }
 
+    /// The duration in whole seconds, rounded up and ``bounded``: a wait by it is never too short.
+    package var roundedUpSeconds: Int64 {
+        let (seconds, attoseconds) = self.bounded.components
+        return attoseconds > 0 ? seconds + 1 : seconds
+    }
+
     /// Creates a duration from any number of seconds, limited to ``longest`` in either direction. NaN gives ``longest``.
     package init(boundedSeconds seconds: Double) {
         let longest = Self.longest.components.seconds

@@ -1,3 +1,4 @@
+import Basics
 import ExactJSON
 import MobileToken
 
@@ -34,7 +35,7 @@ struct Failure {
                 "message": .string(self.error?.message ?? self.message),
                 "serverCode": .optional(self.error?.serverCode),
                 "httpStatus": self.error?.httpStatus.map { .number(JSONNumber($0)) } ?? .null,
-                "retryAfterSeconds": self.error?.retryAfter.map { .number(JSONNumber($0.components.seconds)) } ?? .null,
+                "retryAfterSeconds": self.error?.retryAfter.map { .number(JSONNumber($0.roundedUpSeconds)) } ?? .null,
                 "remainingAttempts": attempts.map { .number(JSONNumber($0)) } ?? .null,
                 "exitCode": .number(JSONNumber(self.exitCode.rawValue)),
             ]

@@ -57,7 +57,8 @@ extension CurlTransport {
         public static let none = Self(kind: .none)
         /// The proxy named by `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment.
         public static let environment = Self(kind: .environment)
-        /// Returns the proxy at `url`, such as `http://user:password@proxy.example.com:3128` or `socks5h://127.0.0.1:1080`.
+        /// Returns the proxy at `url`, such as `http://user:password@proxy.example.com:3128` or `socks5h://127.0.0.1:1080`. The
+        /// scheme is `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`.
         public static func url(_ url: String) -> Self { Self(kind: .url(url)) }
 
         /// The kind alone: the URL may hold a password.
@@ -86,6 +87,7 @@ extension CurlTransport.Configuration {
         try require(self.maximumRequestsPerHost > 0, "maximumRequestsPerHost must be positive")
         try require(self.maximumConnections > 0, "maximumConnections must be positive")
         try require(HeaderSyntax.isValue(self.userAgent.value), "the user agent holds a control character")
+        try self.proxy.validate()
         try self.tls.validate()
     }
 }

@@ -39,7 +39,8 @@ public final class CurlTransport: HTTPTransport {
     /// Sends `request` and returns the complete response, whatever its status.
     ///
     /// The body is decompressed; `Content-Encoding` and `Content-Length` describe what was transferred. Canceling the task
-    /// ends the call at once, and the transfer with it.
+    /// ends the call at once, and the transfer with it. Over HTTP/2, where the connection lives on for others, the server may hear
+    /// of it only with what comes next on that connection.
     ///
     /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task is canceled. With
     ///   ``HTTPTransportError/Code/invalidConfiguration``, before anything is sent, for an `http` URL when ``requiresTLS``.

@@ -74,7 +74,11 @@ enum EmulatorCommands {
         var variables = environment(emulator)
         let shared = invocation.has("per-test") ? sharedVariables : []
         for name in shared { variables[name] = nil }
-        let status = try await ChildProcess.run(invocation.operands, environment: variables, removing: shared)
+        let status = try await ChildProcess.run(
+            invocation.operands,
+            environment: variables,
+            removing: shared.union(waysToAnotherServer)
+        )
         try await stop(emulator, invocation)
         return status
     }
@@ -238,6 +242,9 @@ enum EmulatorCommands {
     private static let sharedVariables: Set = [
         "MOBILE_TOKEN_URL", "MOBILE_TOKEN_SDK_CONFIGURATION", "MOBILE_TOKEN_CLOUD_URL", "MOBILE_TOKEN_APPLICATION_ID",
     ]
+
+    /// What would lead the command's requests, or some of them, away from this server.
+    private static let waysToAnotherServer = ["MOBILE_TOKEN_POWERAUTH_URL", "MOBILE_TOKEN_PROXY"]
 
     private static func environment(_ emulator: Emulator) -> [String: String] {
         var environment = [

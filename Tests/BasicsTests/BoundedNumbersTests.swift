@@ -27,6 +27,17 @@ import Testing
         #expect(Duration(boundedSeconds: seconds) == .longest)
     }
 
+    @Test(
+        arguments: [
+            (.zero, 0), (.seconds(17), 17), (.milliseconds(17_001), 18), (.nanoseconds(1), 1),
+            (.milliseconds(-1_500), -1),
+            (Duration(attoseconds: .max), 3_155_760_000),
+        ] as [(Duration, Int64)]
+    )
+    func aWaitInWholeSecondsIsNeverTooShort(wait: Duration, seconds: Int64) {
+        #expect(wait.roundedUpSeconds == seconds)
+    }
+
     @Test func durationsStayWithinACenturyEitherWay() {
         #expect(Duration(boundedSeconds: -.infinity) == .zero - .longest)
         #expect(Duration(boundedSeconds: 1.5) == .milliseconds(1_500))

@@ -63,6 +63,13 @@ import Testing
         #expect(try await Program.run("completion", "tcsh", home: home.url).exitCode == 2)
     }
 
+    @Test(arguments: ["mobile-token", "mobile-token-emulator", "mobile-token-postgres"])
+    func theHelpPageHasNoGaps(name: String) async throws {
+        let help = try await ChildProcess.run(ChildProcess.besideTests(name), ["--help"])
+        #expect(help.exitCode == 0 && help.output.contains("\n\nC"), "\(help.errors)")
+        #expect(!help.output.contains("\n\n\n"))
+    }
+
     @Test func helpIsShownByCommand() async throws {
         let home = try TemporaryFolder()
         let approve = try await Program.run("help", "approve", home: home.url)

@@ -34,6 +34,79 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.errors)")
     }
 
+    /// Wherever commands are shown, run or not: the programs know each of them, with its options. What shells do with a line is a
+    /// shell's to say, so one reads it, and finds nothing but what notes how it was called.
+    @Test func everyCommandThatIsShownExists() async throws {
+        let pages = try CommandExample.pages().filter { try !CommandExample.calls(in: $0).isEmpty }
+        #expect(pages.count >= 12)
+        var count = 0
+        for page in pages {
+            let calls = try await self.calls(of: CommandExample.calls(in: page))
+            for call in calls {
+                let words = Array(call.prefix { $0 != "--" })
+                let program = try ChildProcess.besideTests(words[0])
+                let help = try await ChildProcess.run(program, Array(words.dropFirst()) + ["--help"])
+                let mistake = CommandExample.mistake(in: words, by: help.output)
+                #expect(help.exitCode == 0 && mistake == nil, "\(page): \(words) \(mistake ?? help.errors)")
+            }
+            count += calls.count
+        }
+        #expect(count >= 65)
+    }
+
+    @Test func aCommandThatDoesNotExistIsNoticed() async throws {
+        let calls = try await self.calls(of: [
+            "mobile-token status --json | jq . # --not-this", "FOO=1 mobile-token emulator frob --json",
+            "podman mobile-token",
+            "mobile-token watch --exec 'a --b' --execute \"c d\"",
+        ])
+        #expect(
+            calls.sorted { $0.count < $1.count } == [
+                ["mobile-token", "status", "--json"], ["mobile-token", "emulator", "frob", "--json"],
+                ["mobile-token", "watch", "--exec", "a --b", "--execute", "c d"],
+            ]
+        )
+        let page = "Usage: mobile-token watch [OPTIONS]\n\nOptions:\n  --exec COMMAND  runs it\n"
+        #expect(CommandExample.mistake(in: ["mobile-token", "watch", "--exec", "a"], by: page) == nil)
+        #expect(CommandExample.mistake(in: ["mobile-token", "watch", "--execute=a"], by: page) == "--execute")
+        #expect(CommandExample.mistake(in: ["mobile-token", "watch", "this"], by: page) == "this")
+        #expect(CommandExample.mistake(in: ["mobile-token", "list"], by: page) == "list")
+    }
+
+    /// Lets a shell read lines of a page, and returns how it called the programs.
+    private func calls(of lines: [String]) async throws -> [[String]] {
+        let folder = try TemporaryFolder()
+        for name in ["commands", "calls"] {
+            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+        }
+        let stubs = [
+            ("mobile-token", #"printf '%s\0' "${0##*/}" "$@" >"$CALLS/$$.$EPOCHREALTIME""#),
+            ("swift", #"exec "${@:2}""#),
+            ("runuser", #"exec "${@:4}""#),
+        ]
+        for (name, body) in stubs {
+            let file = folder.file("commands/\(name)")
+            try "#!/bin/bash\n\(body)\n".write(toFile: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file)
+        }
+        for name in ["emulator", "postgres"] {
+            try FileManager.default.copyItem(
+                atPath: folder.file("commands/mobile-token"),
+                toPath: folder.file("commands/mobile-token-\(name)")
+            )
+        }
+        _ = try await ChildProcess.run(
+            "/bin/bash",
+            ["-c", #"cd "$HOME" && for line; do (eval "$line"); done"#, "bash"] + lines,
+            environment: ["HOME": folder.path, "PATH": folder.file("commands"), "CALLS": folder.file("calls")]
+        )
+        return try FileManager.default.contentsOfDirectory(atPath: folder.file("calls")).map { name in
+            let call = try Data(contentsOf: folder.url.appending(path: "calls/\(name)"))
+            return call.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+                .map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
     @Test func whatIsPrintedIsCompared() throws {
         #expect(CommandExample.text("Activated 1f, fingerprint 2.\n", fits: "Activated …, fingerprint ….\n"))
         #expect(CommandExample.text("a\nb\nc\n", fits: "a\n…\nc\n"))
@@ -79,27 +152,66 @@ private struct CommandExample {
     var commands: String
     var printed: String?
 
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
     static func text(of page: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: page), encoding: .utf8)
+        try String(contentsOf: self.root.appending(path: page), encoding: .utf8)
+    }
+
+    /// All pages for users.
+    static func pages() throws -> [String] {
+        func names(in folder: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: self.root.appending(path: folder).path).sorted()
+                .map { folder + $0 }
+        }
+        let catalogs = try names(in: "Sources/").flatMap { try names(in: $0 + "/") }.filter { $0.hasSuffix(".docc") }
+        return try names(in: "").filter { $0.hasSuffix(".md") } + ["Examples/approval-daemon/README.md"]
+            + catalogs.flatMap { try names(in: $0 + "/") }.filter { $0.hasSuffix(".md") }
+    }
+
+    /// The blocks of a page, each with what it is called after the fence, and whether it stands right after another one.
+    private static func blocks(in page: String) throws -> [(language: Substring, content: String, isRightAfter: Bool)] {
+        // Between fences are, by turns, prose and a block that begins with the name of its language.
+        let parts = try self.text(of: page).components(separatedBy: "```")
+        return parts.indices.filter { $0 % 2 == 1 }.compactMap { index in
+            let part = parts[index]
+            guard let lineEnd = part.firstIndex(of: "\n") else { return nil }
+            let isRightAfter = parts[index - 1].allSatisfy(\.isWhitespace)
+            return (part[..<lineEnd], String(part[part.index(after: lineEnd)...]), isRightAfter)
+        }
     }
 
     static func examples(in page: String) throws -> [Self] {
         var examples: [Self] = []
-        // Between fences are, by turns, prose and a block that begins with the name of its language.
-        let parts = try self.text(of: page).components(separatedBy: "```")
-        for (index, part) in parts.enumerated() where index % 2 == 1 {
-            guard let lineEnd = part.firstIndex(of: "\n") else { continue }
-            let content = String(part[part.index(after: lineEnd)...])
-            let isRightAfter = parts[index - 1].allSatisfy(\.isWhitespace)
-            switch part[..<lineEnd] {
-            case "sh": examples.append(Self(commands: content))
-            case "text" where isRightAfter && !examples.isEmpty: examples[examples.count - 1].printed = content
+        for block in try self.blocks(in: page) {
+            switch block.language {
+            case "sh": examples.append(Self(commands: block.content))
+            case "text" where block.isRightAfter && !examples.isEmpty:
+                examples[examples.count - 1].printed = block.content
             default: break
             }
         }
         return examples
+    }
+
+    /// The lines of a page's shell blocks, marked as such or not at all, that name one of the programs.
+    static func calls(in page: String) throws -> [String] {
+        try self.blocks(in: page).filter { ["sh", "console", ""].contains($0.language) }.flatMap { block in
+            block.content.replacing("\\\n", with: " ").split(separator: "\n").map(String.init)
+                .filter { $0.contains("mobile-token") }
+        }
+    }
+
+    /// The first word of a call that is not on the help page that it leads to.
+    static func mistake(in words: [String], by page: String) -> String? {
+        let usage = page.prefix { $0 != "\n" }.split(separator: " ").dropFirst().dropLast().map(String.init)
+        let path = zip(usage, words).prefix { $0 == $1 }.count
+        // What follows the command's own words stands for an operand, or is one too many.
+        if let next = words.dropFirst(path).first, !next.hasPrefix("-"), usage.count == path { return next }
+        if let missing = usage.dropFirst(path).first, missing == missing.lowercased() { return words.last }
+        return words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+            .first { !page.contains("  \($0) ") }
     }
 
     /// Whether a text is the expected one, in which `…` stands for anything. Blanks at the end of a line count for nothing.

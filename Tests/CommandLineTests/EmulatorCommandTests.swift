@@ -140,7 +140,8 @@ import Testing
         let home = try TemporaryFolder()
         let script = """
             test -n "$MOBILE_TOKEN_URL" && test -n "$MOBILE_TOKEN_SDK_CONFIGURATION" && test -n "$MOBILE_TOKEN_CLOUD_URL" \
-            && test "$MOBILE_TOKEN_CLOUD_USER" = bank && test -n "$MOBILE_TOKEN_CLOUD_PASSWORD" && exit 7
+            && test "$MOBILE_TOKEN_CLOUD_USER" = bank && test -n "$MOBILE_TOKEN_CLOUD_PASSWORD" \
+            && test -z "$MOBILE_TOKEN_PROXY$MOBILE_TOKEN_POWERAUTH_URL" && exit 7
             """
         let outcome = try await Program.run(
             "emulator",
@@ -151,7 +152,8 @@ import Testing
             "sh",
             "-c",
             script,
-            home: home.url
+            home: home.url,
+            environment: ["MOBILE_TOKEN_PROXY": "http://elsewhere", "MOBILE_TOKEN_POWERAUTH_URL": "http://elsewhere"]
         )
         #expect(outcome.exitCode == 7, "\(outcome.errors)")
     }

@@ -94,22 +94,7 @@ import Testing
         let server = try ScriptedServer { $0.answerAll() }
         defer { server.stop() }
         let transport = try CurlTransport()
-        let ended = await withTaskGroup { group in
-            for number in 0..<1000 {
-                group.addTask {
-                    let task = Task { try await transport.send(HTTPRequest(url: server.url, body: [1])) }
-                    for _ in 0..<number % 40 { await Task.yield() }
-                    task.cancel()
-                    switch await task.result {
-                    case .success(let response): return response.status == 200
-                    case .failure(let error): return error is CancellationError
-                    }
-                }
-            }
-            return await group.reduce(into: 0) { count, isExpected in count += isExpected ? 1 : 0 }
-        }
-        #expect(ended == 1000)
-        #expect(try await transport.send(HTTPRequest(url: server.url)).status == 200)
+        try await expectThatEveryCallEnds(of: transport, at: server.url, count: 1000)
         await transport.shutdown()
     }
 }

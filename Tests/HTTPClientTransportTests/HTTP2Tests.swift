@@ -6,35 +6,79 @@ import Testing
 /// Many requests on one connection to nginx, whose upstream answers or holds each as a test wants.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NginxServer.isInstalled, "nginx is not installed"))
 struct HTTP2Tests {
-    /// Answers what comes on `/`, and holds every other request until the client gives it up.
-    private static func upstream() throws -> ScriptedServer {
+    /// Answers what comes on `/`, and on other paths does what they are called after. What comes on `/late` gets its response once
+    /// the gate is open, and what nothing is known of never does.
+    private static func upstream(_ gate: ThreadGate = ThreadGate(opensAfter: 0)) throws -> ScriptedServer {
         try ScriptedServer { connection in
             guard let request = connection.readRequest() else { return }
-            if request.requestLine.hasPrefix("POST / ") {
-                return connection.answer(String(decoding: request.body, as: UTF8.self))
+            let path = request.requestLine.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+            connection.reach(path)
+            switch path {
+            case "/": connection.answer(String(decoding: request.body, as: UTF8.self))
+            case "/late":
+                gate.wait()
+                connection.answer("late")
+            case "/stalled":
+                connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
+                connection.waitForClose()
+            case "/endless":
+                connection.write("HTTP/1.1 200 OK\r\n\r\n")
+                while connection.write([UInt8](repeating: 0x61, count: 1 << 14)) {}
+            case "/many":
+                connection.answer(
+                    headers: (0..<60).map { "X-\($0): \(String(repeating: "v", count: 40))\r\n" }.joined()
+                )
+            default: connection.waitForClose()
             }
-            connection.reach(request.requestLine)
-            connection.waitForClose()
         }
     }
 
-    private func error(of transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTransportError.Code? {
+    /// Runs `body` while another request waits for its response, which comes afterwards, undisturbed, and on the same connection
+    /// as everything that `body` asks for.
+    private func besideAnotherStream(
+        _ change: (inout CurlTransport.Configuration) -> Void = { _ in },
+        _ body: (CurlTransport, NginxServer, ScriptedServer) async throws -> Void
+    ) async throws {
+        let gate = ThreadGate()
+        let upstream = try Self.upstream(gate)
+        let server = try await NginxServer(upstream: upstream)
+        let transport = try server.transport {
+            $0.timeout = .seconds(200)
+            change(&$0)
+        }
+        defer {
+            gate.arrive()
+            upstream.stop()
+        }
+        let late = Task { try await transport.send(HTTPRequest(url: server.url + "late")) }
+        await upstream.wait { events in events.contains { $0.isReached("/late") } }
+        try await body(transport, server, upstream)
+        #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).body == [1])
+        gate.arrive()
+        #expect(try await late.value.body == Array("late".utf8))
+        await transport.shutdown()
+        await until { server.exchanges.contains { $0.path == "/late" } }
+        #expect(Set(server.exchanges.map(\.version)) == ["HTTP/2.0"])
+        #expect(Set(server.exchanges.map(\.connection)).count == 1)
+    }
+
+    private func error(of transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTransportError? {
         do {
             _ = try await transport.send(request)
             return nil
         } catch {
-            return (error as? HTTPTransportError)?.code
+            return error as? HTTPTransportError
         }
     }
 
     /// None is answered before all have arrived, so they are under way at once.
     @Test func asManyStreamsAsRequestsAreAllowedShareOneConnection() async throws {
         let count = 256
-        let arrived = Shared(0)
+        let gate = ThreadGate(opensAfter: count)
         let upstream = try ScriptedServer { connection in
             guard let request = connection.readRequest() else { return }
-            arrived.update { $0 += 1 }
-            while arrived.value < count { usleep(1_000) }
+            gate.arrive()
+            gate.wait()
             connection.answer(String(decoding: request.body, as: UTF8.self))
         }
         defer { upstream.stop() }
@@ -73,25 +117,67 @@ struct HTTP2Tests {
         #expect(upstream.requests.count == 100)
     }
 
-    @Test func whatIsTooLargeEndsAlone() async throws {
-        let upstream = try Self.upstream()
-        defer { upstream.stop() }
-        let server = try await NginxServer(upstream: upstream)
-        let transport = try server.transport {
+    // MARK: Of many, one
+
+    /// A time that is too short even to get there is doubled until it is long enough for that.
+    @Test func aResponseThatNeverComesEndsAlone() async throws {
+        try await self.besideAnotherStream { transport, server, upstream in
+            var timeout = Duration.milliseconds(50)
+            while !upstream.events.contains(where: { $0.isReached("/hold") }) {
+                let error = await self.error(of: transport, HTTPRequest(url: server.url + "hold", timeout: timeout))
+                #expect(error?.code == .timeout && error?.httpStatus == nil)
+                timeout *= 2
+            }
+        }
+    }
+
+    @Test func aBodyThatStallsEndsAlone() async throws {
+        try await self.besideAnotherStream { transport, server, _ in
+            var timeout = Duration.milliseconds(50)
+            var error: HTTPTransportError?
+            repeat {
+                error = await self.error(of: transport, HTTPRequest(url: server.url + "stalled", timeout: timeout))
+                #expect(error?.code == .timeout)
+                timeout *= 2
+            } while error?.httpStatus == nil && error?.code == .timeout
+            #expect(error?.httpStatus == 200)
+        }
+    }
+
+    /// The server has not answered when the call ends. It hears of it with what comes next on the connection: libcurl 7.88 keeps
+    /// the frame that says so until then.
+    @Test(arguments: ["/hold", "/stalled"]) func cancellingEndsOneStreamAlone(path: String) async throws {
+        try await self.besideAnotherStream { transport, server, upstream in
+            let task = Task { try await transport.send(HTTPRequest(url: server.url + path.dropFirst())) }
+            await upstream.wait { events in events.contains { $0.isReached(path) } }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            let next = try await transport.send(HTTPRequest(url: server.url, body: [2]))
+            #expect(next.body == [2])
+            await until { server.exchanges.contains { $0.path == path } }
+        }
+    }
+
+    @Test(arguments: ["large", "endless", "wide", "many"]) func whatIsTooLargeEndsAlone(path: String) async throws {
+        try await self.besideAnotherStream {
             $0.maximumResponseSize = 1 << 20 - 1
             $0.maximumHeaderSize = 2_000
+        } _: { transport, server, _ in
+            let error = await self.error(of: transport, HTTPRequest(.get, url: server.url + path))
+            #expect(error?.code == .responseTooLarge)
         }
-        let held = Task { try await transport.send(HTTPRequest(url: server.url + "hold")) }
-        await upstream.wait { events in events.contains { $0.isReached("POST /hold HTTP/1.0") } }
-        #expect(await self.error(of: transport, HTTPRequest(.get, url: server.url + "large")) == .responseTooLarge)
-        #expect(await self.error(of: transport, HTTPRequest(.get, url: server.url + "wide")) == .responseTooLarge)
-        #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).status == 200)
-        held.cancel()
-        await #expect(throws: CancellationError.self) { try await held.value }
-        let other = try server.transport()
-        #expect(try await other.send(HTTPRequest(.get, url: server.url + "large")).body.count == 1 << 20)
-        await other.shutdown()
-        await transport.shutdown()
+    }
+
+    @Test func whatIsWithinTheLimitsIsTakenWhole() async throws {
+        try await self.besideAnotherStream {
+            $0.maximumResponseSize = 1 << 20
+            $0.maximumHeaderSize = 4_000
+        } _: { transport, server, _ in
+            let large = try await transport.send(HTTPRequest(.get, url: server.url + "large"))
+            #expect(large.body.count == 1 << 20)
+            let wide = try await transport.send(HTTPRequest(.get, url: server.url + "wide"))
+            #expect(wide.headers["X-Wide"]?.count == 3_000)
+        }
     }
 
     /// Whichever comes first, the response or the cancellation: each call ends exactly once, and the connection lives.
@@ -100,26 +186,26 @@ struct HTTP2Tests {
         defer { upstream.stop() }
         let server = try await NginxServer(upstream: upstream)
         let transport = try server.transport()
-        let ended = await withTaskGroup { group in
-            for number in 0..<300 {
-                group.addTask {
-                    let task = Task { try await transport.send(HTTPRequest(url: server.url, body: [1])) }
-                    for _ in 0..<number % 40 { await Task.yield() }
-                    task.cancel()
-                    switch await task.result {
-                    case .success(let response): return response.status == 200
-                    case .failure(let error): return error is CancellationError
-                    }
-                }
-            }
-            return await group.reduce(into: 0) { count, isExpected in count += isExpected ? 1 : 0 }
-        }
-        #expect(ended == 300)
-        #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).status == 200)
+        try await expectThatEveryCallEnds(of: transport, at: server.url, count: 300)
         await transport.shutdown()
     }
 
     // MARK: Certificates that change while it runs
+
+    /// The transport that was refused an expired certificate takes the next one, without a restart.
+    @Test func anExpiredCertificateIsRefusedUntilItIsRenewed() async throws {
+        let upstream = try Self.upstream()
+        defer { upstream.stop() }
+        let authority = try await Certificate()
+        let server = try await NginxServer(upstream: upstream)
+        let transport = try server.transport { $0.tls.validation = .certificateAuthority(file: authority.file) }
+        try server.replaceCertificate(with: await Certificate(issuedBy: authority, days: -1))
+        for _ in 0..<2 { #expect(await self.error(of: transport, HTTPRequest(url: server.url))?.code == .tlsFailed) }
+        #expect(upstream.requests.isEmpty)
+        try server.replaceCertificate(with: await Certificate(issuedBy: authority))
+        for _ in 0..<2 { #expect(try await transport.send(HTTPRequest(url: server.url, body: [1])).status == 200) }
+        await transport.shutdown()
+    }
 
     @Test func aRenewedCertificateIsAcceptedByThoseWhoTrustIt() async throws {
         let upstream = try Self.upstream()
@@ -140,9 +226,9 @@ struct HTTP2Tests {
         let late = try server.transport {
             $0.tls.validation = .certificateAuthority(file: first.file)
         }
-        #expect(await self.error(of: late, HTTPRequest(url: server.url)) == .tlsFailed)
+        #expect(await self.error(of: late, HTTPRequest(url: server.url))?.code == .tlsFailed)
         let pinned = try server.transport { $0.tls.pinnedPublicKeys = [first.pin] }
-        #expect(await self.error(of: pinned, HTTPRequest(url: server.url)) == .tlsFailed)
+        #expect(await self.error(of: pinned, HTTPRequest(url: server.url))?.code == .tlsFailed)
         let renewed = try server.transport { $0.tls.pinnedPublicKeys = [second.pin] }
         #expect(try await renewed.send(HTTPRequest(url: server.url, body: [1])).status == 200)
         for transport in [trusting, pinning, late, pinned, renewed] { await transport.shutdown() }

@@ -68,6 +68,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "", "proxy.example.com:3128", "//proxy.example.com", "ftp://proxy.example.com", "socks://proxy.example.com",
+        "http://", "http://:3128", "http://proxy.example.com:99999", "http://user:hunter2@",
+        "http://proxy example.com", "http://proxy.example.com\r\nX: 1", "http://proxy\u{0}", "http://[::1",
+        "http\u{301}://proxy",
+    ])
+    func aProxyThatNothingCanGoThroughIsRefused(url: String) {
+        var configuration = CurlTransport.Configuration()
+        configuration.proxy = .url(url)
+        #expect { try CurlTransport(configuration: configuration) } throws: { error in
+            (error as? HTTPTransportError)?.code == .invalidConfiguration && "\(error)".contains("proxy")
+                && !"\(error)".contains("hunter2")
+        }
+    }
+
+    @Test(arguments: [
+        "http://user:hunter2@proxy.example.com:3128", "HTTPS://proxy.example.com/", "socks5h://127.0.0.1:1080",
+        "http://[::1]:3128", "socks4a://proxy",
+    ])
+    func aProxyOfEachKindIsAccepted(url: String) throws {
+        var configuration = CurlTransport.Configuration()
+        configuration.proxy = .url(url)
+        _ = try CurlTransport(configuration: configuration)
+    }
+
     @Test(
         arguments: [
             { $0.pinnedPublicKeys = ["sha256//" + String(repeating: "A", count: 43) + "="] },

@@ -109,14 +109,24 @@ import Testing
     }
 }
 
-/// A self-signed certificate and its key, thrown away with the object.
+/// A certificate and its key, thrown away with the object.
 final class Certificate: Sendable {
     let file: String
     let keyFile: String
     let pin: String
     private let directory: URL
 
-    init(names: String = "IP:127.0.0.1", password: String? = nil) async throws {
+    /// Makes a certificate that is valid for two days, and signed by itself.
+    ///
+    /// - Parameters:
+    ///   - authority: What signs it in place of itself.
+    ///   - days: For how long the authority's signature is valid; less than 0 when it is over.
+    init(
+        names: String = "IP:127.0.0.1",
+        password: String? = nil,
+        issuedBy authority: Certificate? = nil,
+        days: Int = 2
+    ) async throws {
         self.directory = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: true)
         self.file = self.directory.appending(path: "certificate.pem").path
@@ -127,6 +137,14 @@ final class Certificate: Sendable {
         ]
         let protection = password.map { ["-passout", "pass:\($0)"] } ?? ["-nodes"]
         try await run("openssl", request + protection)
+        if let authority {
+            let signing = self.directory.appending(path: "request.pem").path
+            let subject = ["-subj", "/CN=server", "-addext", "subjectAltName=\(names)"]
+            try await run("openssl", ["req", "-new", "-key", self.keyFile, "-out", signing] + subject)
+            let issuer = ["-CA", authority.file, "-CAkey", authority.keyFile, "-days", "\(days)"]
+            let options = ["x509", "-req", "-in", signing, "-out", self.file, "-copy_extensions", "copyall"]
+            try await run("openssl", options + issuer)
+        }
         let digest = "openssl x509 -in '\(self.file)' -pubkey -noout | openssl pkey -pubin -outform der"
         let hash = try await run("sh", ["-c", "\(digest) | openssl dgst -sha256 -binary | base64"])
         self.pin = "sha256//" + String(decoding: hash, as: UTF8.self).trimmingCharacters(in: .newlines)

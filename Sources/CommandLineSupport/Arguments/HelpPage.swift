@@ -10,8 +10,7 @@ enum HelpPage {
         \(self.table(program.commands.map { ($0.name, $0.summary) }))
 
         Options common to all commands:
-        \(self.table(program.commonOptions.map(self.row)))
-        \(self.environment(program))
+        \(self.table(program.commonOptions.map(self.row)))\(self.environment(program))
 
         '\(CommandLineProgram.name) --version' shows the version of the program.
 
@@ -44,7 +43,7 @@ enum HelpPage {
 
     private static func environment(_ program: CommandLineProgram) -> String {
         guard !program.environment.isEmpty else { return "" }
-        return "\nEnvironment:\n" + self.table(program.environment.map { ($0.name, $0.help) }) + "\n"
+        return "\n\nEnvironment:\n" + self.table(program.environment.map { ($0.name, $0.help) })
     }
 
     /// Returns the words that call a command, including the program's name.

@@ -1,4 +1,5 @@
 import Basics
+import CCurl
 
 /// The characters that are allowed in headers, so that a value from outside cannot add a line to the request.
 enum HeaderSyntax {
@@ -55,6 +56,26 @@ extension HTTPRequest {
         guard self.headers["Content-Length"] == nil, self.headers["Transfer-Encoding"] == nil else {
             throw HTTPTransportError(.invalidRequest, detail: "the transport frames the body itself")
         }
+    }
+}
+
+extension CurlTransport.Proxy {
+    /// Throws unless libcurl can go through it. It would say so at each request otherwise, as if the server could not be reached.
+    func validate() throws(HTTPTransportError) {
+        guard case .url(let url) = self.kind else { return }
+        let mistake = HTTPTransportError(
+            .invalidConfiguration,
+            detail: "the proxy is no URL of http, https, socks4, socks4a, socks5 or socks5h"
+        )
+        guard url.allBytes({ $0 > 0x20 && $0 < 0x7F }), let parsed = curl_url() else { throw mistake }
+        defer { curl_url_cleanup(parsed) }
+        let scheme = url.lowercased().utf8.prefix { $0 != UInt8(ascii: ":") }
+        guard
+            ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(where: {
+                scheme.elementsEqual($0.utf8)
+            }),
+            curl_url_set(parsed, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK
+        else { throw mistake }
     }
 }
 

@@ -27,8 +27,8 @@ extension MobileTokenError {
         case .connectionLost: (.connectionLost, "The connection ended before the response was complete")
         case .timeout: (.timeout, "The server did not answer in time")
         case .tlsFailed: (.tlsFailed, "No trusted connection to the server")
-        case .invalidConfiguration, .invalidRequest:
-            (.invalidConfiguration, "The transport cannot use the URL or a header")
+        case .invalidConfiguration: (.invalidConfiguration, "The transport cannot be configured so")
+        case .invalidRequest: (.invalidConfiguration, "The transport cannot use the URL or a header")
         case .invalidResponse: (.invalidResponse, "The response is not HTTP")
         case .responseTooLarge: (.invalidResponse, "The response is larger than accepted")
         case .shutdown: (.noConnection, "The transport was shut down")

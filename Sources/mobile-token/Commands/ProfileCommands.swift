@@ -24,6 +24,8 @@ enum ProfileCommands {
                 "name": .string(folder.name),
                 "isDefault": .bool(isDefault),
                 "url": .optional(profile?.url),
+                "powerAuthUrl": .optional(profile?.powerAuthURL),
+                "proxy": .optional(profile?.proxy?.description),
                 "activationId": .optional(profile?.activationID),
                 "sealingKey": .optional(profile?.sealingKey),
             ])

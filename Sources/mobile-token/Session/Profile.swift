@@ -5,7 +5,11 @@ import MobileToken
 /// The settings by which later calls find the activation. The secrets are in the store beside it, sealed.
 struct Profile: Codable, Sendable {
     var url: String
+    /// The address below which `/pa/…` is found, when it is not `url`.
+    var powerAuthURL: String?
     var sdkConfiguration: String
+    /// The proxy, as `--proxy` names it; `nil` for none.
+    var proxy: ProxyChoice?
     /// The rules for the server's certificate, when they are not the system's.
     var trust: Trust?
     var activationID: String?

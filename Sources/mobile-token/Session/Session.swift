@@ -17,12 +17,14 @@ struct Session: Sendable {
     /// The options that choose the server, the profile and the connection.
     static let options = [
         Command.Option("url", "URL", "the server, such as https://host/enrollment-server"),
+        Command.Option("powerauth-url", "URL", "where /pa is found, if not below --url; the profile keeps it"),
         Command.Option("sdk-configuration", "TEXT", "the configuration string from the server's administrator"),
         Command.Option("profile", "NAME", "the profile to use (default: default)"),
         Command.Option("home", "DIR", "the folder of the profiles (default: $MOBILE_TOKEN_HOME)"),
         .sealingKey("sealing-key", default: "beside the store", note: "; the profile keeps it"),
         Command.Option("language", "TAG", "the language of the server's texts (default: en)"),
         Command.Option("timeout", "SECONDS", "the longest time for a request (default: 20)"),
+        Command.Option("proxy", "PROXY", ProxyChoice.help),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
         Command.Option("insecure-http", nil, "allow plain http to another machine; the profile keeps it"),
         Command.Option("ca-file", "FILE", "accept certificates issued by this authority (PEM); the profile keeps it"),
@@ -39,9 +41,7 @@ struct Session: Sendable {
     init(_ invocation: Invocation, version: ProtocolVersion = .v3_3, suite: AlgorithmSuite? = nil) throws {
         let folder = try ProfileHome(invocation).profile(invocation)
         let stored = try folder.load()
-        guard let url = invocation["url"] ?? stored?.url ?? Self.environment("URL") else {
-            throw UsageError(message: "--url is missing, and there is no such profile yet", command: invocation.command)
-        }
+        let (url, powerAuthURL) = try Self.addresses(invocation, stored)
         guard
             let sdkConfiguration = invocation["sdk-configuration"] ?? stored?.sdkConfiguration
                 ?? Self.environment("SDK_CONFIGURATION")
@@ -62,9 +62,14 @@ struct Session: Sendable {
         let sealingKey =
             try invocation.sealingKey("sealing-key") ?? stored?.sealingKey.map { try SealingKeySource($0) }
             ?? (stored == nil ? Self.environment("SEALING_KEY_SOURCE").map { try SealingKeySource($0) } : nil)
+        let proxy =
+            try invocation["proxy"].map { try ProxyChoice($0, command: invocation.command) } ?? stored?.proxy
+            ?? (stored == nil ? Self.environment("PROXY").map { try ProxyChoice($0) } : nil)
+        if trust.allowsInsecureHTTP != true { try proxy?.requireTLS(url, powerAuthURL ?? url) }
         try folder.create()
         var configuration = MobileTokenClient.Configuration()
-        configuration.transport = try CurlTransport(configuration: Self.transport(invocation, trust))
+        configuration.transport = try Self.transport(invocation, trust, proxy)
+        configuration.powerAuthURL = powerAuthURL
         configuration.version = version
         if let suite { configuration.suite = suite }
         configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
@@ -79,7 +84,9 @@ struct Session: Sendable {
         self.folder = folder
         self.profile = Profile(
             url: url,
+            powerAuthURL: powerAuthURL,
             sdkConfiguration: sdkConfiguration,
+            proxy: proxy,
             trust: trust,
             activationID: stored?.activationID,
             sealingKey: sealingKey?.description
@@ -90,9 +97,11 @@ struct Session: Sendable {
     /// The environment variables that the program reads.
     static let environment = [
         ("MOBILE_TOKEN_URL", "the server of a new profile, as --url"),
+        ("MOBILE_TOKEN_POWERAUTH_URL", "where /pa is found at the server of MOBILE_TOKEN_URL, as --powerauth-url"),
         ("MOBILE_TOKEN_SDK_CONFIGURATION", "the configuration string of a new profile, as --sdk-configuration"),
         ("MOBILE_TOKEN_CA_FILE", "the certificate authority of a new profile, as --ca-file"),
         ("MOBILE_TOKEN_PIN", "the public key of a new profile's server, as --pin"),
+        ("MOBILE_TOKEN_PROXY", "the proxy of a new profile, as --proxy"),
         ("MOBILE_TOKEN_PROFILE", "the profile to use, as --profile"),
         ("MOBILE_TOKEN_HOME", "the folder of the profiles, as --home"),
         ("MOBILE_TOKEN_SEALING_KEY_SOURCE", "where the sealing key of a new profile is, as --sealing-key"),
@@ -104,11 +113,25 @@ struct Session: Sendable {
         ProcessInfo.processInfo.environment["MOBILE_TOKEN_\(name)"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Returns both addresses of the server from one place, so that the one is never combined with another server's.
+    private static func addresses(
+        _ invocation: Invocation,
+        _ stored: Profile?
+    ) throws -> (url: String, powerAuthURL: String?) {
+        let powerAuthURL = invocation["powerauth-url"]
+        if let url = invocation["url"] { return (url, powerAuthURL) }
+        if let stored { return (stored.url, powerAuthURL ?? stored.powerAuthURL) }
+        if let url = Self.environment("URL") { return (url, powerAuthURL ?? Self.environment("POWERAUTH_URL")) }
+        throw UsageError(message: "--url is missing, and there is no such profile yet", command: invocation.command)
+    }
+
     private static func transport(
         _ invocation: Invocation,
-        _ trust: Profile.Trust
-    ) throws -> CurlTransport.Configuration {
+        _ trust: Profile.Trust,
+        _ proxy: ProxyChoice?
+    ) throws -> CurlTransport {
         var configuration = CurlTransport.Configuration()
+        if let proxy { configuration.proxy = proxy.setting }
         if let timeout = try invocation.seconds("timeout") { configuration.timeout = timeout }
         if let file = trust.caFile { configuration.tls.validation = .certificateAuthority(file: file) }
         if invocation.has("insecure") {
@@ -118,7 +141,11 @@ struct Session: Sendable {
             configuration.tls.validation = .noValidation
         }
         if let pin = trust.pin { configuration.tls.pinnedPublicKeys = [pin] }
-        return configuration
+        do {
+            return try CurlTransport(configuration: configuration)
+        } catch {
+            throw MobileTokenError.transport(error)
+        }
     }
 
     /// The profile's activation.

@@ -61,7 +61,8 @@ final class NginxServer: Sendable {
                 ssl_certificate $shown;
                 ssl_certificate_key $shown;
                 http2_max_concurrent_streams \(streams);
-                location / { proxy_pass http://127.0.0.1:\(upstreamPort); proxy_read_timeout 600; }
+                location / { proxy_pass http://127.0.0.1:\(upstreamPort); proxy_read_timeout 600;
+                    proxy_buffering off; }
                 location = /large { alias \(folder.path)/large; }
                 location = /wide { add_header X-Wide "\(String(repeating: "w", count: 3_000))"; return 200; }
                 location = /ready { return 204; }

@@ -1,5 +1,6 @@
 import TestSupport
 import Foundation
+import HTTPClientTransport
 import Testing
 
 /// Runs a program to its end and returns what it wrote.
@@ -7,6 +8,50 @@ import Testing
     let outcome = try await ChildProcess.run(program, arguments)
     try #require(outcome.exitCode == 0, "\(program) \(arguments) failed: \(outcome.errors)")
     return outcome.outputBytes
+}
+
+/// Cancels many calls, each a moment later than the one before: whichever comes first, the response or the cancellation, a call
+/// ends, and exactly once; the transport goes on.
+func expectThatEveryCallEnds(of transport: CurlTransport, at url: String, count: Int) async throws {
+    let ended = await withTaskGroup { group in
+        for number in 0..<count {
+            group.addTask {
+                let task = Task { try await transport.send(HTTPRequest(url: url, body: [1])) }
+                for _ in 0..<number % 40 { await Task.yield() }
+                task.cancel()
+                switch await task.result {
+                case .success(let response): return response.status == 200
+                case .failure(let error): return error is CancellationError
+                }
+            }
+        }
+        return await group.reduce(into: 0) { count, isExpected in count += isExpected ? 1 : 0 }
+    }
+    #expect(ended == count)
+    #expect(try await transport.send(HTTPRequest(url: url, body: [1])).status == 200)
+}
+
+/// What scripts wait at, on their threads, until as many as are awaited have come.
+final class ThreadGate: Sendable {
+    private let condition = NSCondition()
+    private let missing: Shared<Int>
+
+    init(opensAfter count: Int = 1) { self.missing = Shared(count) }
+
+    /// Says that one more has come.
+    func arrive() {
+        self.condition.lock()
+        self.missing.update { $0 -= 1 }
+        self.condition.broadcast()
+        self.condition.unlock()
+    }
+
+    /// Blocks the calling thread until all have come.
+    func wait() {
+        self.condition.lock()
+        while self.missing.value > 0 { self.condition.wait() }
+        self.condition.unlock()
+    }
 }
 
 /// A listener whose queue is full, so that a connection to it stays half open.

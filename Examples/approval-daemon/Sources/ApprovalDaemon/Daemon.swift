@@ -178,8 +178,7 @@ public final class Daemon: Sendable {
 
 extension Daemon {
     private static func store(_ settings: DaemonConfiguration.Store) -> SQLiteActivationStore {
-        let key = settings.sealingKeyFile.map { SealingKeyFile(path: $0) }
-        return SQLiteActivationStore(path: settings.path, sealingKey: key)
+        SQLiteActivationStore(path: settings.path, sealingKey: settings.sealingKey)
     }
 
     private static func transport(_ settings: DaemonConfiguration.Server) throws -> CurlTransport {

@@ -9,7 +9,7 @@ import Testing
     static let whole = """
         {
           "server": {"baseURL": "https://bank.example.com", "sdkConfiguration": "abc", "publicKeyPins": ["sha256//x"]},
-          "store": {"path": "/var/lib/a.sqlite", "sealingKeyFile": "/etc/key"},
+          "store": {"path": "/var/lib/a.sqlite", "sealingKey": "file:/etc/key"},
           "passwordFile": "/etc/passwords",
           "polling": {"intervalSeconds": 30, "requestsPerSecond": 20, "concurrentRequests": 4},
           "policy": {
@@ -43,7 +43,7 @@ import Testing
     @Test func everythingCanBeSaid() throws {
         let configuration = try self.read(Self.whole)
         #expect(configuration.server.publicKeyPins == ["sha256//x"])
-        #expect(configuration.store.sealingKeyFile == "/etc/key")
+        #expect(configuration.store.sealingKey?.description == "file:/etc/key")
         #expect(configuration.polling.interval == .seconds(30))
         #expect(configuration.polling.limits.requestsPerSecond == 20)
         #expect(configuration.policy.rules.map(\.limit) == [Decimal(string: "49.90"), 2])
@@ -70,11 +70,13 @@ import Testing
             [
                 "APPROVAL_DAEMON_SERVER_BASE_URL": "https://other", "APPROVAL_DAEMON_STATUS_PORT": "1",
                 "APPROVAL_DAEMON_POLICY_RULES": "[]", "APPROVAL_DAEMON_GRACE_PERIOD_SECONDS": "9",
-                "APPROVAL_DAEMON_CONFIG": "/is/read/before", "PATH": "/bin",
+                "APPROVAL_DAEMON_STORE_SEALING_KEY": "env:STORE_KEY", "APPROVAL_DAEMON_CONFIG": "/is/read/before",
+                "PATH": "/bin",
             ]
         )
         #expect(configuration.server.baseURL == "https://other")
         #expect(configuration.server.sdkConfiguration == "abc")
+        #expect(configuration.store.sealingKey?.description == "env:STORE_KEY")
         #expect(configuration.status.port == 1)
         #expect(configuration.gracePeriod == .seconds(9))
         #expect(configuration.approvesNothing)
@@ -100,6 +102,12 @@ import Testing
         (#""status": {"host": ""},"#, "status.host"),
         (#""receipts": {"folder": "a\nb"},"#, "receipts.folder"),
         (#""store": {"path": "/a", "path": "/b"},"#, "store.path"),
+        (#""store": {"sealingKeyFile": "/etc/key"},"#, "store.sealingKeyFile"),
+        (#""store": {"sealingKey": "/etc/key"},"#, "store.sealingKey"),
+        (#""store": {"sealingKey": "vault:key"},"#, "store.sealingKey"),
+        (#""store": {"sealingKey": "env:"},"#, "store.sealingKey"),
+        (#""store": {"sealingKey": "command: "},"#, "store.sealingKey"),
+        (#""store": {"sealingKey": null},"#, "store.sealingKey"),
         (#""policy": {"rules": {}},"#, "policy.rules"),
         (#""policy": {"rules": [1]},"#, "policy.rules[0]"),
     ])

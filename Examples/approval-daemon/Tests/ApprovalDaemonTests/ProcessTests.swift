@@ -57,17 +57,46 @@ import Testing
         }
     }
 
+    /// The key of a store that is there already comes from wherever the configuration says, and no other one is made.
+    @Test(arguments: ["file:FOLDER/elsewhere", "env:STORE_KEY", "command:cat FOLDER/base64"])
+    func theSealingKeyComesFromItsPlaceOrNothingIsDecided(place: String) async throws {
+        try await Stage.with { stage in
+            let place = place.replacingOccurrences(of: "FOLDER", with: stage.folder.path)
+            let beside = stage.storePath + ".key"
+            let key = try Data(contentsOf: URL(filePath: beside))
+            try FileManager.default.moveItem(atPath: beside, toPath: stage.folder.file("elsewhere"))
+            try stage.folder.write("base64", key.base64EncodedString())
+            let file = try stage.folder.write("c.json", stage.configuration())
+            let variables = [
+                "STORE_KEY": key.base64EncodedString(), "APPROVAL_DAEMON_STORE_SEALING_KEY": place,
+                "WRONG": Data(repeating: 7, count: 32).base64EncodedString(),
+            ]
+            let program = try DaemonProcess(["--config", file], variables)
+            // It is well when it has polled for the activation in the store.
+            try await RunningDaemon(url: try await program.statusURL()).waitUntilWell()
+            program.send(SIGTERM)
+            #expect(await program.exitStatus() == 0, "\(program.log)")
+
+            for other in ["file:\(stage.folder.path)/none", "env:NONE", "env:WRONG", "command:false"] {
+                let variables = variables.merging(["APPROVAL_DAEMON_STORE_SEALING_KEY": other]) { $1 }
+                let refused = try DaemonProcess(["--config", file], variables)
+                #expect(await refused.exitStatus() == 74)
+                let line = try #require(try stage.checkLog(refused.log).last)
+                #expect(line["message"]?.string == "the store cannot be used")
+                #expect(!refused.log.contains(key.base64EncodedString()))
+            }
+            #expect(!FileManager.default.fileExists(atPath: stage.folder.file("none")))
+            #expect(!FileManager.default.fileExists(atPath: beside))
+        }
+    }
+
     @Test func theProbeAsksARunningDaemon() async throws {
         try await Stage.with { stage in
             let file = try stage.folder.write("c.json", stage.configuration())
             let program = try DaemonProcess(["--config", file])
-            var url: String?
-            while url == nil, let line = await program.nextLine() {
-                url = try JSONValue(parsing: line)["status"]?.string
-            }
-            let port = try #require(url?.split(separator: ":").last.map(String.init))
-            let running = try RunningDaemon(url: try #require(url))
-            try await running.waitUntilWell()
+            let url = try await program.statusURL()
+            let port = try #require(url.split(separator: ":").last.map(String.init))
+            try await RunningDaemon(url: url).waitUntilWell()
             let probe = try DaemonProcess(["--probe", "--config", file], ["APPROVAL_DAEMON_STATUS_PORT": port])
             #expect(await probe.exitStatus() == 0)
             // Another one finds the port taken.
@@ -133,6 +162,13 @@ final class DaemonProcess: Sendable {
 
     /// The next line that it writes; `nil` when it has ended.
     func nextLine() async -> String? { await self.lines.first { _ in true } }
+
+    /// Where it says that its health endpoint is.
+    func statusURL() async throws -> String {
+        var url: String?
+        while url == nil, let line = await self.nextLine() { url = try JSONValue(parsing: line)["status"]?.string }
+        return try #require(url, "it ended: \(self.log)")
+    }
 
     /// Everything that it wrote, once it has ended.
     var log: String { self.written.text }

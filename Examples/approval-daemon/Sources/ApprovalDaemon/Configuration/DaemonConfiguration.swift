@@ -15,7 +15,8 @@ public struct DaemonConfiguration: Sendable {
     /// Where the activations are.
     struct Store: Sendable {
         var path: String
-        var sealingKeyFile: String?
+        /// Where the key is that seals it; `nil` beside it.
+        var sealingKey: SealingKeySource?
     }
 
     /// How often the bank is asked, and how much.
@@ -83,7 +84,7 @@ extension DaemonConfiguration {
         self.store = try settings.object("store") { settings in
             Store(
                 path: try settings.string("path") ?? SQLiteActivationStore.defaultPath,
-                sealingKeyFile: try settings.string("sealingKeyFile")
+                sealingKey: try settings.sealingKey("sealingKey")
             )
         }
         let credential = credentialsFolder.map { $0 + "/" + PasswordFile.credentialName }

@@ -17,7 +17,7 @@ struct EnvironmentSettings {
         (["server", "baseURL"], .string), (["server", "sdkConfiguration"], .string),
         (["server", "powerAuthURL"], .string), (["server", "certificateAuthorityFile"], .string),
         (["server", "publicKeyPins"], .json),
-        (["store", "path"], .string), (["store", "sealingKeyFile"], .string),
+        (["store", "path"], .string), (["store", "sealingKey"], .string),
         (["passwordFile"], .string),
         (["polling", "intervalSeconds"], .json), (["polling", "requestsPerSecond"], .json),
         (["polling", "concurrentRequests"], .json),

@@ -122,6 +122,15 @@ struct SettingsReader {
         return decimal
     }
 
+    /// The place of a sealing key. Whether there is one is found out when the store is opened.
+    mutating func sealingKey(_ member: String) throws -> SealingKeySource? {
+        guard let string = try self.string(member) else { return nil }
+        guard let source = try? SealingKeySource(string) else {
+            throw self.error(member, "is none of: file:PATH, env:NAME, command:PROGRAM ARGUMENT…")
+        }
+        return source
+    }
+
     mutating func object<Value>(_ member: String, _ body: (inout SettingsReader) throws -> Value) throws -> Value {
         try Self.read(self.value(member), at: self.name(member), body)
     }

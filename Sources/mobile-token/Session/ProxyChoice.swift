@@ -1,0 +1,52 @@
+import Basics
+import CommandLineSupport
+import Foundation
+import MobileToken
+
+/// The proxy that a profile's requests go through, as `--proxy` names it.
+struct ProxyChoice: Codable, Sendable {
+    /// The string that names it.
+    let description: String
+
+    /// What `--proxy` takes.
+    static let help = "the proxy: URL, none (default), or environment for that of https_proxy; the profile keeps it"
+
+    /// Reads a string; whether a proxy can have such an address is for the transport to say.
+    ///
+    /// - Throws: `UsageError` for an address with a user or a password. An option shows it to other users of the machine, and a
+    ///   profile would keep it.
+    init(_ string: String, command: Command? = nil) throws {
+        guard !string.utf8.contains(UInt8(ascii: "@")) else {
+            throw UsageError(
+                message:
+                    "--proxy: a user or password does not belong here; set https_proxy, and use --proxy environment",
+                command: command
+            )
+        }
+        self.description = string
+    }
+
+    init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.description)
+    }
+
+    /// What the transport is told.
+    var setting: CurlTransport.Proxy {
+        if self.description.isExactly("none") { return .none }
+        if self.description.isExactly("environment") { return .environment }
+        return .url(self.description)
+    }
+
+    /// - Throws: `UsageError` when one of the addresses is plain `http`, even one of this machine: the proxy is another party.
+    func requireTLS(_ urls: String...) throws {
+        guard self.setting != .none, urls.contains(where: { !$0.lowercased().utf8.starts(with: "https:".utf8) }) else {
+            return
+        }
+        throw UsageError(message: "--proxy: it reads everything that goes over http; use https, or --insecure-http")
+    }
+}
