@@ -21,6 +21,8 @@ struct DocumentationBrowserTests {
                 try await page.type("post /v2/registrations device")
                 #expect(try await page.evaluate(count) == "1")
                 try await page.click("#postV2Registrations > summary")
+                // The page is told a moment after the click that the route is open.
+                try await page.wait(until: "document.querySelector('#postV2Registrations pre') !== null")
                 let shown = try await page.evaluate("document.querySelector('#postV2Registrations').textContent")
                 for word in ["userId", "commitPhase", "ON_COMMIT | ON_KEY_EXCHANGE", "Registration", "507"] {
                     #expect(shown.contains(word), "\(word)")
