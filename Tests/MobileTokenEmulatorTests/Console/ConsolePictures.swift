@@ -15,29 +15,9 @@ struct ConsolePictures {
     func everyView(size: (width: Int, height: Int), dark: Bool) async throws {
         let folder = try #require(pictures)
         try await withEmulator { emulator async throws in
-            for user in ["alice", "bob", "carol with a rather long name indeed"] {
-                try await emulator.cloud.register(userID: user)
-            }
-            for (number, template) in await emulator.templates().enumerated() {
-                let operation = try await emulator.cloud.createOperation(template.name, userID: "user\(number % 3)")
-                if number.isMultiple(of: 3) { try await emulator.cloud.cancelOperation(operation.id, reason: "LATE") }
-            }
-            _ = try await emulator.cloud.createMessage(userID: "alice", subject: "Hello", summary: "A word", body: "…")
-            try await emulator.send("POST", "/api/auth/token/app/operation/list", body: "{}")
-            try await emulator.createCallback("http://127.0.0.1:1/hook")
-            let activation = try await emulator.makeActivation(user: "dave", password: "1234", name: "Dave’s phone")
+            let activation = try await emulator.makeActivation(user: "alice", password: "1234", name: "Alice’s phone")
             try await PushService(activation: activation).register(token: "push-token", for: .apns)
-            let decided = try await emulator.cloud.createOperation("payment", userID: "dave")
-            let operations = OperationsService(activation: activation)
-            let listed = try #require(try await operations.operations().first)
-            _ = try? await operations.authorize(listed, with: .possessionAndKnowledge(password: "0000"))
-            let failed = try #require(await emulator.journal().last)
-            try await operations.authorize(listed, with: .possessionAndKnowledge(password: "1234"))
-            let created = try #require(await emulator.journal().last { $0.decryptedBody?.count == 2 })
-            await emulator.faults.add(
-                FaultRule(name: "Busy: 503", match: .init(path: "/x"), effect: .init(status: 503))
-            )
-
+            let sample = try await ConsoleSample(in: emulator)
             try await withBrowser(width: size.width, height: size.height, dark: dark) { page async throws in
                 try await page.open("\(emulator.cloudURL)/console/")
                 try await page.wait(until: "document.querySelector('#connection').dataset.state === 'live'")
@@ -46,11 +26,7 @@ struct ConsolePictures {
                     let name = "\(size.width)-\(dark ? "dark" : "light")-\(name).png"
                     try await page.screenshot().write(to: folder.appending(path: name))
                 }
-                for view in [
-                    "operations", "activations", "messages", "pushes", "deliveries", "templates", "journal", "faults",
-                    "clock",
-                    "connect",
-                ] {
+                for view in ConsoleSample.views {
                     try await page.click("#tab-\(view)")
                     try await picture(view)
                     guard try await page.evaluate("Boolean(document.querySelector('#\(view)-list .row'))") != "0" else {
@@ -60,9 +36,7 @@ struct ConsolePictures {
                     try await picture("\(view)-details")
                     try await page.press("Escape")
                 }
-                for address in [
-                    "operations/\(decided.id)", "journal/\(failed.id)", "journal/\(created.id)", "templates/showcase",
-                ] {
+                for address in sample.stories {
                     try await page.evaluate("location.hash = '\(address)', 1")
                     try await page.wait(until: "document.querySelector('#details').open")
                     // All of it, however long.
