@@ -76,29 +76,21 @@ import Testing
     /// Lets a shell read lines of a page, and returns how it called the programs.
     private func calls(of lines: [String]) async throws -> [[String]] {
         let folder = try TemporaryFolder()
-        for name in ["commands", "calls"] {
-            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
-        }
-        let stubs = [
-            ("mobile-token", #"printf '%s\0' "${0##*/}" "$@" >"$CALLS/$$.$EPOCHREALTIME""#),
-            ("swift", #"exec "${@:2}""#),
-            ("runuser", #"exec "${@:4}""#),
-        ]
-        for (name, body) in stubs {
-            let file = folder.file("commands/\(name)")
-            try "#!/bin/bash\n\(body)\n".write(toFile: file, atomically: true, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file)
-        }
-        for name in ["emulator", "postgres"] {
-            try FileManager.default.copyItem(
-                atPath: folder.file("commands/mobile-token"),
-                toPath: folder.file("commands/mobile-token-\(name)")
-            )
-        }
+        try FileManager.default.createDirectory(atPath: folder.file("calls"), withIntermediateDirectories: false)
+        // Functions in place of programs: a file that was just written cannot be run while another test starts a process.
+        let script = #"""
+            note() { printf '%s\0' "$@" >"calls/$BASHPID.$EPOCHREALTIME.$RANDOM"; }
+            mobile-token() { note mobile-token "$@"; }
+            mobile-token-emulator() { note mobile-token-emulator "$@"; }
+            mobile-token-postgres() { note mobile-token-postgres "$@"; }
+            swift() { "${@:2}"; }
+            runuser() { "${@:4}"; }
+            cd "$HOME" && for line; do (eval "$line"); done
+            """#
         _ = try await ChildProcess.run(
             "/bin/bash",
-            ["-c", #"cd "$HOME" && for line; do (eval "$line"); done"#, "bash"] + lines,
-            environment: ["HOME": folder.path, "PATH": folder.file("commands"), "CALLS": folder.file("calls")]
+            ["-c", script, "bash"] + lines,
+            environment: ["HOME": folder.path, "PATH": folder.file("nothing")]
         )
         return try FileManager.default.contentsOfDirectory(atPath: folder.file("calls")).map { name in
             let call = try Data(contentsOf: folder.url.appending(path: "calls/\(name)"))
