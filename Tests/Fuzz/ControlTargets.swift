@@ -15,10 +15,11 @@ let controlTargets = [
             var state = EmulatorCore.Changeable(
                 backend: FuzzServer.backend,
                 time: VirtualTime(),
-                faults: FaultInjector()
+                faults: FaultInjector(),
+                devices: NewDevices(room: DeviceRoom(capacity: 2))
             )
             let (made, _) = try scenario.apply(to: &state, FuzzServer.configuration)
-            hold((made.object?.keys ?? []).count == 5, "something made is not told")
+            hold((made.object?.keys ?? []).count == 6, "something made is not told")
             let document = try state.backend.exported()
             let again = try Backend(importing: document, configuration: FuzzServer.configuration.backend)
             hold(try again.exported() == document, "exported and imported, it is another state")

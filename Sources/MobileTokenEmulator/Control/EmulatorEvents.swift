@@ -26,7 +26,8 @@ extension Emulator {
             public static let delivery = Self("delivery")
             /// A push message was made; ``Event/id`` is its number, ``Event/status`` what it tells of.
             public static let push = Self("push")
-            /// A virtual device was made or removed, or has done something; ``Event/id`` is that of its activation.
+            /// A virtual device was made or removed, or has done something; ``Event/id`` is that of its activation,
+            /// ``Event/status`` is `REMOVED` when it is gone.
             public static let virtualDevice = Self("virtualDevice")
             /// The clock was set.
             public static let clock = Self("clock")

@@ -107,7 +107,7 @@ extension EmulatorCore {
     /// Removes a device, and its activation.
     func removeDevice(_ id: String) async throws(EmulatorError) {
         guard self.devices.remove(id) else { throw EmulatorError(.notFound, "There is no such virtual device") }
-        self.reportDevice(id)
+        self.send(.virtualDevice, id: id, status: "REMOVED")
         do { try await self.administer(.remove(activationID: id)) } catch  where error.code != .storage {
             // It is gone already.
         }

@@ -5,6 +5,7 @@ import { Collection } from "./collection.js";
 import { action, dangerousAction, defineDetails, qrCode, showDetails } from "./details.js";
 import { addressOfFiltered } from "./address.js";
 import { onSubmit } from "./dialogs.js";
+import { deviceSection, makeDevice } from "./devices.js";
 
 const attempts = (item) => `${item.failedAttempts} of ${item.maximumFailedAttempts}`;
 
@@ -46,6 +47,7 @@ defineDetails("activations", (id) => ({
       ["Created", dateOf(item.created)], ["Identifier", item.id, "copy"],
     ]));
     if (item.status === "PENDING_COMMIT") sections.push(make("p", { class: "hint" }, "Commit it when the client shows the same fingerprint."));
+    sections.push(...deviceSection(id));
     if (item.status === "ACTIVE") sections.push(counterForm(path));
     sections.push(make("p", {}, make("a", { href: addressOfFiltered("journal", item.id) }, "Its requests"), " · ",
       make("a", { href: addressOfFiltered("operations", item.userID) }, "Its user’s operations")));
@@ -79,9 +81,15 @@ function actions(item, path) {
   return buttons;
 }
 
-onSubmit($("new-activation"), async () => {
+async function register(userID) {
   const flags = $("activation-flags").value.split(/\s+/).filter(Boolean);
-  const made = await ask("cloud/registrations", { method: "POST", body: { userId: $("activation-user").value.trim(), flags } });
-  await activations.add(made.registrationId);
-  showDetails("activations", made.registrationId);
+  const { registrationId } = await ask("cloud/registrations", { method: "POST", body: { userId: userID, flags } });
+  return registrationId;
+}
+
+onSubmit($("new-activation"), async () => {
+  const userID = $("activation-user").value.trim();
+  const id = await ($("activation-virtual").checked ? makeDevice(userID) : register(userID));
+  await activations.add(id);
+  showDetails("activations", id);
 });

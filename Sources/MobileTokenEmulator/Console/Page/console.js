@@ -4,9 +4,11 @@ import { $, make } from "./dom.js";
 import { follow } from "./server.js";
 import { onOpen } from "./dialogs.js";
 import { activations } from "./activations.js";
+import { forgetDevice, loadDevice, loadDevices } from "./devices.js";
+import { loadSpaces } from "./spaces.js";
 import { messages } from "./messages.js";
 import { pushes } from "./pushes.js";
-import { operations, showOperationTimes } from "./operations.js";
+import { operations, refreshOpenOperation, showOperationTimes } from "./operations.js";
 import { deliveries } from "./deliveries.js";
 import { templates } from "./templates.js";
 import { offerTemplates } from "./operation-form.js";
@@ -37,8 +39,8 @@ function setConnection(state, text) {
 async function load() {
   try {
     // Names of activations first: the journal shows them.
-    await activations.load();
-    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadClock()]);
+    await Promise.all([activations.load(), loadDevices()]);
+    await Promise.all([operations.load(), messages.load(), pushes.load(), deliveries.load(), journal.load(), templates.load(), loadConfiguration(), loadFaults(), loadClock(), loadSpaces()]);
     offerTemplates();
     setConnection("live", "live");
     openAddressedDetails();
@@ -51,6 +53,10 @@ follow({
   operation: (event) => operations.touch(event.id, event.status),
   activation: (event) => activations.touch(event.id, event.status),
   device: (event) => activations.touch(event.id),
+  virtualDevice: async (event) => {
+    if (event.status === "REMOVED") forgetDevice(event.id); else await loadDevice(event.id);
+    refreshOpenOperation();
+  },
   message: (event) => messages.touch(event.id),
   push: (event) => pushes.touch(event.id),
   delivery: (event) => deliveries.touch(event.id),

@@ -76,7 +76,7 @@ function whatUserDid() {
   const named = (selector) => [...dialog.querySelectorAll(selector)];
   return {
     key: shown.key,
-    values: new Map(named("input[data-action]").map((input) => [input.dataset.action, input.value])),
+    values: new Map(named("input[data-action], select[data-action]").map((input) => [input.dataset.action, input.value])),
     opened: new Map(named("details[data-action]").map((one) => [one.dataset.action, one.open])),
     armed: dialog.querySelector(".armed")?.dataset.action,
     focused: dialog.contains(document.activeElement) ? document.activeElement.dataset.action : undefined,

@@ -9,6 +9,7 @@ import { previewCard } from "./preview.js";
 import { deliveries } from "./deliveries.js";
 import { pushes } from "./pushes.js";
 import { OfflineApproval } from "./offline.js";
+import { decideByHand } from "./devices.js";
 import { serverNow } from "./clock.js";
 
 /** What is left of an operation's time; empty once it is decided. */
@@ -95,6 +96,11 @@ export function followOperations(ids) {
 }
 operations.changed = (id) => followOperations([id]);
 
+/** Who may decide it has changed. */
+export function refreshOpenOperation() {
+  if (story) refreshDetails(`operations/${story.id}`);
+}
+
 defineDetails("operations", (id) => ({
   prepare: async () => {
     story = new OperationStory(id);
@@ -114,7 +120,7 @@ defineDetails("operations", (id) => ({
     const actions = [];
     const cancel = () => ask(`cloud/${told.path}?statusReason=CANCELED_IN_CONSOLE`, { method: "DELETE" });
     if (item.status === "PENDING") {
-      body.push(approvalOf(id).card());
+      body.push(...decideByHand(item), approvalOf(id).card());
       actions.push(dangerousAction("Cancel operation", "Cancel it for good?", cancel));
     }
     if (told.preview) body.push(...section("On a phone", previewCard(told.preview, (language) => told.choose(language))));
