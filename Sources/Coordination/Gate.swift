@@ -6,7 +6,7 @@ import Synchronization
 /// the wire.
 package final class Gate: Sendable {
     private struct State {
-        /// By line. One that nobody is in has no entry.
+        /// The queue of each line; a line that nobody is in has none.
         var queues: [String: TurnQueue<Waiter<Void>>] = [:]
     }
 

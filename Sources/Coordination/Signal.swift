@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes one waiter each time it is raised, oldest first, and remembers one raise that nobody waited for.
+/// Wakes the oldest waiter each time it is raised. A raise that finds no waiter is kept for the next one; several count as one.
 package final class Signal: Sendable {
     private struct State {
         var isRaised: Bool
@@ -22,7 +22,7 @@ package final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Forgets a raise that nobody waited for.
+    /// Forgets a raise that is kept.
     package func lower() {
         self.state.withLock { $0.isRaised = false }
     }

@@ -41,8 +41,8 @@ struct OIDCGrant: Sendable, Codable, Equatable {
 
     /// Throws unless the code can be used by this client and now.
     ///
-    /// - Parameter verifier: The secret that the challenge was made of. Where there is no challenge there must be none either:
-    ///   whoever asked for the code did not make one.
+    /// - Parameter verifier: The secret that the challenge was made of. A code that was asked for without a challenge takes no
+    ///   verifier.
     func check(providerID: String, verifier: String?, at now: Milliseconds) throws(Objection) {
         guard self.providerID.isExactly(providerID) else { throw .otherProvider }
         guard !self.isUsed else { throw .used }

@@ -103,7 +103,7 @@ enum ListenCommand {
     }
 
     private static func subscribe(to server: RemoteServer, _ takesPushes: Bool) async throws -> JSONValue {
-        // A server of before knows no pushes, and takes no body.
+        // An older server takes no body here.
         guard takesPushes else { return try await server.send(.post, "/listeners") }
         return try await server.send(.post, "/listeners", [("pushes", true)])
     }
