@@ -182,6 +182,13 @@ struct TroubledBank {
         for index in self.devices.indices { try await self.endWait(of: index, at: .max) }
     }
 
+    /// Makes one more operation for each decision, of a device that can decide.
+    mutating func makeFinalOperations(at second: Int) async throws {
+        let index = self.devices.firstIndex { !$0.hadTrouble } ?? self.devices.firstIndex { !$0.isRemoved }
+        guard let index else { return }
+        for kind in [Kind.login, .quickLogin] { try await self.make(kind, ofDevice: index, at: second) }
+    }
+
     /// Where each operation stands.
     func statuses() async throws -> [String: String] {
         let all = await self.emulator.operations()
@@ -207,6 +214,10 @@ struct TroubledBank {
         guard let index = self.devices.indices.randomElement(using: &self.generator), !self.devices[index].isRemoved,
             let kind = Kind.allCases.randomElement(using: &self.generator)
         else { return }
+        try await self.make(kind, ofDevice: index, at: second)
+    }
+
+    private mutating func make(_ kind: Kind, ofDevice index: Int, at second: Int) async throws {
         let made = try await self.emulator.cloud.createOperation(
             kind.template,
             userID: self.devices[index].user,

@@ -129,6 +129,8 @@ private let soakMinutes = ProcessInfo.processInfo.environment["MOBILE_TOKEN_SOAK
         /// The trouble ends, what the agent can decide is decided, and it knows what became of that.
         private mutating func calmDown() async throws {
             try await self.bank.calmDown()
+            // What chance made before may all have been for people.
+            try await self.bank.makeFinalOperations(at: self.bank.plan.duration)
             for _ in 0..<60 {
                 try await self.passSecond()
                 if try await self.isDone() { break }
