@@ -43,6 +43,8 @@ package final class PostgresConnection {
     var channels: Set<String> = []
     /// Whether something went wrong after which nobody can say where the conversation stands.
     var isLost = false
+    /// Whether our settings are the session's, so that no transaction needs to bring them.
+    var sessionIsSet = false
     /// How many round trips were made so far, for tests and statistics.
     package internal(set) var roundTripCount = 0
 
@@ -68,6 +70,11 @@ package final class PostgresConnection {
         }
         // What the server has to say beside results would go to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        do throws(PostgresError) {
+            try self.setSession()
+        } catch {
+            throw error.kind == .canceled ? error : PostgresError(.unreachable, sqlState: error.sqlState)
+        }
     }
 
     deinit { PQfinish(self.handle) }  // sends a farewell if there is room for it, and does not block

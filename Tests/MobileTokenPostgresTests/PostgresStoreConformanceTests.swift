@@ -16,14 +16,29 @@ struct PostgresStoreConformanceTests {
         }
     }
 
-    @Test(arguments: ActivationStoreConformance.allCases)
+    @Test(
+        .enabled(if: PostgresTestPooler.isInstalled, "no pooler is installed"),
+        arguments: ActivationStoreConformance.allCases
+    )
     func nodesBehindAPoolerConform(to requirement: ActivationStoreConformance) async throws {
+        let pooler = try await Self.pooler.value
         try await withNodes { nodes in
+            @Sendable func node(_ name: String) -> PostgresActivationStore {
+                nodes.node(name) {
+                    $0.connectionString = { pooler.connectionString }
+                    $0.pollOnly = true
+                }
+            }
             try await requirement.check {
-                nodes.node("one") { $0.pollOnly = true }
+                node("one")
             } openAgain: { _ in
-                nodes.node("other") { $0.pollOnly = true }
+                node("other")
             }
         }
+    }
+
+    /// One for all, as the server is.
+    private static let pooler = Task {
+        try await PostgresTestPooler.start(before: try await PostgresTestServer.shared())
     }
 }

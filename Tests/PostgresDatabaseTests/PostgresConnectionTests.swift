@@ -1,6 +1,7 @@
 import Glibc
 import PostgresDatabase
 import PostgresTestServer
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -127,20 +128,49 @@ struct PostgresConnectionTests {
         #expect(try connection.run("SELECT 7::int8", [], .none)[0].integer(0) == 7)
     }
 
-    @Test func durabilityIsASettingOfEachTransaction() async throws {
-        let connection = try await self.connect()
+    /// What a role or a database has as its default is overruled, unless it is stronger.
+    @Test(arguments: [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")])
+    func durabilityIsOurSetting(ofRole: String, ours: String) async throws {
+        let server = try await PostgresTestServer.shared()
+        var target = PostgresTarget.of(server)
+        target.connectionString += " options='-c synchronous_commit=\(ofRole)'"
+        let connection = try PostgresConnection(to: target)
         func setting(_ effect: PostgresConnection.Effect) throws -> String {
-            try connection.run("SELECT current_setting('synchronous_commit')", [], effect)[0].text(0)
+            try connection.run(Self.durability, [], effect)[0].text(0)
         }
-        try connection.run("SET synchronous_commit = off")
-        #expect(try setting(.durable) == "on")
+        #expect(try setting(.durable) == ours)
         #expect(try setting(.relaxed) == "off")
-        try connection.run("SET synchronous_commit = remote_apply")
-        #expect(try setting(.durable) == "remote_apply")
-        let inTransaction = try connection.transaction { transaction in
-            try transaction.run("SELECT current_setting('synchronous_commit')")[0].text(0)
+        #expect(try setting(.durable) == ours)
+        #expect(try connection.transaction { try $0.run(Self.durability)[0].text(0) } == ours)
+    }
+
+    private static let durability = "SELECT current_setting('synchronous_commit')"
+
+    /// A session that is lent to others gets our settings for each of our transactions, and keeps none of them.
+    @Test(.enabled(if: PostgresTestPooler.isInstalled, "no pooler is installed"))
+    func aPoolerKeepsNoneOfOurSettings() async throws {
+        let server = try await PostgresTestServer.start(.init(settings: ["synchronous_commit = off"]))
+        let pooler = try await PostgresTestPooler.start(before: server)
+        let target = PostgresTarget(connectionString: pooler.connectionString, tls: .disabled)
+        var options = PostgresConnection.Options()
+        options.preparesStatements = false
+        options.searchPath = "ours"
+        let connection = try PostgresConnection(to: target, options: options)
+        let settings = "SELECT current_setting('search_path'), current_setting('statement_timeout'), "
+        for _ in 0..<3 {
+            let row = try #require(try connection.run(settings + "current_setting('synchronous_commit')").first)
+            #expect(try row.text(0) == "\"ours\", pg_temp")
+            #expect(try row.text(1) == "5s")
+            #expect(try row.text(2) == "on")
         }
-        #expect(inTransaction == "remote_apply")
+        #expect(try connection.transaction { try $0.run(Self.durability)[0].text(0) } == "on")
+        // Another program that is lent the same session.
+        let other = try await ChildProcess.run(
+            try #require(PostgresTestServer.programs) + "/psql",
+            ["-XAtc", settings + "current_setting('synchronous_commit')", pooler.connectionString]
+        )
+        #expect(other.lines == ["\"$user\", public|0|off"])
+        withExtendedLifetime(pooler) {}
     }
 
     @Test func namesAreLookedForInOneSchema() async throws {

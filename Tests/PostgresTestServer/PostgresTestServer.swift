@@ -153,7 +153,8 @@ package final class PostgresTestServer: Sendable {
         try await Self.run((Self.programs ?? "") + "/pg_ctl", ["-D", self.folder + "/data"] + arguments)
     }
 
-    private func write(_ settings: [String], to file: String) async throws {
+    /// Writes lines to a file beside the data.
+    func write(_ settings: [String], to file: String) async throws {
         let script = "cat > \"$1\""
         let words = Self.unprivileged + ["sh", "-c", script, "write", self.folder + "/data/" + file]
         let outcome = try await ChildProcess.run(
@@ -194,7 +195,7 @@ package final class PostgresTestServer: Sendable {
     }
 
     /// The words before a command that must not run as root.
-    private static let unprivileged =
+    static let unprivileged =
         geteuid() == 0
         ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] : ["env"]
 

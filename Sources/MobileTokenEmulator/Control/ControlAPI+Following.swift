@@ -46,11 +46,11 @@ extension ControlAPI {
     func deliveryFeed(_ request: ReceivedRequest) async throws -> ServerResponse {
         let limit = try request.number("limit", in: 1...1000) ?? 100
         let mailroom = self.core.mailroom
-        let place = try request.place(inRun: mailroom.runID)
+        let position = try request.feedPosition(inRun: mailroom.runID)
         let page = try await self.waiting(request, for: .delivery) {
             let outbox = mailroom.outbox
-            let found = outbox.deliveries(since: place.number, limit: limit)
-            return (page: (found, outbox.lastID), isNews: !found.isEmpty || place.isUnknown(after: outbox.lastID))
+            let found = outbox.deliveries(since: position.number, limit: limit)
+            return (page: (found, outbox.lastID), isNews: !found.isEmpty || position.isUnknown(after: outbox.lastID))
         }
         let items = page.0.map(Emulator.DeliverySummary.init)
         return .encoding(DeliveryFeed(items: items, last: page.1, run: mailroom.runID))
@@ -97,15 +97,15 @@ extension ControlAPI {
 extension ReceivedRequest {
     /// Returns what the one who asks has been told: the query's `since`, unless it is of another run of the server, whose
     /// numbers mean nothing here.
-    func place(inRun run: String) throws(Refusal) -> FollowersPlace {
+    func feedPosition(inRun run: String) throws(Refusal) -> FeedPosition {
         let since = try self.number("since", in: 0...Int.max) ?? 0
         let isOfThisRun = self.queryValue("run").map { $0 == run } ?? true
-        return FollowersPlace(number: isOfThisRun ? UInt64(since) : 0, isOfThisRun: isOfThisRun)
+        return FeedPosition(number: isOfThisRun ? UInt64(since) : 0, isOfThisRun: isOfThisRun)
     }
 }
 
-/// How far a program that follows has been told.
-struct FollowersPlace {
+/// A position in a feed that a program follows: how far it has been told.
+struct FeedPosition {
     /// What is new comes after it.
     let number: UInt64
     let isOfThisRun: Bool

@@ -151,10 +151,10 @@ struct ControlAPI: Sendable {
             let page = await self.core.journal(before: UInt64(before), limit: limit, filter)
             return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
         }
-        let place = try request.place(inRun: run)
+        let position = try request.feedPosition(inRun: run)
         let page = try await self.waiting(request, for: .request) {
-            let page = await self.core.journal(since: place.number, limit: limit, filter)
-            return (page: page, isNews: !page.entries.isEmpty || place.isUnknown(after: page.lastID))
+            let page = await self.core.journal(since: position.number, limit: limit, filter)
+            return (page: page, isNews: !page.entries.isEmpty || position.isUnknown(after: page.lastID))
         }
         return .encoding(JournalPage(entries: page.entries, last: page.lastID, run: run))
     }
