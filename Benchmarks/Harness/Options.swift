@@ -3,11 +3,13 @@ struct Options {
     enum Mistake: Error, CustomStringConvertible {
         case missingValue(String)
         case unknown(String)
+        case noReport(file: String)
 
         var description: String {
             switch self {
             case .missingValue(let option): "\(option) needs a value"
             case .unknown(let option): "unknown option \(option)"
+            case .noReport(let file): "\(file) is no report of an earlier run"
             }
         }
     }
@@ -19,6 +21,8 @@ struct Options {
           --quick           five short samples instead of nine longer ones
           --json FILE       write every sample to FILE
           --plot FILE.svg   draw the cases
+          --compare FILE    say what is worse than in an earlier --json FILE by more than its spread, and end with 3
+                            if anything is
           --list            name the cases, and measure nothing
           --help            this text
 
@@ -30,6 +34,7 @@ struct Options {
     var filters: [String] = []
     var jsonFile: String?
     var plotFile: String?
+    var earlierFile: String?
     var isQuick = false
     var isList = false
     var isHelp = false
@@ -45,6 +50,7 @@ struct Options {
             case "--filter": self.filters.append(try value(of: argument))
             case "--json": self.jsonFile = try value(of: argument)
             case "--plot": self.plotFile = try value(of: argument)
+            case "--compare": self.earlierFile = try value(of: argument)
             case "--quick": self.isQuick = true
             case "--list": self.isList = true
             case "--help", "-h": self.isHelp = true

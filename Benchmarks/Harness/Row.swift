@@ -99,7 +99,9 @@ struct Row: Sendable {
     /// How many of something the case had, for cases that are measured at several sizes.
     var size: Int?
 
-    var title: String { self.detail.map { "\(self.name): \($0)" } ?? self.name }
+    var title: String { Self.title(self.name, self.detail) }
+
+    static func title(_ name: String, _ detail: String?) -> String { detail.map { "\(name): \($0)" } ?? name }
 
     func ratio(to baseline: Baseline) -> Double { self.figure.median / baseline.figure.median }
 }

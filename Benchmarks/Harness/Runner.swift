@@ -3,10 +3,16 @@ import Foundation
 /// Measures what the options ask for, and reports it.
 struct Runner {
     struct NothingToMeasure: Error {}
+    /// Something is worse than in the earlier report.
+    struct Worse: Error {}
 
     let options: Options
 
     func run() async throws {
+        // Before hours are spent in vain.
+        let earlier = try self.options.earlierFile.map { file in
+            do { return try JSONReport(file: file) } catch { throw Options.Mistake.noReport(file: file) }
+        }
         let settings: Settings = self.options.isQuick ? .quick : .thorough
         let machine = Machine.current
         print(machine)
@@ -17,12 +23,17 @@ struct Runner {
         }
         guard !rows.isEmpty else { throw NothingToMeasure() }
         print(Table(rows: rows).text)
+        let report = JSONReport(rows: rows, machine: machine, isQuick: self.options.isQuick)
         if let file = self.options.jsonFile {
-            let report = JSONReport(rows: rows, machine: machine, isQuick: self.options.isQuick)
             try report.data.write(to: URL(fileURLWithPath: file))
         }
         if let file = self.options.plotFile {
             try Data(Plot(rows: rows, caption: "\(machine)").svg.utf8).write(to: URL(fileURLWithPath: file))
+        }
+        if let earlier {
+            let comparison = Comparison(report, since: earlier)
+            print("\n" + comparison.text)
+            if comparison.hasWorse { throw Worse() }
         }
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
 /// The report for machines: every sample, so that others can draw their own conclusions.
-struct JSONReport: Encodable {
-    struct Entry: Encodable {
-        struct Baseline: Encodable {
+struct JSONReport: Codable {
+    struct Entry: Codable {
+        struct Baseline: Codable {
             let name: String
             let median: Double
             let ratio: Double
@@ -12,7 +12,7 @@ struct JSONReport: Encodable {
             let samples: [Double]
         }
 
-        struct Goal: Encodable {
+        struct Goal: Codable {
             let text: String
             let isMet: Bool?
         }
@@ -28,6 +28,8 @@ struct JSONReport: Encodable {
         let allocations: Double?
         let goals: [Goal]
         let size: Int?
+
+        var title: String { Row.title(self.name, self.detail) }
     }
 
     let machine: Machine
@@ -65,6 +67,12 @@ struct JSONReport: Encodable {
         }
     }
 
+    /// Reads an earlier report.
+    init(file: String) throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: file))
+        self = try JSONDecoder().decode(Self.self, from: data)
+    }
+
     var data: Data {
         get throws {
             let encoder = JSONEncoder()
@@ -75,7 +83,7 @@ struct JSONReport: Encodable {
 }
 
 /// Where the figures come from.
-struct Machine: Encodable, CustomStringConvertible {
+struct Machine: Codable, Equatable, CustomStringConvertible {
     let processor: String
     let cores: Int
     let system: String
