@@ -33,22 +33,34 @@ package enum AES256CTR {
         }
     }
 
-    private static func apply(
+    /// Encrypts or decrypts from one piece of memory to another. Allocates nothing of its own.
+    ///
+    /// - Throws: `invalidLength` unless the key has 32 bytes, the block 16, and both pieces are as long.
+    package static func apply(
         to input: UnsafeRawBufferPointer,
         key: SecretBytes,
         block: [UInt8],
         into output: UnsafeMutableRawBufferPointer
     ) throws(CryptoError) {
-        guard key.count == Self.keyByteCount, block.count == Self.blockByteCount, input.count <= Int(Int32.max) else {
-            throw CryptoError(.invalidLength)
-        }
+        guard key.count == Self.keyByteCount, block.count == Self.blockByteCount, input.count == output.count,
+            input.count <= Int(Int32.max)
+        else { throw CryptoError(.invalidLength) }
         guard !input.isEmpty else { return }
-        let context = ThreadContexts.current.cipher
-        defer { EVP_CIPHER_CTX_reset(context) }  // wipes the key
-        let status = key.withUnsafeBytes { EVP_CipherInit_ex2(context, Algorithm.aes256CTR, $0.octets, block, 1, nil) }
+        let context = ThreadContexts.current.counterCipher.pointer
+        defer { Self.forget(context) }
+        let status = key.withUnsafeBytes { EVP_CipherInit_ex2(context, nil, $0.octets, block, 1, nil) }
         require(status, "EVP_CipherInit_ex2")
         var count: Int32 = 0
         require(EVP_CipherUpdate(context, output.octets, &count, input.octets, Int32(input.count)), "EVP_CipherUpdate")
         precondition(Int(count) == input.count)
+    }
+
+    private static let zeros = [UInt8](repeating: 0, count: Self.keyByteCount)
+
+    /// Puts zeros in the place of the key, and their key stream in the place of what is left of the last block's.
+    private static func forget(_ context: OpaquePointer) {
+        require(EVP_CipherInit_ex2(context, nil, Self.zeros, Self.zeros, 1, nil), "EVP_CipherInit_ex2")
+        var (count, byte): (Int32, UInt8) = (0, 0)
+        require(EVP_CipherUpdate(context, &byte, &count, Self.zeros, 1), "EVP_CipherUpdate")
     }
 }

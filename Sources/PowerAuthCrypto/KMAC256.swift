@@ -19,11 +19,23 @@ package enum KMAC256 {
         customization: String,
         count: Int = 32
     ) throws(CryptoError) -> [UInt8] {
+        try Self.authenticate(key: key, customization: customization, count: count) { message in
+            for part in parts { message.update(part) }
+        }
+    }
+
+    /// Returns the tag of a message that comes in parts.
+    ///
+    /// - Throws: `invalidLength` for a key or a tag of an impossible length.
+    package static func authenticate(
+        key: SecretBytes,
+        customization: String,
+        count: Int = 32,
+        _ feed: (borrowing MACMessage) -> Void
+    ) throws(CryptoError) -> [UInt8] {
         try [UInt8](count: max(0, count)) { (tag) throws(CryptoError) in
             try key.withUnsafeBytes { (key) throws(CryptoError) in
-                try Self.authenticate(key: key, customization: customization, into: tag) { message in
-                    for part in parts { message.update(part) }
-                }
+                try Self.authenticate(key: key, customization: customization, into: tag, feed)
             }
         }
     }

@@ -2,7 +2,7 @@ import COpenSSL
 
 extension [UInt8] {
     /// Creates an array of `count` bytes, which `fill` writes.
-    init<Failure: Error>(
+    package init<Failure: Error>(
         count: Int,
         initializingWith fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {

@@ -22,6 +22,7 @@ final class ThreadContexts {
     /// The context that creates keys of either curve from their bytes.
     let keyImporter: OpaquePointer
     // Those that only version 4 of the protocol needs are created at their first use.
+    lazy var counterCipher = CipherContext(Algorithm.aes256CTR)
     lazy var hmacSHA384 = MACContext(Algorithm.hmac, digest: "SHA384")
     lazy var kmac256 = MACContext(Algorithm.kmac256)
     lazy var p384KeyGenerator = KeyGenerator(group: "P-384")
@@ -75,6 +76,18 @@ final class MACContext {
     }
 
     deinit { EVP_MAC_CTX_free(self.pointer) }
+}
+
+/// A context of one cipher, kept because setting one up takes longer than a few blocks do.
+final class CipherContext {
+    let pointer: OpaquePointer
+
+    init(_ algorithm: OpaquePointer) {
+        self.pointer = require(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
+        require(EVP_CipherInit_ex2(self.pointer, algorithm, nil, nil, 1, nil), "EVP_CipherInit_ex2")
+    }
+
+    deinit { EVP_CIPHER_CTX_free(self.pointer) }
 }
 
 /// A context that creates key pairs of one curve.

@@ -1,14 +1,22 @@
 import Basics
 
 extension [UInt8] {
+    /// Appends the bytes of a number, most significant first.
+    mutating func appendBigEndian(_ number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { self += $0 }
+    }
+
     /// Appends the number of `bytes`, in four bytes, most significant first, and then `bytes`.
     mutating func appendWithLength(_ bytes: some Collection<UInt8>) {
-        self += UInt32(bytes.count).bigEndianBytes
+        self.appendBigEndian(UInt32(bytes.count))
         self += bytes
     }
 
     /// Returns `parts`, each after its length, so that no two lists of parts give the same bytes. A missing part is empty.
     static func withLengths(_ parts: [UInt8]...) -> [UInt8] {
-        parts.reduce(into: []) { $0.appendWithLength($1) }
+        var bytes: Self = []
+        bytes.reserveCapacity(parts.reduce(0) { $0 + MemoryLayout<UInt32>.size + $1.count })
+        for part in parts { bytes.appendWithLength(part) }
+        return bytes
     }
 }

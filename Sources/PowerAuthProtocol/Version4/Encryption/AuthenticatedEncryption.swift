@@ -36,9 +36,16 @@ extension Version4 {
             associatedData: [UInt8]
         ) throws(CryptoError) -> [UInt8] {
             guard nonce.count == Self.nonceByteCount else { throw CryptoError(.invalidLength) }
-            let ciphertext = try AES256CTR.apply(to: plaintext, key: self.encryptionKey, block: Self.block(nonce))
-            return try nonce + self.tag(nonce: nonce, associatedData: associatedData, ciphertext: ciphertext)
-                + ciphertext
+            // Each part is written straight to its place.
+            return try [UInt8](count: Self.overheadByteCount + plaintext.count) { (sealed) throws(CryptoError) in
+                sealed.copyBytes(from: nonce)
+                let ciphertext = UnsafeMutableRawBufferPointer(rebasing: sealed[Self.overheadByteCount...])
+                try plaintext.withBytes { (plaintext) throws(CryptoError) in
+                    try self.crypt(plaintext, nonce: nonce, into: ciphertext)
+                }
+                let tag = UnsafeMutableRawBufferPointer(rebasing: sealed[Self.tagRange])
+                try self.authenticate(UnsafeRawBufferPointer(ciphertext), nonce, associatedData, into: tag)
+            }
         }
 
         /// Checks the tag of a sealed message, then decrypts it.
@@ -47,25 +54,46 @@ extension Version4 {
         package func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(CryptoError) -> [UInt8] {
             guard sealed.count >= Self.overheadByteCount else { throw CryptoError(.invalidLength) }
             let nonce = [UInt8](sealed[..<Self.nonceByteCount])
-            let ciphertext = [UInt8](sealed[Self.overheadByteCount...])
-            let tag = try self.tag(nonce: nonce, associatedData: associatedData, ciphertext: ciphertext)
-            guard constantTimeEquals(tag, [UInt8](sealed[Self.nonceByteCount..<Self.overheadByteCount])) else {
-                throw CryptoError(.authenticationFailed)
+            return try sealed.withBytes { (sealed) throws(CryptoError) in
+                let ciphertext = UnsafeRawBufferPointer(rebasing: sealed[Self.overheadByteCount...])
+                let tag = try [UInt8](count: Self.tagByteCount) { (tag) throws(CryptoError) in
+                    try self.authenticate(ciphertext, nonce, associatedData, into: tag)
+                }
+                let isRight = tag.withUnsafeBytes {
+                    constantTimeEquals($0, UnsafeRawBufferPointer(rebasing: sealed[Self.tagRange]))
+                }
+                guard isRight else { throw CryptoError(.authenticationFailed) }
+                return try [UInt8](count: ciphertext.count) { (plaintext) throws(CryptoError) in
+                    try self.crypt(ciphertext, nonce: nonce, into: plaintext)
+                }
             }
-            return try AES256CTR.apply(to: ciphertext, key: self.encryptionKey, block: Self.block(nonce))
         }
 
-        private static func block(_ nonce: [UInt8]) -> [UInt8] { nonce + [0, 0, 0, 0] }
+        private static let tagRange = Self.nonceByteCount..<Self.overheadByteCount
 
-        private func tag(nonce: [UInt8], associatedData: [UInt8], ciphertext: [UInt8]) throws(CryptoError) -> [UInt8] {
-            try KMAC256.authenticate(
-                nonce,
-                associatedData,
-                ciphertext,
-                key: self.authenticationKey,
-                customization: "PA4MAC-AEAD",
-                count: Self.tagByteCount
-            )
+        /// Encrypts or decrypts.
+        private func crypt(
+            _ input: UnsafeRawBufferPointer,
+            nonce: [UInt8],
+            into output: UnsafeMutableRawBufferPointer
+        ) throws(CryptoError) {
+            let block = nonce + [0, 0, 0, 0]
+            try AES256CTR.apply(to: input, key: self.encryptionKey, block: block, into: output)
+        }
+
+        private func authenticate(
+            _ ciphertext: UnsafeRawBufferPointer,
+            _ nonce: [UInt8],
+            _ associatedData: [UInt8],
+            into tag: UnsafeMutableRawBufferPointer
+        ) throws(CryptoError) {
+            try self.authenticationKey.withUnsafeBytes { (key) throws(CryptoError) in
+                try KMAC256.authenticate(key: key, customization: "PA4MAC-AEAD", into: tag) { message in
+                    message.update(nonce)
+                    message.update(associatedData)
+                    message.update(ciphertext)
+                }
+            }
         }
     }
 }

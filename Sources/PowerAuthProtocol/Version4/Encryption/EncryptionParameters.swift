@@ -48,8 +48,10 @@ extension Version4 {
             case (.activation(_, let key), .activation):
                 do throws(CryptoError) {
                     let secret = applicationSecret.bytes
-                    self.sharedInfo2 = try KMAC256.derive(key: key, customization: "PA4SH2") { $0.update(secret) }
-                        .disclosed
+                    // Not wiped: the envelope's key, which comes next, takes the place of this one.
+                    self.sharedInfo2 = try KMAC256.authenticate(key: key, customization: "PA4SH2") {
+                        $0.update(secret)
+                    }
                 } catch {
                     throw .crypto(error)
                 }
@@ -73,7 +75,12 @@ extension Version4 {
 
         /// Returns the context of an envelope's keys: version, `sharedInfo1` and nonce, without lengths.
         package func keyContext(nonce: [UInt8]) -> [UInt8] {
-            Array(Version4.name.utf8) + Array(self.purpose.rawValue.utf8) + nonce
+            var context = [UInt8]()
+            context.reserveCapacity(64)
+            context += Version4.name.utf8
+            context += self.purpose.rawValue.utf8
+            context += nonce
+            return context
         }
 
         /// Returns the data that an envelope authenticates beside its content: version, application key, activation identifier (in its scope)
@@ -81,9 +88,11 @@ extension Version4 {
         package func associatedData(timestamp: Int64, nonce: [UInt8]) -> [UInt8] {
             var data = [UInt8]()
             data.reserveCapacity(256)
-            let names = [Version4.name, self.applicationKey, self.activationID, self.temporaryKeyID]
-            for name in names.compactMap(\.self) { data.appendWithLength(name.utf8) }
-            data.appendWithLength(timestamp.bigEndianBytes)
+            data.appendWithLength(Version4.name.utf8)
+            data.appendWithLength(self.applicationKey.utf8)
+            if let activationID { data.appendWithLength(activationID.utf8) }
+            data.appendWithLength(self.temporaryKeyID.utf8)
+            withUnsafeBytes(of: timestamp.bigEndian) { data.appendWithLength($0) }
             data.appendWithLength(nonce)
             data.appendWithLength(self.sharedInfo2)
             return data
