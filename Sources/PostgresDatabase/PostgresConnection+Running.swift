@@ -73,8 +73,9 @@ extension PostgresConnection {
 
     /// Makes our settings those of the session, if it is ours alone: they take the server a quarter of the time of a short
     /// transaction. One that a pooler lends to others gets them for each transaction.
-    func setSession() throws(PostgresError) {
-        let rows = try self.exchange([self.settings(.durable, ofSession: PQbackendPID(self.handle))], mayCommit: false)
+    func setSession(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        let settings = self.settings(.durable, ofSession: PQbackendPID(self.handle))
+        let rows = try self.exchange([settings], mayCommit: false, until: deadline)
         guard let row = rows.first?.first else { throw PostgresError(.unexpectedResult) }
         self.sessionIsSet = try row.boolean(0)
     }
@@ -119,14 +120,17 @@ extension PostgresConnection {
     // MARK: One round trip
 
     /// Sends statements, and reads all results up to the point at which the server says that it is done.
+    ///
+    /// - Parameter deadline: When the connection counts as lost; `nil` goes by the options.
     @discardableResult
     func exchange(
         _ statements: [PostgresStatement],
-        mayCommit: Bool
+        mayCommit: Bool,
+        until deadline: ContinuousClock.Instant? = nil
     ) throws(PostgresError) -> [PostgresRows] {
         guard !self.isLost, PQstatus(self.handle) == CONNECTION_OK else { throw PostgresError(.connectionLost) }
         self.roundTripCount += 1
-        let deadline = ContinuousClock.now + self.options.statementTimeout + self.options.grace
+        let deadline = deadline ?? .now + self.options.statementTimeout + self.options.grace
         var exchange = Exchange(deadline: deadline, mayCommit: mayCommit)
         let fresh = try self.send(statements, mayCommit: mayCommit)
         var results: [PostgresRows] = []

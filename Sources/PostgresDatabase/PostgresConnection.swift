@@ -64,14 +64,15 @@ package final class PostgresConnection {
         self.options = options.bounded
         self.interrupt = interrupt
         // From here on `deinit` ends the connection when this throws.
-        try self.connect(until: .now + target.connectTimeout.bounded)
+        let deadline = ContinuousClock.now + target.connectTimeout.bounded
+        try self.connect(until: deadline)
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
             throw PostgresError(connecting: handle)
         }
         // What the server has to say beside results would go to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         do throws(PostgresError) {
-            try self.setSession()
+            try self.setSession(until: deadline)
         } catch {
             throw error.kind == .canceled ? error : PostgresError(.unreachable, sqlState: error.sqlState)
         }

@@ -42,7 +42,7 @@ struct PostgresStoreTroubleTests {
     @Test func aServerThatIsGoneIsUnreachableAndComesBack() async throws {
         let server = try await PostgresTestServer.start(.init(isDurable: true))
         try await withNodes(server) { nodes in
-            let store = nodes.node { $0.connectTimeout = .milliseconds(200) }
+            let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))
             try await store.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
             try await server.crash()

@@ -72,6 +72,7 @@ struct TroubledBank {
     var generator: SeededGenerator
     private(set) var devices: [Device] = []
     private(set) var operations: [String: Operation] = [:]
+    private var hasCanceled = false
 
     init(_ emulator: Emulator, _ plan: TroubledWorld.Plan, _ generator: SeededGenerator) {
         (self.emulator, self.plan) = (emulator, plan)
@@ -226,13 +227,18 @@ struct TroubledBank {
         self.operations[made.id] = Operation(kind: kind, device: index, made: second)
     }
 
-    /// Cancels one that has been seen by then, if its device could see it.
+    /// Cancels one that has been seen by then, if its device could see it, and that is still open: the first one is left to
+    /// people, so that chance keeps no day from having any.
     private mutating func cancelOperation(at second: Int) async throws {
-        guard let id = self.operations.keys.sorted().randomElement(using: &self.generator),
-            let operation = self.operations[id], operation.made + 90 < second,
+        let seen = self.operations.filter { _, operation in
+            operation.made + 90 < second
+                && (self.hasCanceled || operation.kind.decided == nil && second < operation.made + 240)
+        }
+        guard let id = seen.keys.sorted().randomElement(using: &self.generator),
             try await self.emulator.cloud.operation(id).status == "PENDING"
         else { return }
-        try? await self.emulator.cloud.cancelOperation(id)
+        try await self.emulator.cloud.cancelOperation(id)
+        self.hasCanceled = true
     }
 
     private mutating func block(at second: Int) async throws {
