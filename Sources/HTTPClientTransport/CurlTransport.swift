@@ -41,8 +41,8 @@ public final class CurlTransport: HTTPTransport {
     /// The body is decompressed; `Content-Encoding` and `Content-Length` describe what was transferred. Canceling the task
     /// ends the call at once, and the transfer with it. Over HTTP/2, where the connection lives on for others, the server may hear
     /// of it only with what comes next on that connection. A server that takes fewer requests at once than it is sent before it can
-    /// say so refuses some; libcurl does not tell that from a connection that broke, so unless ``HTTPRequest/isRepeatable`` they
-    /// fail with ``HTTPTransportError/Code/connectionLost``.
+    /// say so refuses some; libcurl does not tell that from a connection that broke, so those that may not be repeated fail with
+    /// ``HTTPTransportError/Code/connectionLost``.
     ///
     /// - Throws: ``HTTPTransportError``, or `CancellationError` when the task is canceled. With
     ///   ``HTTPTransportError/Code/invalidConfiguration``, before anything is sent, for an `http` URL when ``requiresTLS``.
