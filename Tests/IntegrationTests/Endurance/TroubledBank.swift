@@ -237,7 +237,8 @@ struct TroubledBank {
         guard let id = seen.keys.sorted().randomElement(using: &self.generator),
             try await self.emulator.cloud.operation(id).status == "PENDING"
         else { return }
-        try await self.emulator.cloud.cancelOperation(id)
+        // It may be decided in this very moment.
+        guard (try? await self.emulator.cloud.cancelOperation(id)) != nil else { return }
         self.hasCanceled = true
     }
 
