@@ -115,14 +115,16 @@ package final class Browser: Sendable {
         return result["value"].map { "\($0)" } ?? ""
     }
 
-    /// Returns when a JavaScript condition holds.
+    /// Returns when a JavaScript condition holds; what it waited for in vain is printed when the test's time is over.
     package func wait(until condition: String) async throws {
         while true {
-            try Task.checkCancellation()
             // A page that is being replaced takes the promise with it.
             let check = "(() => { try { return Boolean(\(condition)) } catch { return false } })()"
             if let result = try? await self.evaluate(check), result == "1" || result == "true" { return }
-            guard !self.state.withLock({ $0.hasEnded }) else { throw Failure(description: "the browser has gone") }
+            guard !Task.isCancelled, !self.state.withLock({ $0.hasEnded }) else {
+                print("✘ The browser never came to: \(condition)")
+                throw Failure(description: "never came to \(condition)")
+            }
             _ = try? await self.evaluate("new Promise(requestAnimationFrame)")
         }
     }

@@ -80,6 +80,27 @@ struct ConsoleAddressTests {
         }
     }
 
+    /// The browser tells of a closed dialog late: what is chosen before must not open it again.
+    @Test func whatIsClosedStaysClosedInTheNextView() async throws {
+        try await withEmulator { emulator async throws in
+            let first = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await withConsole(of: emulator) { page async throws in
+                try await page.wait(until: "\(Self.rows).length === 1")
+                try await page.click("#operations-list .row")
+                try await page.wait(until: Self.open)
+                let entries = Int(try await page.evaluate("history.length")) ?? 0
+                let chooseNext = "Promise.resolve().then(() => document.querySelector('#tab-activations').click())"
+                try await page.evaluate("document.querySelector('#details').close(); \(chooseNext)")
+                #expect(try await page.evaluate("location.hash") == "#activations")
+                #expect(try await page.evaluate("history.length") == "\(entries + 2)")
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "!\(Self.open) && location.hash === '#operations'")
+                try await page.evaluate("history.back()")
+                try await page.wait(until: "\(Self.open) && location.hash === '#operations/\(first.id)'")
+            }
+        }
+    }
+
     @Test(arguments: [
         "activations", "messages", "pushes", "deliveries", "templates", "faults", "clock", "connect", "journal",
     ])

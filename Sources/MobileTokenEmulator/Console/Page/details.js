@@ -34,8 +34,10 @@ export function openAddressedDetails() {
 }
 
 onAddress(follow);
-// It is told late: something else may have been opened since.
-$("details").addEventListener("close", () => { if (address.open && !$("details").open) go({ open: undefined }); });
+// By the end of the task that closed it: the event "close" comes later than the next click may, which would then take
+// along what is no longer open.
+new MutationObserver(() => { if (address.open && !$("details").open) go({ open: undefined }); })
+  .observe($("details"), { attributeFilter: ["open"] });
 
 async function follow() {
   if (!isReady || shownKey() === address.open) return;
