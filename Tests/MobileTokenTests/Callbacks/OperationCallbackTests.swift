@@ -12,6 +12,7 @@ import Testing
         let least = try #require(self.read(#"{"operationId":"o","type":"OPERATION","userId":null}"#))
         #expect(least.operationID == "o" && least.userID == nil && least.status == nil)
         #expect(self.read(#"{"type":"OPERATION","operationId":"o","status":"NEW"}"#)?.status == .unknown("NEW"))
+        #expect(self.read(#"{"type":"OPERATION","operationId":"o","other":"\udc00"}"#)?.operationID == "o")
         let longest = String(repeating: "x", count: 255)
         #expect(self.read(#"{"type":"OPERATION","operationId":"\#(longest)"}"#)?.operationID == longest)
     }
