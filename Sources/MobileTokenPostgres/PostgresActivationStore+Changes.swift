@@ -140,12 +140,10 @@ extension PostgresActivationStore {
     /// - Returns: Whether it was written; otherwise the activation is another one now.
     private func write(_ change: ActivationChange) async throws -> Bool {
         try await self.settlingOutcome {
-            try await self.withConnection { connection in
-                guard let row = try connection.run([change.statement]).first?.first else {
-                    throw PostgresError(.unexpectedResult)
-                }
-                return try row.boolean(0)
+            guard let row = try await self.run(change.statement, .durable).first else {
+                throw PostgresError(.unexpectedResult)
             }
+            return try row.boolean(0)
         } wasWritten: {
             // As long as the version is the one that was read, the statement that was lost can still find it.
             try await self.stored(change.activationID)?.writeToken == change.writeToken

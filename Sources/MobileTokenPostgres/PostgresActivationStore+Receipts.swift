@@ -19,10 +19,8 @@ extension PostgresActivationStore: DecisionJournal {
         let sealed = try open.keys.sealing.seal(outcome, ofMove: moves, of: activationID)
         let statement = StoredReceipts.insertion(outcome: sealed, isOpen: outcome.isOpen, key: open.keys.current)
         _ = try await self.settlingOutcome {
-            try await self.withConnection { connection in
-                try connection.run([statement], .relaxed)
-                return true
-            }
+            _ = try await self.run(statement, .relaxed)
+            return true
         } wasWritten: {
             true  // an outcome that is known is not followed by another one
         }

@@ -16,7 +16,8 @@ import Synchronization
 ///
 /// Every node may sign with every activation. The right to sign stays with the node that signed last, for as long as it shows
 /// the database that it is alive (``NodeLifetimes``), and is handed over when another one asks for it; a node that dies loses
-/// it after a lifetime. While it stays, a signature costs one durable statement.
+/// it after a lifetime. While it stays, a signature costs one durable statement, and those of different activations that are
+/// asked for at the same time share one commit.
 ///
 /// A change is on the server's disk when the call returns, whatever `synchronous_commit` says. It may be lost nevertheless
 /// when a standby without synchronous replication takes the server's place, or a backup is put back: see <doc:Restoring>.
@@ -39,6 +40,10 @@ public final class PostgresActivationStore: Sendable {
     }
 
     let pool: PostgresPool
+    /// Changes of different activations that are asked for at the same time share one durable commit.
+    let durable: SharedTransactions
+    /// The same of what a crash of the server may take back.
+    private let relaxed: SharedTransactions
     /// Of one connection, which hears that there are lists to be read. Made when a fleet runs.
     private let listPool: PostgresPool
     let node: Node
@@ -63,6 +68,8 @@ public final class PostgresActivationStore: Sendable {
         self.pool = PostgresPool(size: configuration.poolSize, options: options) {
             try await configuration.target(connectTimeout: configuration.connectTimeout)
         }
+        self.durable = SharedTransactions(in: self.pool, .durable)
+        self.relaxed = SharedTransactions(in: self.pool, .relaxed)
         // A heartbeat that is late is worth nothing: rather another connection, and another attempt.
         let patience = configuration.lifetimes.death / 2
         options.statementTimeout = min(options.statementTimeout, patience / 2)
@@ -184,8 +191,18 @@ public final class PostgresActivationStore: Sendable {
         isCancelable: Bool = false,
         _ body: @Sendable (PostgresConnection) throws -> Result
     ) async throws -> Result {
+        try await self.mappingErrors { try await self.pool.withConnection(isCancelable: isCancelable, body) }
+    }
+
+    /// Runs a statement as a transaction, which others that are asked for at the same time may share.
+    func run(_ statement: PostgresStatement, _ effect: PostgresConnection.Effect) async throws -> PostgresRows {
+        let transactions = effect == .relaxed ? self.relaxed : self.durable
+        return try await self.mappingErrors { try await transactions.run(statement) }
+    }
+
+    private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
-            return try await self.pool.withConnection(isCancelable: isCancelable, body)
+            return try await body()
         } catch {
             if Task.isCancelled, (error as? PostgresError)?.kind == .canceled { throw CancellationError() }
             throw MobileTokenError.mapped(error, schema: self.configuration.schema)

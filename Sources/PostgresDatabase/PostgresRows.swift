@@ -1,7 +1,8 @@
 import CPostgreSQL
 
 /// The rows that one statement returned.
-package final class PostgresRows {
+package final class PostgresRows: @unchecked Sendable {
+    // Only read until the end; libpq lets any number of threads read a result, which knows nothing of its connection.
     private let result: OpaquePointer
 
     /// Takes over a result.

@@ -1,11 +1,13 @@
 import Foundation
-import MobileTokenPostgres
 import MobileTokenTesting
+import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
 import PowerAuthProtocol
 import TestSupport
 import Testing
+
+@testable import MobileTokenPostgres
 
 /// Which node may sign, and when it may not any more.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -49,6 +51,39 @@ struct SigningRightTests {
                 try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
             }
             #expect(await one.roundTripCount == before + 10)
+        }
+    }
+
+    @Test func movesThatAreAskedForTogetherShareACommit() async throws {
+        try await withNodes { nodes in
+            let one = nodes.node("one") { $0.poolSize = 1 }
+            let ids = ["a", "b", "c", "d"]
+            for id in ids {
+                try await one.insert(ActivationStoreConformance.record(id))
+                try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
+            }
+            let (isHeld, release) = (Shared(false), DispatchSemaphore(value: 0))
+            let before = await one.roundTripCount
+            let holder = Task {
+                try await one.pool.withConnection { _ in
+                    isHeld.value = true
+                    release.wait()
+                }
+            }
+            await until { isHeld.value }
+            try await withThrowingTaskGroup { group in
+                for id in ids {
+                    group.addTask {
+                        try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
+                    }
+                }
+                await until { one.durable.gatheredCount == ids.count - 1 }
+                release.signal()
+                try await holder.value
+                try await group.waitForAll()
+            }
+            #expect(await one.roundTripCount == before + 1)
+            for id in ids { #expect(try await one.record(of: id)?.counterMoves == 508) }
         }
     }
 

@@ -1,0 +1,146 @@
+import Coordination
+import Synchronization
+
+/// Lets statements that tasks ask for at the same time share a transaction, and with it a round trip and a commit.
+///
+/// ```swift
+/// let transactions = SharedTransactions(in: pool, .durable)
+/// let rows = try await transactions.run(PostgresStatement("UPDATE counter SET value = value + 1 WHERE id = $1", [.text(id)]))
+/// ```
+///
+/// Nothing is waited for: what is asked for until a connection begins with the first statement is run with it. That is little
+/// on a machine that is idle, and much on one that is busy, which is where it pays.
+///
+/// What happens to one statement is no other's concern: when the server refuses it, or a row that it wants is locked for longer
+/// than a moment, nothing of the transaction was done, and each statement is run on its own.
+package final class SharedTransactions: Sendable {
+    /// What a statement does next.
+    fileprivate enum Turn: Sendable {
+        /// It is the first of a transaction of this number, and runs it.
+        case lead(UInt64)
+        /// It was run with others.
+        case done(PostgresRows)
+        /// It is run on its own.
+        case alone
+    }
+
+    fileprivate struct Entry: Sendable {
+        let statement: PostgresStatement
+        let waiter: Waiter<Turn>
+    }
+
+    fileprivate struct State {
+        /// What is run with the first statements of transactions that have not begun.
+        var gathered: [UInt64: [Entry]] = [:]
+        /// The transaction that others may join.
+        var open: UInt64?
+    }
+
+    /// How many statements one transaction runs at most.
+    private static let limit = 64
+    /// Another's lock is waited for by the statement alone that wants it. It also ends two nodes' waiting for each other.
+    private static let patience = PostgresStatement("SELECT set_config('lock_timeout', '100', true)")
+
+    private let pool: PostgresPool
+    private let effect: PostgresConnection.Effect
+    private let state = Mutex(State())
+
+    package init(in pool: PostgresPool, _ effect: PostgresConnection.Effect) {
+        self.pool = pool
+        self.effect = effect
+    }
+
+    /// How many statements wait for a transaction that another one begins, for tests.
+    package var gatheredCount: Int { self.state.withLock { $0.gathered.values.reduce(0) { $0 + $1.count } } }
+
+    /// Runs a statement in a transaction that others may share.
+    ///
+    /// - Throws: As ``PostgresPool/withConnection(isCancelable:_:)`` and what a connection throws that runs a statement. When the
+    ///   connection is lost, all that shared the transaction are told.
+    package func run(_ statement: PostgresStatement) async throws -> PostgresRows {
+        let turn = try await self.state.wait { state, waiter in
+            state.join(Entry(statement: statement, waiter: waiter), limit: Self.limit)
+        } leave: { state, id in
+            state.leave(id)
+        }
+        switch turn {
+        case .done(let rows): return rows
+        case .alone: return try await self.runAlone(statement)
+        case .lead(let number): return try await self.lead(number, statement)
+        }
+    }
+
+    private func runAlone(_ statement: PostgresStatement) async throws -> PostgresRows {
+        try await self.pool.withConnection { try $0.run(statement.sql, statement.values, self.effect) }
+    }
+
+    private func lead(_ number: UInt64, _ statement: PostgresStatement) async throws -> PostgresRows {
+        do {
+            let rows = try await self.pool.withConnection { connection in
+                try self.run(statement, with: self.begin(number), connection)
+            }
+            return if let rows { rows } else { try await self.runAlone(statement) }
+        } catch {
+            // Nothing was run: there is no connection, or this task was canceled, which is its own affair.
+            let turn: Result<Turn, any Error> = error is CancellationError ? .success(.alone) : .failure(error)
+            for other in self.begin(number) { other.waiter.resume(with: turn) }
+            throw error
+        }
+    }
+
+    /// Returns what is run with the first statement of a transaction, which no other joins from now on.
+    private func begin(_ number: UInt64) -> [Entry] { self.state.withLock { $0.begin(number) } }
+
+    /// - Returns: `nil` when each is to be run on its own.
+    private func run(
+        _ statement: PostgresStatement,
+        with others: [Entry],
+        _ connection: PostgresConnection
+    ) throws(PostgresError) -> PostgresRows? {
+        guard !others.isEmpty else { return try connection.run(statement.sql, statement.values, self.effect) }
+        do throws(PostgresError) {
+            let statements = [Self.patience, statement] + others.map(\.statement)
+            let results = try connection.run(statements, self.effect).dropFirst()
+            guard let own = results.first, results.count == others.count + 1 else {
+                throw PostgresError(.unexpectedResult)
+            }
+            for (other, rows) in zip(others, results.dropFirst()) { other.waiter.resume(with: .success(.done(rows))) }
+            return own
+        } catch {
+            let isRefused = error.kind == .refused
+            for other in others { other.waiter.resume(with: isRefused ? .success(.alone) : .failure(error)) }
+            if isRefused { return nil }
+            throw error
+        }
+    }
+}
+
+extension SharedTransactions.State {
+    /// - Returns: `nil` when the statement is run with one that came before.
+    fileprivate mutating func join(
+        _ entry: SharedTransactions.Entry,
+        limit: Int
+    ) -> Result<SharedTransactions.Turn, any Error>? {
+        if let open, let gathered = self.gathered[open], gathered.count + 1 < limit {
+            self.gathered[open]?.append(entry)
+            return nil
+        }
+        let number = entry.waiter.id
+        self.gathered[number] = []
+        self.open = number
+        return .success(.lead(number))
+    }
+
+    fileprivate mutating func begin(_ number: UInt64) -> [SharedTransactions.Entry] {
+        if self.open == number { self.open = nil }
+        return self.gathered.removeValue(forKey: number) ?? []
+    }
+
+    fileprivate mutating func leave(_ id: UInt64) -> Waiter<SharedTransactions.Turn>? {
+        for (number, entries) in self.gathered {
+            guard let index = entries.firstIndex(where: { $0.waiter.id == id }) else { continue }
+            return self.gathered[number]?.remove(at: index).waiter
+        }
+        return nil
+    }
+}
