@@ -71,20 +71,15 @@ struct Journal: Sendable {
     /// How many bytes of strings all entries of a server together keep.
     static let totalCapacity = 64 << 20
 
-    // The first `expired` entries are gone; dropping them for good now and then keeps appending cheap.
-    private var entries: [Emulator.JournalEntry] = []
-    private var expired = 0
-    private var size = 0
-    private(set) var lastID: UInt64 = 0
+    private var log: RecentLog<Emulator.JournalEntry>
     /// What became of operations, which is kept longer than the requests.
     private(set) var histories = OperationHistories()
-    private let capacity: Int
-    private let totalCapacity: Int
 
     init(capacity: Int = Self.capacity, totalCapacity: Int = Self.totalCapacity) {
-        self.capacity = capacity
-        self.totalCapacity = totalCapacity
+        self.log = RecentLog(capacity: capacity, totalCapacity: totalCapacity)
     }
+
+    var lastID: UInt64 { self.log.lastID }
 
     mutating func append(
         _ request: ReceivedRequest,
@@ -94,11 +89,10 @@ struct Journal: Sendable {
         deviceName: String? = nil,
         at time: Date
     ) -> Emulator.JournalEntry {
-        self.lastID += 1
         var refusal: String?
         if case .refused(let reason) = reply.verdict { refusal = reason }
         let entry = Emulator.JournalEntry(
-            id: self.lastID,
+            id: self.log.nextID,
             time: time,
             method: request.method,
             path: request.path,
@@ -123,17 +117,13 @@ struct Journal: Sendable {
             operationIDs: Self.identifiers(of: reply.inspection.notes)
         )
         for note in reply.inspection.notes { self.histories.append(note, of: entry) }
-        self.entries.append(entry)
-        self.size += entry.size
-        self.dropOldest()
+        self.log.append(entry, size: entry.size)
         return entry
     }
 
     /// Forgets the entries; numbers go on.
     mutating func removeAll() {
-        self.entries = []
-        self.expired = 0
-        self.size = 0
+        self.log.removeAll()
         self.histories = OperationHistories()
     }
 
@@ -143,10 +133,6 @@ struct Journal: Sendable {
         var activationID: String?
         var deliveryID: UInt64?
 
-        fileprivate var isEmpty: Bool {
-            self.operationID == nil && self.activationID == nil && self.deliveryID == nil
-        }
-
         fileprivate func includes(_ entry: Emulator.JournalEntry) -> Bool {
             self.operationID.map { entry.operationIDs?.contains($0) == true } ?? true
                 && self.activationID.map { $0 == entry.activationID } ?? true
@@ -155,38 +141,25 @@ struct Journal: Sendable {
     }
 
     /// Returns an entry, if it is still kept.
-    func entry(_ id: UInt64) -> Emulator.JournalEntry? {
-        self.entries[self.expired...].first.flatMap { first in
-            guard id >= first.id, let offset = Int(exactly: id - first.id) else { return nil }
-            return self.entries[self.expired...].dropFirst(offset).first
-        }
-    }
+    func entry(_ id: UInt64) -> Emulator.JournalEntry? { self.log[id] }
 
     /// Entries with a greater number, oldest first.
     func entries(since id: UInt64, limit: Int = .max, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
-        let kept = self.entries[self.expired...]
-        let skipped = kept.first.map { first in id < first.id ? 0 : Int(clamping: id - first.id + 1) } ?? 0
-        let newer = kept.dropFirst(skipped)
-        return filter.isEmpty ? Array(newer.prefix(limit)) : Array(newer.lazy.filter(filter.includes).prefix(limit))
+        let newer = self.log.ids.clamped(to: min(id, self.lastID) + 1..<self.log.nextID)
+        return self.entries(newer, limit: limit, filter)
     }
 
     /// The last entries before a number, oldest first.
     func entries(before id: UInt64, limit: Int, _ filter: Filter = Filter()) -> [Emulator.JournalEntry] {
-        let kept = self.entries[self.expired...]
-        guard let first = kept.first, id > first.id else { return [] }
-        let older = kept.prefix(Int(clamping: id - first.id))
-        guard !filter.isEmpty else { return older.suffix(limit) }
-        return older.reversed().lazy.filter(filter.includes).prefix(limit).reversed()
+        self.entries(self.log.ids.clamped(to: 0..<id).reversed(), limit: limit, filter).reversed()
     }
 
-    private mutating func dropOldest() {
-        while self.entries.count - self.expired > self.capacity || self.size > self.totalCapacity {
-            self.size -= self.entries[self.expired].size
-            self.expired += 1
-        }
-        guard self.expired > self.capacity else { return }
-        self.entries.removeFirst(self.expired)
-        self.expired = 0
+    private func entries(
+        _ ids: some Collection<UInt64>,
+        limit: Int,
+        _ filter: Filter
+    ) -> [Emulator.JournalEntry] {
+        Array(self.log.elements(ids).lazy.filter(filter.includes).prefix(limit))
     }
 
     private static func excerpt(_ body: [UInt8]) -> String {
