@@ -1,3 +1,5 @@
+import Glibc
+
 /// A string that equals another only when both are the same bytes.
 ///
 /// `==` of `String` takes the Kelvin sign for a K and a composed letter for a decomposed one, and its prefixes end between
@@ -17,8 +19,9 @@ package struct ExactString: Hashable, Comparable, Sendable, ExpressibleByStringL
 
     @inlinable package static func == (one: Self, other: Self) -> Bool { one.string.isExactly(other.string) }
 
-    @inlinable package static func < (one: Self, other: Self) -> Bool {
-        one.string.utf8.lexicographicallyPrecedes(other.string.utf8)
+    package static func < (one: Self, other: Self) -> Bool {
+        let order = one.string.comparison(with: other.string)
+        return order == 0 ? one.string.utf8.count < other.string.utf8.count : order < 0
     }
 
     @inlinable package func hash(into hasher: inout Hasher) {
@@ -41,10 +44,30 @@ extension StringProtocol {
     }
 }
 
+// `memcmp` is many times as fast as going through the bytes of a string's view, and each poll compares hundreds.
 extension String {
     /// Returns whether both strings are the same UTF-8 bytes.
     @inlinable package func isExactly(_ other: String) -> Bool {
-        self.utf8.count == other.utf8.count && self.utf8.elementsEqual(other.utf8)
+        self.utf8.count == other.utf8.count && self.comparison(with: other) == 0
+    }
+
+    /// Returns whether its UTF-8 bytes are these.
+    @inlinable package func isExactly(_ bytes: ArraySlice<UInt8>) -> Bool {
+        self.utf8.count == bytes.count && bytes.withUnsafeBytes { self.comparison(with: $0) == 0 }
+    }
+
+    /// Below, at or above 0, as the first difference in what both have says.
+    @usableFromInline func comparison(with other: String) -> Int32 {
+        var other = other
+        return other.withUTF8 { self.comparison(with: UnsafeRawBufferPointer($0)) }
+    }
+
+    @usableFromInline func comparison(with bytes: UnsafeRawBufferPointer) -> Int32 {
+        var string = self
+        return string.withUTF8 { own in
+            guard let one = own.baseAddress, let other = bytes.baseAddress else { return 0 }
+            return memcmp(one, other, min(own.count, bytes.count))
+        }
     }
 }
 

@@ -47,14 +47,13 @@ public struct Heap<Element: Comparable & Sendable>: Sendable {
 
     @inlinable mutating func siftDown(_ start: Int) {
         var index = start
-        while true {
-            var smallest = index
-            for child in [2 * index + 1, 2 * index + 2] where child < self.elements.count {
-                if self.elements[child] < self.elements[smallest] { smallest = child }
-            }
-            guard smallest != index else { return }
-            self.elements.swapAt(index, smallest)
-            index = smallest
+        while 2 * index + 1 < self.elements.count {
+            let (left, right) = (2 * index + 1, 2 * index + 2)
+            let isRightSmaller = right < self.elements.count && self.elements[right] < self.elements[left]
+            let child = isRightSmaller ? right : left
+            guard self.elements[child] < self.elements[index] else { return }
+            self.elements.swapAt(index, child)
+            index = child
         }
     }
 }

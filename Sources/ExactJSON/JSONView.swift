@@ -100,7 +100,7 @@ extension JSONView {
     private func isName(_ name: String, at key: JSONNode) -> Bool {
         let range = Int(key.start)..<Int(key.end)
         if key.isEscaped { return JSONString.unescaped(range, of: self.document.bytes)?.isExactly(name) ?? false }
-        return name.utf8.elementsEqual(self.document.bytes[range])
+        return name.isExactly(self.document.bytes[range])
     }
 }
 
