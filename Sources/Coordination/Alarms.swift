@@ -1,8 +1,12 @@
 import Synchronization
 
-/// Raises signals at their deadlines: one task that sleeps to the earliest, however many signals wait.
+/// Raises signals at their deadlines: a task sleeps to the earliest, however many signals wait.
 ///
 /// A fleet has a deadline for each service. A sleeping task for each of them would take half of the service's memory.
+///
+/// When an earlier deadline comes, the task that sleeps to a later one sleeps on, because it will be needed: what the
+/// runtime keeps for a sleep it keeps until the time that was named, even when the task is canceled. A deadline that is far
+/// away, and becomes the earliest after each alarm until the next is set, left a timer behind each time.
 package final class Alarms: Sendable {
     /// An alarm that was set.
     package struct ID: Hashable, Sendable {
@@ -17,7 +21,8 @@ package final class Alarms: Sendable {
 
     fileprivate struct State {
         var signals = DeadlineQueue<Duration, ID, Signal>()
-        var sleeper: Sleeper?
+        /// The one that wakes first is the last.
+        var sleepers: [Sleeper] = []
         var nextNumber: UInt64 = 0
     }
 
@@ -37,7 +42,7 @@ package final class Alarms: Sendable {
     private static let continuous = Alarms(ContinuousClock())
 
     deinit {
-        self.state.withLock { $0.takeSleeper() }?.cancel()
+        for task in self.state.withLock({ $0.takeSleepers() }) { task.cancel() }
     }
 
     /// Deadlines kept, those of some canceled alarms included.
@@ -50,28 +55,25 @@ package final class Alarms: Sendable {
             state.signals.insert(signal, for: id, at: deadline)
             return (id, self.sleepToEarliest(&state))
         }
-        obsolete?.cancel()
+        for task in obsolete { task.cancel() }
         return id
     }
 
     /// Forgets an alarm, if it has not gone off.
     package func cancel(_ id: ID) {
-        let obsolete = self.state.withLock { state -> Task<Void, Never>? in
-            guard state.signals.remove(id) != nil else { return nil }
-            return self.sleepToEarliest(&state)
+        let obsolete = self.state.withLock { state in
+            state.signals.remove(id) == nil ? [] : self.sleepToEarliest(&state)
         }
-        obsolete?.cancel()
+        for task in obsolete { task.cancel() }
     }
 
-    /// Keeps one task asleep until the earliest deadline, and none when there is no deadline.
+    /// Keeps a task asleep until the earliest deadline, and none when there is no deadline.
     ///
-    /// - Returns: A sleeper that is of no use any more, to be canceled outside the lock: canceling runs the clock's code.
-    private func sleepToEarliest(_ state: inout State) -> Task<Void, Never>? {
-        let earliest = state.signals.earliest()
-        // One that wakes too early finds nothing due and sleeps again; only one that wakes too late is replaced.
-        if let sleeper = state.sleeper, let earliest, sleeper.deadline <= earliest { return nil }
-        let obsolete = state.takeSleeper()
-        guard let earliest else { return obsolete }
+    /// - Returns: Sleepers that are of no use any more, to be canceled outside the lock: canceling runs the clock's code.
+    private func sleepToEarliest(_ state: inout State) -> [Task<Void, Never>] {
+        guard let earliest = state.signals.earliest() else { return state.takeSleepers() }
+        // One that wakes too early finds nothing due.
+        if let next = state.sleepers.last, next.deadline <= earliest { return [] }
         let number = state.takeNumber()
         // Detached: it serves everybody's alarms, so the priority and the task-local values of the one who happens to set
         // the earliest must not stick to it. It does next to nothing, in time.
@@ -79,25 +81,26 @@ package final class Alarms: Sendable {
             do { try await clock.sleep(until: earliest) } catch { return }
             self?.wake(number)
         }
-        state.sleeper = Sleeper(number: number, deadline: earliest, task: task)
-        return obsolete
+        state.sleepers.append(Sleeper(number: number, deadline: earliest, task: task))
+        return []
     }
 
     private func wake(_ sleeper: UInt64) {
         let now = self.clock.now
         let (due, obsolete) = self.state.withLock { state in
-            if state.sleeper?.number == sleeper { state.sleeper = nil }
+            state.sleepers.removeAll { $0.number == sleeper }
             let due = state.takeDue(at: now)
             return (due, self.sleepToEarliest(&state))
         }
-        obsolete?.cancel()
+        for task in obsolete { task.cancel() }
         for signal in due { signal.raise() }
     }
 }
 
 extension Alarms.State {
-    mutating func takeSleeper() -> Task<Void, Never>? {
-        self.sleeper.take()?.task
+    mutating func takeSleepers() -> [Task<Void, Never>] {
+        defer { self.sleepers = [] }
+        return self.sleepers.map(\.task)
     }
 
     mutating func takeNumber() -> UInt64 {

@@ -26,7 +26,7 @@ import Testing
         #expect(self.alarms.deadlineCount == 0)
     }
 
-    @Test func anEarlierAlarmReplacesTheSleep() async {
+    @Test func anEarlierAlarmHasASleepOfItsOwn() async {
         let (early, late) = (Signal(), Signal())
         _ = self.alarms.set(late, at: .seconds(10))
         #expect(await self.clock.nextSleep() == .seconds(10))
@@ -34,7 +34,31 @@ import Testing
         #expect(await self.clock.nextSleep() == .seconds(3))
         self.clock.advance(by: .seconds(3))
         #expect(await early.wait())
-        #expect(await self.clock.nextSleep() == .seconds(7))
+        #expect(self.clock.sleeperCount == 1)
+        self.clock.advance(by: .seconds(7))
+        #expect(await late.wait())
+    }
+
+    @Test func aFarDeadlineCostsNoSleepAtEachAlarm() async {
+        let canceled = Shared(0)
+        let begun = Shared(0)
+        let clock = SpyingClock(
+            self.clock,
+            onSleep: { begun.update { $0 += 1 } },
+            onCancel: { canceled.update { $0 += 1 } }
+        )
+        let alarms = Alarms.on(clock)
+        _ = alarms.set(Signal(), at: .seconds(900))
+        await self.clock.waitForSleepers(1)
+        for second in 1...100 {
+            let signal = Signal()
+            _ = alarms.set(signal, at: .seconds(second))
+            await self.clock.waitForSleepers(2)
+            self.clock.advance(by: .seconds(1))
+            #expect(await signal.wait())
+        }
+        #expect(begun.value == 101)
+        #expect(canceled.value == 0)
     }
 
     @Test func anAlarmOfThePastRingsAtOnce() async {
@@ -92,15 +116,15 @@ import Testing
     }
 
     @Test func aSleeperIsCanceledOutsideTheLock() async {
-        let count = Shared(0)
+        let count = Shared(-1)
         let alarms = Shared<Alarms?>(nil)
         // Canceling runs the clock's code, which may come back.
         let clock = SpyingClock(self.clock, onCancel: { count.value = alarms.value?.deadlineCount ?? -1 })
         alarms.value = Alarms.on(clock)
-        _ = alarms.value?.set(Signal(), at: .seconds(10))
+        let alarm = alarms.value?.set(Signal(), at: .seconds(10))
         await self.clock.waitForSleepers(1)
-        _ = alarms.value?.set(Signal(), at: .seconds(3))
-        await until { count.value == 2 }
+        if let alarm { alarms.value?.cancel(alarm) }
+        await until { count.value >= 0 }
     }
 }
 

@@ -38,9 +38,9 @@ struct SoakBounds: Sendable {
 
     /// What an activation, its service and the agent's share of it may take; the figure of the benchmark `agent.idle`.
     private static let activationBytes = 8 << 10
-    /// What the bank's books and the test's take for an operation.
+    /// What the bank's books, its memory of what it must not accept twice, and the test's books take for an operation.
     private static let operationBytes = 16 << 10
-    /// What allocator and caches may keep, which no count explains.
+    /// What the server's journal takes when it is full, 25 MB, and what allocator and caches may keep.
     private static let slackBytes = 32 << 20
 
     /// Returns what is above its bound.
