@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// When an earlier deadline comes, the task that sleeps to a later one sleeps on, because it will be needed: what the
 /// runtime keeps for a sleep it keeps until the time that was named, even when the task is canceled. A deadline that is far
-/// away, and becomes the earliest after each alarm until the next is set, left a timer behind each time.
+/// away, and becomes the earliest after each alarm until the next is set, would leave a timer behind each time.
 package final class Alarms: Sendable {
     /// An alarm that was set.
     package struct ID: Hashable, Sendable {
