@@ -154,11 +154,7 @@ struct Journal: Sendable {
         self.entries(self.log.ids.clamped(to: 0..<id).reversed(), limit: limit, filter).reversed()
     }
 
-    private func entries(
-        _ ids: some Collection<UInt64>,
-        limit: Int,
-        _ filter: Filter
-    ) -> [Emulator.JournalEntry] {
+    private func entries(_ ids: some Collection<UInt64>, limit: Int, _ filter: Filter) -> [Emulator.JournalEntry] {
         Array(self.log.elements(ids).lazy.filter(filter.includes).prefix(limit))
     }
 
