@@ -112,6 +112,8 @@ let package = Package(
         ),
         // What the tests of several targets share.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        // Names the facts about real servers that a test rests on.
+        .target(name: "WireFacts", path: "Tests/WireFacts"),
         .target(name: "ForwardingStores", dependencies: ["PowerAuth"], path: "Tests/ForwardingStores"),
         // A PostgreSQL server that a test or a benchmark may kill, stop and fill.
         .target(name: "PostgresTestServer", dependencies: ["TestSupport"], path: "Tests/PostgresTestServer"),
@@ -149,12 +151,14 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON", "WireFacts"],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON"]
+            dependencies: [
+                "PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON", "WireFacts",
+            ]
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "MobileTokenTesting", "TestSupport"]),
@@ -171,7 +175,7 @@ let package = Package(
                 "CSQLite", "SQLiteDatabase",
                 "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "TestSupport", "ForwardingStores",
                 "StoreExerciser",
-                "Coordination", "Basics", "ExactJSON",
+                "Coordination", "Basics", "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(
@@ -186,7 +190,7 @@ let package = Package(
             name: "MobileTokenTests",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "MobileTokenTesting", "MobileTokenEmulator",
-                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics",
+                "EmulatorMessages", "HTTPClientTransport", "TestSupport", "Coordination", "Basics", "WireFacts",
             ]
         ),
         .testTarget(
@@ -194,7 +198,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
                 "MobileTokenTesting", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport", "Coordination", "ExactJSON",
+                "TestSupport", "Coordination", "ExactJSON", "WireFacts",
             ]
         ),
         // The SDK against the emulator, over real sockets.
@@ -204,14 +208,14 @@ let package = Package(
                 "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
                 "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "ForwardingStores",
                 "StoreExerciser",
-                "ExactJSON",
+                "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
                 "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser",
-                "TestSupport",
+                "TestSupport", "WireFacts",
             ]
         ),
     ],

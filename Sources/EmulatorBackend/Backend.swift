@@ -17,6 +17,8 @@ package struct Backend: Sendable {
     let capacity: EmulatorCapacity
     /// Which versions of the protocol are accepted, until they are set otherwise.
     package var protocolRules: EmulatorProtocolRules
+    /// The generation of real servers that the backend behaves as.
+    package let profile: EmulatorServerProfile
     /// Dispatch, access and capacity follow from this table.
     let routes: RouteTable<Route>
     let applicationName: String
@@ -39,6 +41,7 @@ package struct Backend: Sendable {
         self.limits = configuration.limits
         self.capacity = configuration.capacity
         self.protocolRules = configuration.protocolRules
+        self.profile = configuration.profile
         self.applicationName = configuration.applicationName
         self.cloudCredentials = configuration.cloudCredentials
         self.operationTemplates = try OperationTemplates(parsing: configuration.templates)

@@ -9,6 +9,8 @@ package struct BackendConfiguration: Sendable {
     package var limits: EmulatorLimits
     package var capacity: EmulatorCapacity
     package var protocolRules: EmulatorProtocolRules
+    /// The generation of real servers to behave as.
+    package var profile: EmulatorServerProfile
     /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
     package var templates: [String]
     /// The OpenID providers that a new state begins with.
@@ -23,6 +25,7 @@ package struct BackendConfiguration: Sendable {
         limits: EmulatorLimits = EmulatorLimits(),
         capacity: EmulatorCapacity = EmulatorCapacity(),
         protocolRules: EmulatorProtocolRules = EmulatorProtocolRules(),
+        profile: EmulatorServerProfile = EmulatorServerProfile(),
         templates: [String] = [],
         oidcProviders: [EmulatorOIDCProvider] = []
     ) {
@@ -32,6 +35,7 @@ package struct BackendConfiguration: Sendable {
         self.limits = limits
         self.capacity = capacity
         self.protocolRules = protocolRules
+        self.profile = profile
         self.templates = templates
         self.oidcProviders = oidcProviders
     }

@@ -11,6 +11,9 @@ extension Emulator {
     /// Which versions of the protocol the server accepts.
     public typealias ProtocolRules = EmulatorProtocolRules
 
+    /// The generation of real servers that the server behaves as.
+    public typealias ServerProfile = EmulatorServerProfile
+
     /// An OpenID provider that the server has built in.
     public typealias OIDCProvider = EmulatorOIDCProvider
 
@@ -38,6 +41,8 @@ extension Emulator {
         public var capacity: Capacity = .init()
         /// Which versions of the protocol the server accepts at the start and after each reset.
         public var protocolRules: ProtocolRules = .init()
+        /// The generation of real servers to behave as: the newest by default.
+        public var profile: ServerProfile = .init()
         /// Operation templates, a JSON document each, beside the built-in ones; one of the same name replaces it.
         public var templates: [String] = []
         /// The OpenID providers at the start: one named `emulator` by default; none switches them off. They can be changed while
@@ -82,6 +87,7 @@ extension Emulator.Configuration {
             limits: self.limits,
             capacity: self.capacity,
             protocolRules: self.protocolRules,
+            profile: self.profile,
             templates: self.templates,
             oidcProviders: self.oidcProviders
         )

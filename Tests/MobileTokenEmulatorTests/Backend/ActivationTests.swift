@@ -1,6 +1,7 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -31,7 +32,7 @@ import Testing
         #expect(json["registrationStatus"]?.string == "CREATED")
     }
 
-    @Test func aCodeIsUsedOnce() throws {
+    @Test(.wireFact("B8")) func aCodeIsUsedOnce() throws {
         var fixture = try BackendFixture()
         let registration = try self.registration(&fixture)
         var first = self.device(fixture)
