@@ -214,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport", "HeadlessBrowser",
+                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
+                "HeadlessBrowser",
                 "TestSupport", "WireFacts",
             ]
         ),

@@ -15,6 +15,9 @@ extension UInt8 {
     /// The small letter for a capital one, and any other byte itself.
     @inlinable package var asciiLowercased: UInt8 { self.isASCIICapital ? self | 0x20 : self }
 
+    /// The capital letter for a small one, and any other byte itself.
+    @inlinable package var asciiUppercased: UInt8 { (0x61...0x7A).contains(self) ? self & 0xDF : self }
+
     /// The value of an ASCII hexadecimal digit, of either case; `nil` for any other byte.
     @inlinable package var hexadecimalValue: UInt8? {
         switch self {

@@ -18,6 +18,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let removed = Self(rawValue: 9)
     package static let notInTime = Self(rawValue: 10)
     package static let untrusted = Self(rawValue: 11)
+    package static let doubtful = Self(rawValue: 12)
     package static let interrupted = Self(rawValue: 130)
 
     /// What each means, for the help page and the manual.
@@ -34,6 +35,7 @@ package struct ExitCode: Sendable, Hashable {
         (.removed, "the activation was removed from the server"),
         (.notInTime, "what was waited for did not happen in time"),
         (.untrusted, "the server's certificate or key is not the expected one"),
+        (.doubtful, "the operation leaves doubts that --accept does not name; nothing was signed"),
         (.interrupted, "interrupted"),
     ]
 }

@@ -9,14 +9,18 @@ struct Failure {
     let message: String
     let exitCode: ExitCode
     private let error: MobileTokenError?
+    private let doubts: [OperationReview.Doubt]
 
     /// Describes the error that ended a command.
     init(_ error: any Error) {
         self.error = error as? MobileTokenError
+        self.doubts = (error as? UnacceptedDoubts)?.doubts ?? []
         switch error {
         case let error as UsageError: (self.code, self.message, self.exitCode) = ("usage", error.message, .usage)
         case let error as NotFound:
             (self.code, self.message, self.exitCode) = ("notFound", "the server knows no \(error.what)", .notFound)
+        case let error as UnacceptedDoubts:
+            (self.code, self.message, self.exitCode) = ("doubts", error.message, .doubtful)
         case is CancellationError:
             (self.code, self.message, self.exitCode) = ("interrupted", "interrupted", .interrupted)
         case let error as MobileTokenError:
@@ -29,7 +33,7 @@ struct Failure {
     /// what is not known is `null`.
     var document: JSONValue {
         let attempts = self.error?.remainingAttempts
-        return [
+        var document: JSONObject = [
             "error": [
                 "code": .string(self.code),
                 "message": .string(self.error?.message ?? self.message),
@@ -40,5 +44,7 @@ struct Failure {
                 "exitCode": .number(JSONNumber(self.exitCode.rawValue)),
             ]
         ]
+        if !self.doubts.isEmpty { document["doubts"] = .array(self.doubts.map(\.document)) }
+        return .object(document)
     }
 }

@@ -30,6 +30,15 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// Whether the code has lines that this version does not know.
     public var isNewerFormat: Bool { !self.additionalLines.isEmpty }
 
+    /// The reasons why a person may not understand what would be signed; empty when there are none.
+    ///
+    /// Show ``operationData`` beside title and message: it is all that gets signed.
+    public var doubts: [OperationReview.Doubt] {
+        var rules = ReviewRules()
+        rules.apply(to: self)
+        return rules.doubts
+    }
+
     /// The nonce's 16 bytes.
     package var nonceBytes: [UInt8] { Base64.decode(self.nonce) ?? [] }
     /// What an offline signature covers, `operationId&operationData[&totp]`, made of the bytes received.

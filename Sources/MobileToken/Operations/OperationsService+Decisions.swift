@@ -3,6 +3,9 @@ public import PowerAuth
 extension OperationsService {
     /// Authorizes an operation, and takes it off the list when the server agrees.
     ///
+    /// What gets signed is ``UserOperation/data``, which may say something else than what is shown. An ``OperationReview`` compares
+    /// the two: show a person its ``OperationReview/signedData`` and ``OperationReview/doubts`` before this call.
+    ///
     /// When the call ends with `CancellationError`, or without a response, the server may have carried it out all the
     /// same; the list tells.
     ///

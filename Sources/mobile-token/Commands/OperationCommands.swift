@@ -96,20 +96,28 @@ enum OperationCommands {
     static let show = Command("show", summary: "Show one operation.", operands: [id]) { invocation in
         let session = try Session(invocation)
         let operation = try await session.operation(invocation.required(0), from: session.operations())
-        session.output.result(operation.document, text: operation.page)
+        let review = OperationReview(of: operation)
+        session.output.result(review.document, text: review.page)
         return .done
     }
 
     static let approve = Command(
         "approve",
         summary: "Approve an operation, with the factors that it requires.",
+        discussion: """
+            Shows the operation, what gets signed, and whatever does not fit together: an amount that is shown and not signed,
+            a notice of the server, a part that could not be read. Each such doubt must be accepted by name; until then nothing
+            is signed, and the exit code is 12.
+            """,
         operands: [id],
-        options: PasswordSource.options
+        options: PasswordSource.options + [[OperationReview.Doubt].option]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
         let operation = try await session.operation(invocation.required(0), from: service)
-        if !session.output.isJSON { Output.note(operation.page) }
+        let review = OperationReview(of: operation)
+        if !session.output.isJSON { Output.note(review.page) }
+        try review.doubts.requireAcceptance(by: invocation)
         let needsPassword = !operation.allowedSignatureType.variants.contains(.possession)
         let authentication: Authentication =
             needsPassword
@@ -147,9 +155,10 @@ enum OperationCommands {
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let id = try invocation.required(0)
+        let id = try OperationName(invocation.required(0)).string
         let operation = try await session.finding("operation \(id)") { try await service.claim(id: id) }
-        session.output.result(operation.document, text: operation.page)
+        let review = OperationReview(of: operation)
+        session.output.result(review.document, text: review.page)
         return .done
     }
 
@@ -170,18 +179,21 @@ enum OperationCommands {
     static let offline = Command(
         "offline",
         summary: "Compute the code that approves the operation of a QR code, without a network.",
-        discussion: "The signature of the QR code is verified before anything of it is shown.",
+        discussion: """
+            The signature of the QR code is verified before anything of it is shown. What gets signed is shown with it, and each
+            doubt must be accepted by name, as with 'approve'.
+            """,
         operands: [.init("TEXT", "the content of the QR code, or - for standard input", isOptional: true)],
-        options: PasswordSource.options + [.init("file", "FILE", "read the content of the QR code from a file")]
+        options: PasswordSource.options + [[OperationReview.Doubt].option] + [
+            .init("file", "FILE", "read the content of the QR code from a file")
+        ]
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
         let received = try UnverifiedOfflineOperation(parsing: Self.content(ofQRCode: invocation))
         let operation = try service.verify(received)
-        if !session.output.isJSON {
-            Output.note(TextTable.printable(operation.title))
-            Output.note(TextTable.printable(operation.message))
-        }
+        if !session.output.isJSON { Output.note(operation.page) }
+        try operation.doubts.requireAcceptance(by: invocation)
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         let code = try await service.authorize(offline: received, with: .possessionAndKnowledge(password: password))
         session.output.result(["operationId": .string(operation.id), "code": .string(code)], text: code)

@@ -208,21 +208,17 @@ extension Session {
 
     /// Returns an operation by its identifier, or by the beginning of one that is listed.
     ///
-    /// - Throws: ``NotFound`` when the server has none, `UsageError` when several begin so.
+    /// - Throws: ``NotFound`` when the server has none, `UsageError` when the name is not clear.
     func operation(_ id: String, from service: OperationsService) async throws -> UserOperation {
         let whole = try await self.wholeID(id, from: service)
         return try await self.finding("operation \(id)") { try await service.detail(id: whole) }
     }
 
-    /// Returns the one identifier in the list that begins as told. What is as long as an identifier is one.
-    func wholeID(_ id: String, from service: OperationsService) async throws -> String {
-        guard id.utf8.count < UUID().uuidString.utf8.count else { return id }
-        let ids = try await service.fetchList().operations.map(\.id)
-        let candidates = ids.filter { $0.utf8.starts(with: id.utf8) }
-        guard candidates.count < 2 || ids.contains(where: { $0.isExactly(id) }) else {
-            throw UsageError(message: "\(candidates.count) operations begin with '\(id)'")
-        }
-        return candidates.first ?? id
+    /// Returns the identifier of the operation that is named so.
+    func wholeID(_ name: String, from service: OperationsService) async throws -> String {
+        let name = try OperationName(name)
+        if name.isWhole { return name.string }
+        return try name.resolved(among: try await service.fetchList().operations.map(\.id))
     }
 
     /// Runs `body`; throws ``NotFound`` when the server calls the request invalid, which is well-formed, or responds with 404.

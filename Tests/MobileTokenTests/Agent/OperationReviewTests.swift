@@ -262,6 +262,78 @@ import Testing
 
     @Test(arguments: notices) func whatAPersonShouldReadIsNotComplete(aCase: Case) throws { try self.check(aCase) }
 
+    // MARK: Accounts
+
+    static let accounts: [Case] = [
+        Case(
+            "another spelling of the account that gets signed",
+            [Made.amount(), Made.keyValue("cz55-0800 0000 0012\u{2009}3456 7899")],
+            doubts: [],
+            total: 10
+        ),
+        Case(
+            "the domestic form of the account that gets signed",
+            [Made.amount(), Made.keyValue("1234567899/0800")],
+            doubts: [],
+            total: 10
+        ),
+        Case(
+            "a domestic account in the data",
+            [Made.amount(), Made.keyValue("CZ65 0800 0000 1920 0014 5399")],
+            data: "A1*A10CZK*Q19-2000145399/0800",
+            doubts: [],
+            total: 10
+        ),
+        Case(
+            "hyphens that make another account",
+            [Made.amount(), Made.keyValue("12-3456/99")],
+            data: "A1*A10CZK*Q1-23456/99",
+            doubts: [.accountNotSigned, .accountNotShown],
+            total: 10
+        ),
+        Case(
+            "another account in a note",
+            [
+                Made.amount(), Made.account,
+                ["type": "NOTE", "id": "n", "label": "N", "note": .string("to \(Made.otherIBAN), as agreed")],
+            ],
+            doubts: [.accountNotSigned],
+            total: 10
+        ),
+        Case(
+            "numbers that are no accounts",
+            [
+                Made.amount(), Made.account, Made.keyValue("05/2017", id: "x"),
+                Made.keyValue("+420 777 123 456", id: "y"),
+                Made.keyValue("2026-11-23", id: "z"), Made.keyValue("RF18 5390 0754 7034", id: "reference"),
+            ],
+            doubts: [],
+            total: 10
+        ),
+    ]
+
+    @Test(arguments: accounts) func accountsAreComparedInTheirSpellings(aCase: Case) throws { try self.check(aCase) }
+
+    /// Another account than the one that gets signed, as a person would still read it.
+    static let disguises = [
+        "CZ65 0800 0000 1920 0014 5399", "cz6508000000192000145399", "CZ65-0800-0000-1920-0014-5399",
+        "CZ65\u{2009}0800\u{2009}0000\u{2009}1920\u{2009}0014\u{2009}5399", "CZ65\u{200B}08000000192000145399",
+        "IBAN: CZ6508000000192000145399", "IBANCZ6508000000192000145399", "to (CZ65.0800.0000.1920.0014.5399), please",
+        "\u{FF23}\u{FF3A}6508000000192000145399", "\u{421}Z6508000000192000145399", "19-2000145399/0800",
+        "2000145399 / 0800", "account 19\u{2011}2000145399/0800",
+    ]
+
+    @Test(arguments: disguises) func anotherAccountIsSeenHoweverItIsSpelled(disguise: String) throws {
+        try self.check(
+            Case(
+                disguise,
+                [Made.amount(), Made.account, Made.keyValue(disguise, id: "payee")],
+                doubts: [.accountNotSigned],
+                total: 10
+            )
+        )
+    }
+
     // MARK: What gets signed
 
     static let data = [

@@ -1,7 +1,8 @@
 import Basics
 public import Foundation
 
-/// What a policy decides on: an operation, and what keeps it from being understood as a whole.
+/// An operation, and what keeps it from being understood as a whole: what a policy decides on, and what a person should see
+/// before ``OperationsService/authorize(_:with:)``.
 ///
 /// An operation is complete when everything about it could be read, nothing asks for a person's eyes, and what gets signed
 /// (``UserOperation/data``) names the same amount, currency and account as what is shown. An ``ApprovalAgent`` leaves what is
@@ -22,8 +23,10 @@ public struct OperationReview: Sendable, Hashable {
     /// Why the operation is not complete, in the order of its attributes; empty when it is.
     public let doubts: [Doubt]
 
-    /// Reviews an operation, such as in a unit test of a policy.
-    public init(of operation: UserOperation, activationID: String) {
+    /// Reviews an operation: before a person approves it, or in a unit test of a policy.
+    ///
+    /// - Parameter activationID: The activation that would decide, for policies that tell them apart.
+    public init(of operation: UserOperation, activationID: String = "") {
         self.operation = operation
         self.activationID = activationID
         self.signedData = try? OfflineOperationData(parsing: operation.data)

@@ -16,6 +16,22 @@ struct ReviewRules {
         self.compareAccounts(of: operation, data)
     }
 
+    /// Applies what can be said of a QR code: it shows no attributes, and only title and message beside what is signed.
+    mutating func apply(to operation: OfflineOperation) {
+        if operation.isNewerFormat { self.note(.unreadable, "lines of a newer format") }
+        if operation.flags.fraudWarning { self.note(.notice, "a warning of fraud") }
+        guard operation.operationData.version == "A" else { return self.note(.undocumentedData) }
+        self.look(at: operation.operationData)
+        for case .amount(let amount, let currency, _) in operation.operationData.fields where amount < 0 {
+            self.note(.negativeAmount, "\(amount) \(currency)")
+        }
+        let signed = operation.operationData.fields.compactMap(SignedAccount.init)
+        for (name, text) in [("title", operation.title), ("message", operation.message)]
+        where !ShownAccounts(in: text).numbers.allSatisfy({ number in signed.contains { $0.isShown(as: number) } }) {
+            self.note(.accountNotSigned, name)
+        }
+    }
+
     private mutating func note(_ kind: OperationReview.Doubt.Kind, _ subject: String? = nil) {
         self.doubts.append(.init(kind, about: subject))
     }
@@ -100,16 +116,64 @@ extension ReviewRules {
     private mutating func compareAccounts(of operation: UserOperation, _ data: OfflineOperationData) {
         let signed = data.fields.compactMap(SignedAccount.init)
         var isShown = signed.map { _ in false }
-        for attribute in operation.formData.attributes {
-            guard case .keyValue(let value) = attribute.content else { continue }
-            let shown = ShownAccount(value)
+        func isSigned(_ account: AccountNumber) -> Bool { signed.contains { $0.isShown(as: account) } }
+        for text in operation.texts {
+            guard case .value(let attribute, let value) = text else {
+                if !ShownAccounts(in: text.string).numbers.allSatisfy(isSigned) {
+                    self.note(.accountNotSigned, text.name)
+                }
+                continue
+            }
+            let shown = AccountNumber(value)
             let matches = signed.indices.filter { signed[$0].isShown(as: shown) }
             for index in matches { isShown[index] = true }
-            if matches.isEmpty, shown.isIBAN || attribute.isNamedAccount {
+            guard matches.isEmpty else { continue }
+            if attribute.isNamedAccount || !ShownAccounts(in: value).numbers.allSatisfy(isSigned) {
                 self.note(.accountNotSigned, attribute.name)
             }
         }
         for (account, isShown) in zip(signed, isShown) where !isShown { self.note(.accountNotShown, account.text) }
+    }
+}
+
+/// A text that a person reads, and may find an account in.
+private enum ShownText {
+    case value(OperationAttribute, String)
+    case other(name: String?, String)
+
+    var string: String {
+        switch self {
+        case .value(_, let string), .other(_, let string): string
+        }
+    }
+
+    var name: String? {
+        switch self {
+        case .value(let attribute, _): attribute.name
+        case .other(let name, _): name
+        }
+    }
+}
+
+extension UserOperation {
+    fileprivate var texts: [ShownText] {
+        [.other(name: "title", self.formData.title), .other(name: "message", self.formData.message)]
+            + self.formData.attributes.flatMap(\.texts)
+    }
+}
+
+extension OperationAttribute {
+    fileprivate var texts: [ShownText] {
+        let strings: [String]
+        switch self.content {
+        case .keyValue(let value): return [.value(self, value), .other(name: self.name, self.label ?? "")]
+        case .note(let text): strings = [text]
+        case .partyInfo(let party): strings = [party.name, party.description]
+        case .alert(let alert): strings = [alert.title ?? "", alert.message]
+        // Amounts are compared as numbers, pictures are not read, and what is not known is a doubt already.
+        case .amount, .amountConversion, .heading, .image, .unknown: strings = []
+        }
+        return ([self.label ?? ""] + strings).map { .other(name: self.name, $0) }
     }
 }
 
