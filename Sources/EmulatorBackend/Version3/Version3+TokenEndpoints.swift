@@ -97,10 +97,7 @@ extension Version3 {
             else {
                 throw Refusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
             }
-            let response: JSONValue = [
-                "activationId": .string(request.activation.id),
-                "encryptedVaultEncryptionKey": .string(Base64.encode(wrapped)),
-            ]
+            let response: JSONValue = ["encryptedVaultEncryptionKey": .string(Base64.encode(wrapped))]
             return .json(try bank.seal(response, in: envelope, &context))
         }
 

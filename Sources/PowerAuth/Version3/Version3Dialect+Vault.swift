@@ -62,10 +62,7 @@ extension Version3Dialect {
             }
         } receive: { response in
             let vaultKey = try response.read { bytes in
-                let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
-                guard unlocked.activationId.isExactly(self.activationID),
-                    let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
-                else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
+                let encrypted = try Self.encryptedVaultKey(in: bytes, for: self.activationID, of: path)
                 return try MobileTokenError.mapErrors(ofResponse: path) {
                     try Vault.decryptVaultKey(encrypted, transportKey: self.transportKey)
                 }
@@ -74,9 +71,19 @@ extension Version3Dialect {
         }
     }
 
+    /// Reads the response to `vault/unlock`, already opened.
+    static func encryptedVaultKey(in bytes: [UInt8], for activationID: String, of path: String) throws -> [UInt8] {
+        let unlocked = try Wire.decode(UnlockResponse.self, from: bytes, of: path)
+        guard unlocked.activationId?.isExactly(activationID) ?? true,
+            let encrypted = Base64.decode(unlocked.encryptedVaultEncryptionKey)
+        else { throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation") }
+        return encrypted
+    }
+
     private struct UnlockRequest: Encodable { let reason: String }
     private struct UnlockResponse: Decodable {
-        let activationId: String
+        /// Most servers leave it out: the envelope is of this activation's scope.
+        let activationId: String?
         let encryptedVaultEncryptionKey: String
     }
 }

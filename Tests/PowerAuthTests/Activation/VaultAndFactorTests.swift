@@ -3,6 +3,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import PowerAuth
@@ -39,6 +40,23 @@ import Testing
         )
         #expect(server.deviceKey.isValid(derSignature: signature, for: [1, 2, 3]))
         #expect(!server.deviceKey.isValid(derSignature: signature, for: [1, 2, 4]))
+    }
+
+    /// Servers leave the identifier out; one that sends it has to send the right one.
+    @Test(
+        .wireFact("3.2", "DEFECTS2-10"),
+        arguments: [
+            (#"{"encryptedVaultEncryptionKey":"AQID"}"#, true),
+            (#"{"activationId":null,"encryptedVaultEncryptionKey":"AQID"}"#, true),
+            (#"{"activationId":"a","encryptedVaultEncryptionKey":"AQID"}"#, true),
+            (#"{"activationId":"b","encryptedVaultEncryptionKey":"AQID"}"#, false),
+            (#"{"activationId":"a"}"#, false),
+            (#"{"encryptedVaultEncryptionKey":"?"}"#, false),
+        ]
+    )
+    func theVaultsAnswerNeedsNoIdentifier(body: String, isGood: Bool) throws {
+        let key = Result { try Version3Dialect.encryptedVaultKey(in: Array(body.utf8), for: "a", of: "/vault") }
+        #expect((try? key.get()) == (isGood ? [1, 2, 3] : nil))
     }
 
     @Test func theVaultDoesNotOpenForPossessionAlone() async throws {
