@@ -180,6 +180,8 @@ struct UpgradeVectors4 {
         let temporarySharedSecret: Bytes
         let v3FactorKeys: [Bytes]
         let v3CtrData: Bytes
+        /// The number of the code of `upgrade/start`.
+        let v3CtrByte: UInt8
         let client: AgreementKeys
         let device: PrivateKeys
         let nonce: Bytes
@@ -196,6 +198,8 @@ struct UpgradeVectors4 {
         let responsePlaintext: Bytes
         let activationSecret: Bytes
         let ctrData: Bytes
+        /// The number of the code of `upgrade/confirm`.
+        let ctrByte: UInt8
         let confirmHeader: String
     }
 
@@ -245,7 +249,11 @@ struct UpgradeVectors4 {
         #expect(throws: Never.self) { try keys.serverPublicKeys.keys(of: input.algorithm) }
         let secret = try agreement.secret(from: keys.sharedSecretResponse)
         #expect(secret == output.activationSecret.secret)
-        try self.checkConfirmation(vector, applicationSecret, secret: secret, counterData: keys.counterData)
+        // After the code of the start, whose number is in no header.
+        let next = HashCounter(data: input.v3CtrData.secret, byte: input.v3CtrByte).next()
+        let counter = Version4.HashCounter(data: keys.counterData, continuing: next)
+        #expect(counter.byte == output.ctrByte)
+        try self.checkConfirmation(vector, applicationSecret, secret: secret, counter: counter)
     }
 
     /// The request is signed as in version 3.3, over the body as it is sent.
@@ -281,7 +289,7 @@ struct UpgradeVectors4 {
         _ vector: Case,
         _ applicationSecret: ApplicationSecret,
         secret: SecretBytes,
-        counterData: SecretBytes
+        counter: Version4.HashCounter
     ) throws {
         let input = vector.input
         #expect(try json(encodeJSON(Version4.RequestObject(Version4.NoContent()))) == json(input.confirmBody.bytes))
@@ -299,7 +307,7 @@ struct UpgradeVectors4 {
             code: try Version4.AuthenticationCode(
                 data,
                 keys: [try Version4.ActivationKeys(activationSecret: secret).possession],
-                counter: Version4.HashCounter(data: counterData),
+                counter: counter,
                 secret: .online(applicationSecret)
             )
         )

@@ -85,6 +85,13 @@ extension Version3.Keys: DeviceKeys {
         self.counter = self.counter.advanced(by: steps)
         self.steps = self.steps.addingSaturated(UInt64(steps))
     }
+
+    func numbered(_ steps: UInt64) -> Self {
+        var keys = self
+        keys.counter = HashCounter(data: self.counter.data, byte: UInt8(truncatingIfNeeded: steps))
+        keys.steps = steps
+        return keys
+    }
 }
 
 extension Version3.Keys: Codable {

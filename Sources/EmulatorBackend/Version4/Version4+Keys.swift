@@ -136,6 +136,13 @@ extension Version4.Keys: DeviceKeys {
         self.counter = self.counter.advanced(by: steps)
         self.steps = self.steps.addingSaturated(UInt64(steps))
     }
+
+    func numbered(_ steps: UInt64) -> Self {
+        var keys = self
+        keys.counter = Version4.HashCounter(data: self.counter.data, byte: UInt8(truncatingIfNeeded: steps))
+        keys.steps = steps
+        return keys
+    }
 }
 
 extension Version4.AuthenticationCodeVerifier {

@@ -59,10 +59,10 @@ enum DeviceBinding: Sendable {
             defer { self = .version3(keys) }
             return keys.verify(code, lookAhead: lookAhead)
         case (.upgrading(var keys, let newKeys), .version3):
-            defer { self = .upgrading(keys, to: newKeys) }
+            defer { self = .upgrading(keys, to: newKeys.numbered(keys.steps)) }
             return keys.verify(code, lookAhead: lookAhead)
         case (.upgrading(let keys, var newKeys), .version4):
-            defer { self = .upgrading(keys, to: newKeys) }
+            defer { self = .upgrading(keys.numbered(newKeys.steps), to: newKeys) }
             return newKeys.verify(code, lookAhead: lookAhead)
         case (.version4(var keys), .version4):
             defer { self = .version4(keys) }
@@ -80,7 +80,7 @@ enum DeviceBinding: Sendable {
             self = .version3(keys)
         case .upgrading(var keys, let newKeys):
             keys.advance(by: steps)
-            self = .upgrading(keys, to: newKeys)
+            self = .upgrading(keys, to: newKeys.numbered(keys.steps))
         case .version4(var keys):
             keys.advance(by: steps)
             self = .version4(keys)
@@ -100,10 +100,11 @@ enum DeviceBinding: Sendable {
         }
     }
 
-    /// Puts keys of version 4 beside those of version 3; those of an earlier attempt go.
+    /// Puts keys of version 4 beside those of version 3; those of an earlier attempt go. Their codes are numbered in one row.
     mutating func beginUpgrade(to newKeys: Version4.Keys) {
         switch self {
-        case .version3(let keys), .upgrading(let keys, _): self = .upgrading(keys, to: newKeys)
+        case .version3(let keys), .upgrading(let keys, _):
+            self = .upgrading(keys, to: newKeys.numbered(keys.steps))
         case .version4: break
         }
     }
@@ -137,6 +138,9 @@ protocol DeviceKeys: Sendable {
 
     /// Moves the counter ahead.
     mutating func advance(by steps: Int)
+
+    /// Returns the keys with another number for the next code, and the same `CTR_DATA`.
+    func numbered(_ steps: UInt64) -> Self
 }
 
 /// A signature or an authentication code, and what it must be made of.

@@ -127,13 +127,14 @@ extension Activation {
             randomness: self.server.randomness
         )
         try await self.updateRecord(in: turn) { record in
-            guard var version3 = record.version3 else { throw OutdatedDialect() }
+            guard var version3 = record.version3, let counter = record.counter.version3 else { throw OutdatedDialect() }
             version3.isUpgrading = false
             let before = Version4Keys.Version3State(keys: version3, ledger: record.ledger)
             record.keys = .version4(keys)
             record.version4?.pendingConfirmation = .upgrade(from: before)
+            // As it stands in the store, after whatever this turn has signed: the server's number followed the last code.
             record.ledger = record.ledger.restarted(
-                with: .version4(Version4.HashCounter(data: message.counterData))
+                with: .version4(Version4.HashCounter(data: message.counterData, continuing: counter))
             )
         }
         try self.adopt(try await self.storedRecord())

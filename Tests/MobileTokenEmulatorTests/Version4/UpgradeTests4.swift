@@ -2,12 +2,13 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// How an activation of version 3 becomes one of version 4.
-@Suite struct UpgradeTests4 {
+@Suite(.wireFact("DEFECTS2-9")) struct UpgradeTests4 {
     /// A fixture that offers the upgrade, and a device of version 3.3 with a token.
     private static func offered() throws -> (BackendFixture, TestDevice) {
         var fixture = try BackendFixture()
@@ -40,8 +41,10 @@ import Testing
 
         let confirmed = try newer.send(.upgradeConfirm, .possession, in: &fixture)
         #expect(confirmed.outcome == "200 OK", "\(confirmed.verdict)")
-        #expect(confirmed.counterBefore == 0 && confirmed.counterAfter == 2)
+        // A token, the start, and now a code that was refused and one that was not: the number goes on.
+        #expect(confirmed.counterBefore == 2 && confirmed.counterAfter == 4)
         let after = try newer.status(in: &fixture).blob
+        #expect(after.counterByte == newer.counter.byte && after.counterByte == 4)
         #expect(after.currentVersion == 4 && after.flags == .biometryIsOn)
         newer.biometry = newer.keys?.biometry
         #expect(try newer.validate(in: &fixture).outcome == "200 OK")
@@ -53,6 +56,31 @@ import Testing
         let old = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
         #expect(old.outcome == "401 ERR_AUTHENTICATION")
         #expect(try newer.send(.upgradeConfirm, .possession, in: &fixture).outcome == "400 ERR_UPGRADE")
+    }
+
+    /// Beside it only `CTR_DATA` is new, so what version 3 signs meanwhile shows in the status of version 4.
+    @Test(arguments: [0, 253, 300]) func theNumberOfTheCodesGoesOn(steps: Int) throws {
+        var (fixture, device) = try Self.offered()
+        fixture.backend.state.activations.update(device.activationID) { try? $0.advanceCounter(by: steps) }
+        device.counter = device.counter.advanced(by: steps)
+        var newer = try Self.upgraded(device)
+        #expect(try newer.startUpgrade(of: &device, in: &fixture).status == 200)
+        #expect(try newer.status(in: &fixture).blob.counterByte == device.counter.byte)
+        let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        #expect(signed.outcome == "200 OK")
+        let waiting = try newer.status(in: &fixture).blob
+        #expect(waiting.counterByte == device.counter.byte)
+        #expect(waiting.counterHash == (try newer.counterHash))
+        // Starting again replaces the keys, and the number goes on from there.
+        var again = try Self.upgraded(device)
+        #expect(try again.startUpgrade(of: &device, in: &fixture).status == 200)
+        #expect(again.counter.byte == device.counter.byte)
+        #expect(try again.status(in: &fixture).blob.counterByte == again.counter.byte)
+        #expect(try again.send(.upgradeConfirm, .possession, in: &fixture).outcome == "200 OK")
+        let after = try again.status(in: &fixture).blob
+        #expect(after.counterByte == again.counter.byte)
+        #expect(after.counterHash == (try again.counterHash))
+        #expect(fixture.backend.state.activations[device.activationID]?.steps == UInt64(steps) + 5)
     }
 
     @Test func startingAgainReplacesWhatWasStarted() throws {
@@ -161,7 +189,13 @@ extension TestDevice4 {
         let reply = fixture.send("POST", path, headers: [envelope.header, signature], body: envelope.body)
         guard reply.status == 200 else { return reply }
         try self.adopt(attempt, envelope.open(reply).decode())
+        self.counter = Version4.HashCounter(data: self.counter.data, continuing: device.counter)
         return reply
+    }
+
+    /// The hash of the counter as a status shows it.
+    fileprivate var counterHash: [UInt8] {
+        get throws { try self.counter.hash(key: #require(self.keys).utility.counterHash) }
     }
 }
 

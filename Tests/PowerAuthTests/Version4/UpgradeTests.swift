@@ -6,6 +6,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 import TestSupport
+import WireFacts
 
 @testable import PowerAuth
 
@@ -44,6 +45,35 @@ import TestSupport
         // Once is enough.
         try await activation.upgrade(password: Version4Fixture.password, biometryKey: self.unlockKey)
         #expect(fixture.server.requestCount("/upgrade/start") == 1)
+    }
+
+    /// Only `CTR_DATA` is new. A number that began again would be a deadlock at the next status of a real server.
+    @Test(.wireFact("DEFECTS2-9"), arguments: [0, 2, 254])
+    func theNumberOfTheCodesGoesOn(approvals: Int) async throws {
+        let fixture = try Version4Fixture(version: .v3_3)
+        let activation = try await fixture.activateInVersion3()
+        for number in 0..<approvals { try await activation.approve("\(number)") }
+        let isLost = Shared(false)
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/upgrade/start") else { return .delivered }
+            return isLost.update { isLost in
+                defer { isLost = true }
+                return isLost ? .delivered : .answerLost
+            }
+        }
+        // What version 3 signs after a first attempt counts as well.
+        let lost = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        #expect(lost == .connectionLost)
+        try await activation.approve("between")
+        try await activation.upgrade(password: Version4Fixture.password)
+        let record = try await activation.storedRecord()
+        // A start in vain, an approval, the start and the confirmation.
+        #expect(record.counterMoves == UInt64(approvals) + 4)
+        #expect(record.counter.byte == UInt8(truncatingIfNeeded: record.counterMoves))
+        let server = try fixture.server.keys4(activation.activationID)
+        #expect(server.steps == record.counterMoves && server.counter.byte == record.counter.byte)
+        #expect(server.counter.data == record.counter.data)
+        #expect(try await activation.status().counter.distance == 0)
     }
 
     @Test func anUpgradeThatIsNotOfferedChangesNothing() async throws {
