@@ -54,7 +54,7 @@ package struct Backend: Sendable {
         do {
             return Reply(try self.respond(&context), context)
         } catch {
-            return Reply(error, context)
+            return Reply(self.inWordsOfProfile(error, context), context)
         }
     }
 
@@ -68,7 +68,7 @@ package struct Backend: Sendable {
         if route.caller == .cloud, self.cloudCredentials?.areShown(by: context.request) != true {
             throw .wrongCloudCredentials
         }
-        try Self.checkContentType(of: context.request, takingForm: route.description.request?.isForm ?? false)
+        try Self.checkContentType(of: context.request, taking: route.description.request)
         if route.caller == .cloud, let body = route.description.request { try context.check(body) }
         let added = try self.reserveCapacity(for: route.addition, context)
         let response = try route.perform(&self, &context)
@@ -76,11 +76,33 @@ package struct Backend: Sendable {
         return response
     }
 
-    private static func checkContentType(of request: ReceivedRequest, takingForm: Bool) throws(Refusal) {
+    private static func checkContentType(
+        of request: ReceivedRequest,
+        taking body: RouteDescription.Body?
+    ) throws(Refusal) {
         let hasBody = !request.body.isEmpty || request.header("Content-Type") != nil
-        guard request.method == "POST" || request.method == "PUT", hasBody else { return }
-        guard takingForm ? request.isForm : request.isJSON else {
-            throw takingForm ? .wrongFormContentType : .wrongContentType
+        guard request.method == "POST" || request.method == "PUT", hasBody, body?.isRead ?? true else { return }
+        let takesForm = body?.isForm ?? false
+        guard takesForm ? request.isForm : request.isJSON else {
+            throw takesForm ? .wrongFormContentType : .wrongContentType
+        }
+    }
+
+    /// Returns a refusal in the words of the profile: real servers of the Mobile Token API answer 500 to what they cannot read,
+    /// whoever sent it.
+    private func inWordsOfProfile(_ refusal: Refusal, _ context: RequestContext) -> Refusal {
+        let request = context.request
+        guard self.profile.isStrict, request.path.utf8.starts(with: "/api/".utf8) else { return refusal }
+        if refusal.isUnreadable { return .unexpected(refusal.reason) }
+        guard refusal.status == 401,
+            case .route(let route, _) = self.routes.match(method: request.method, path: request.path),
+            route.description.request?.isRead == true
+        else { return refusal }
+        do {
+            _ = try context.json()
+            return refusal
+        } catch {
+            return .unexpected("\(refusal.reason), and: \(error.reason)")
         }
     }
 

@@ -16,6 +16,8 @@ package struct Refusal: Error {
     package var headers: [(name: String, value: String)] = []
     /// The code of the error as OAuth 2.0 has it, where a client expects one.
     var oauthCode: String?
+    /// Whether the request could not even be read. Real servers of release 1.10 have no answer of their own to that.
+    var isUnreadable = false
 
     package init(_ status: Int, _ code: String, _ message: String, because reason: String? = nil) {
         self.status = status
@@ -50,6 +52,13 @@ extension Refusal {
 extension Refusal {
     package static func invalidRequest(_ reason: String) -> Self {
         Self(400, "INVALID_REQUEST", reason)
+    }
+
+    /// The request is malformed, or a member has a value that its type does not have.
+    static func unreadable(_ reason: String) -> Self {
+        var refusal = Self.invalidRequest(reason)
+        refusal.isUnreadable = true
+        return refusal
     }
 
     static func encryption(_ reason: String) -> Self {
@@ -89,8 +98,13 @@ extension Refusal {
         Self(400, "ERR_BIOMETRY", "POWER_AUTH_BIOMETRY_FAILURE", because: reason)
     }
 
-    static func invalidActivation(_ reason: String) -> Self {
-        Self(400, "INVALID_ACTIVATION", "The activation may not do this", because: reason)
+    /// There is no such operation, or its state does not allow what was asked for.
+    static func invalidOperation(_ reason: String) -> Self {
+        Self(400, "INVALID_OPERATION", "There is no such operation, or not in this state", because: reason)
+    }
+
+    static func inboxFailed(_ reason: String) -> Self {
+        Self(400, "INBOX_FAILED", "The message cannot be had", because: reason)
     }
 
     static func operationFailed(_ reason: String) -> Self {
@@ -119,6 +133,7 @@ extension Refusal {
 
     static func wrongMethod(allowed: [String]) -> Self {
         var refusal = Self(405, "ERROR_METHOD_NOT_ALLOWED", "The resource has no such method")
+        refusal.isUnreadable = true
         refusal.headers = [("Allow", allowed.joined(separator: ", "))]
         return refusal
     }
@@ -129,12 +144,21 @@ extension Refusal {
         return refusal
     }
 
-    package static let wrongContentType = Self(
-        415,
-        "INVALID_REQUEST",
-        "The content type must be application/json",
-        because: "the content type is not JSON"
-    )
+    package static var wrongContentType: Self {
+        var refusal = Self(
+            415,
+            "INVALID_REQUEST",
+            "The content type must be application/json",
+            because: "the content type is not JSON"
+        )
+        refusal.isUnreadable = true
+        return refusal
+    }
+
+    /// The answer that real servers of release 1.10 give to what they did not expect.
+    static func unexpected(_ reason: String) -> Self {
+        Self(500, "ERROR_GENERIC", "Unknown error occurred", because: reason)
+    }
 }
 
 extension Refusal {

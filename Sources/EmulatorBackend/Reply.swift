@@ -47,9 +47,14 @@ extension Reply {
     }
 
     /// A response that is made without asking the backend.
-    package static func error(_ status: Int, message: String, because reason: String? = nil) -> Self {
+    package static func error(
+        _ status: Int,
+        code: String? = nil,
+        message: String,
+        because reason: String? = nil
+    ) -> Self {
         Self(
-            response: .error(status, code: "ERROR_GENERIC", message: message),
+            response: .error(status, code: code ?? "ERROR_GENERIC", message: message),
             verdict: .refused(reason: reason ?? message)
         )
     }
@@ -74,6 +79,8 @@ package struct BackendEvent: Sendable, Hashable {
     package var status: String?
     /// Whether it was made just now.
     package var isNew = false
+    /// Whether the bank and the devices are told of it. Real servers keep to themselves that an operation was claimed.
+    package var isTold = true
     /// The device of an activation that takes no push messages any more.
     package var lastDevice: PushDevice?
 }

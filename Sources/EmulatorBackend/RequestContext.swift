@@ -27,9 +27,10 @@ struct RequestContext {
         self.events.append(event)
     }
 
-    mutating func report(_ operation: ServerOperation, isNew: Bool = false) {
+    mutating func report(_ operation: ServerOperation, isNew: Bool = false, isTold: Bool = true) {
         var event = BackendEvent(subject: .operation, id: operation.id, status: operation.status.rawValue)
         event.isNew = isNew
+        event.isTold = isTold
         self.events.append(event)
     }
 
@@ -39,15 +40,15 @@ struct RequestContext {
         do {
             let value = try JSONValue(parsing: self.request.body, limits: JSONLimits(maximumDepth: 64))
             guard let object = value.object else {
-                throw Refusal.invalidRequest("The body is not a JSON object")
+                throw Refusal.unreadable("The body is not a JSON object")
             }
             return object
         } catch let error as JSONError {
-            throw .invalidRequest("The body is not JSON (\(error.description))")
+            throw .unreadable("The body is not JSON (\(error.description))")
         } catch let refusal as Refusal {
             throw refusal
         } catch {
-            throw .invalidRequest("The body cannot be read")
+            throw .unreadable("The body cannot be read")
         }
     }
 
@@ -57,10 +58,13 @@ struct RequestContext {
         if let objection = body.schema.objection(to: .object(try self.json())) { throw .invalidRequest(objection) }
     }
 
+    /// The `requestObject` of the body; `nil` when it is missing or null.
+    func optionalRequestObject() throws(Refusal) -> JSONObject? { try self.json().optionalObject("requestObject") }
+
     /// The `requestObject` of the body.
     func requestObject() throws(Refusal) -> JSONObject {
-        guard let object = try self.json().optionalObject("requestObject") else {
-            throw .invalidRequest("The request object is missing")
+        guard let object = try self.optionalRequestObject() else {
+            throw .unreadable("The request object is missing")
         }
         return object
     }
@@ -78,7 +82,7 @@ extension JSONObject {
     /// Returns a string, or nil when the member is missing or null.
     func optionalString(_ name: String) throws(Refusal) -> String? {
         guard let value = try self.present(name) else { return nil }
-        guard let string = value.string else { throw .invalidRequest("'\(name)' is not a string") }
+        guard let string = value.string else { throw .unreadable("'\(name)' is not a string") }
         return string
     }
 
@@ -99,21 +103,21 @@ extension JSONObject {
     /// Returns a whole number, or nil when the member is missing or null.
     func optionalInteger(_ name: String) throws(Refusal) -> Int64? {
         guard let value = try self.present(name) else { return nil }
-        guard let number = value.int64 else { throw .invalidRequest("'\(name)' is not a whole number") }
+        guard let number = value.int64 else { throw .unreadable("'\(name)' is not a whole number") }
         return number
     }
 
     /// Returns a Boolean, or nil when the member is missing or null.
     func optionalBool(_ name: String) throws(Refusal) -> Bool? {
         guard let value = try self.present(name) else { return nil }
-        guard let flag = value.bool else { throw .invalidRequest("'\(name)' is not true or false") }
+        guard let flag = value.bool else { throw .unreadable("'\(name)' is not true or false") }
         return flag
     }
 
     /// Returns an object, or nil when the member is missing or null.
     func optionalObject(_ name: String) throws(Refusal) -> JSONObject? {
         guard let value = try self.present(name) else { return nil }
-        guard let object = value.object else { throw .invalidRequest("'\(name)' is not an object") }
+        guard let object = value.object else { throw .unreadable("'\(name)' is not an object") }
         return object
     }
 
@@ -129,7 +133,7 @@ extension JSONObject {
         guard let value = try self.present(name) else { return [] }
         let strings = value.array?.compactMap(\.string)
         guard let strings, strings.count == value.array?.count else {
-            throw .invalidRequest("'\(name)' is not a list of strings")
+            throw .unreadable("'\(name)' is not a list of strings")
         }
         return strings
     }

@@ -83,6 +83,25 @@ package struct SocketAddress {
         guard result == 0 else { return nil }
     }
 
+    /// The address at the other end of a connection.
+    init?(peerOf descriptor: Int32) {
+        self.length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &self.storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &self.length) }
+        }
+        guard result == 0 else { return nil }
+    }
+
+    /// The address as people write it, without the port.
+    var numericHost: String? {
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let result = self.withPointer { pointer, length in
+            getnameinfo(pointer, length, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST)
+        }
+        guard result == 0 else { return nil }
+        return String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     var port: UInt16 {
         withUnsafeBytes(of: self.storage) { bytes in
             self.family == AF_INET

@@ -23,11 +23,14 @@ final class ServerConnection: Sendable {
     // safe on any thread.
     private nonisolated(unsafe) let handle: OpaquePointer
     private let descriptor: Int32
+    /// The numeric address of the client.
+    let peerAddress: String?
     private let state: Mutex<State>
 
     init(_ handle: OpaquePointer, deadline: Duration) {
         self.handle = handle
         self.descriptor = CMicroHTTPD_descriptor(handle)
+        self.peerAddress = SocketAddress(peerOf: self.descriptor)?.numericHost
         self.state = Mutex(State(deadline: deadline))
     }
 

@@ -44,7 +44,8 @@ final class ServerExchange: Sendable {
     /// - Parameter target: As it stands in the library's buffer, to its first zero byte.
     init(target: UnsafeRawBufferPointer, connection: ServerConnection) {
         self.connection = connection
-        let request = ReceivedRequest(method: "", target: String(decoding: target, as: UTF8.self))
+        var request = ReceivedRequest(method: "", target: String(decoding: target, as: UTF8.self))
+        request.peerAddress = connection.peerAddress
         let address = UInt(bitPattern: target.baseAddress)
         self.state = Mutex(State(request: request, targetAddress: address, targetCount: target.count))
     }

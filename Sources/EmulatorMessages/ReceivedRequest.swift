@@ -16,6 +16,8 @@ package struct ReceivedRequest: Sendable {
     package var body: [UInt8] = []
     /// Where the server, or the space, is found, `http://127.0.0.1:49152`; `nil` when it is not known.
     package var origin: String?
+    /// The numeric address at the other end of the connection; `nil` when there is no connection.
+    package var peerAddress: String?
 
     package init(
         method: String,

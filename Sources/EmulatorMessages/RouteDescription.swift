@@ -43,9 +43,13 @@ package struct RouteDescription: Sendable {
         package var isForm = false
         /// Whether it is a document that people write, which its route reads itself, to name the lines of mistakes.
         package var isWritten = false
+        /// Whether the route looks at it; it may be anything otherwise.
+        package var isRead = true
 
         package static func required(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true) }
         package static func optional(_ schema: Schema) -> Self { Self(schema: schema, isRequired: false) }
+        /// A body that may be anything, also nothing, of any content type.
+        package static let ignored = Self(schema: .open(), isRequired: false, isRead: false)
         package static func form(_ schema: Schema) -> Self { Self(schema: schema, isRequired: true, isForm: true) }
         package static func document(_ schema: Schema) -> Self {
             Self(schema: schema, isRequired: true, isWritten: true)

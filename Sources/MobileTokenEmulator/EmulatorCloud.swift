@@ -34,8 +34,10 @@ extension Emulator {
             public let userID: String?
             /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
             public let status: String
-            /// The reason that was given for its rejection or cancellation.
+            /// The reason that the bank gave for its cancellation.
             public let statusReason: String?
+            /// The reason that the user's device gave for its rejection.
+            public let rejectReason: String?
             /// Failed approvals.
             public let failureCount: Int
             /// The one-time code of this moment, for operations with a proximity check.
@@ -289,6 +291,7 @@ extension Emulator.Cloud.Operation {
             userID: response["userId"]?.string,
             status: try response.string("status"),
             statusReason: response["statusReason"]?.string,
+            rejectReason: response["additionalData"]?["rejectReason"]?.string,
             failureCount: Int(response["failureCount"]?.int64 ?? 0),
             proximityCode: response["proximityOtp"]?.string,
             mobileTokenData: response["additionalData"]?["mobileTokenData"]

@@ -95,8 +95,10 @@ extension Emulator {
         public var data: String
         /// `PENDING`, `APPROVED`, `REJECTED`, `CANCELED`, `EXPIRED` or `FAILED`.
         public var status: String
-        /// The reason that was given for its rejection or cancellation.
+        /// The reason that the bank gave for its cancellation.
         public var statusReason: String?
+        /// The reason that the user's device gave for its rejection.
+        public var rejectReason: String?
         /// Failed approvals.
         public var failureCount: Int
         /// How many of them make it fail.
@@ -117,6 +119,7 @@ extension Emulator {
             data: String,
             status: String,
             statusReason: String?,
+            rejectReason: String? = nil,
             failureCount: Int,
             maximumFailureCount: Int,
             created: Date,
@@ -130,6 +133,7 @@ extension Emulator {
             self.data = data
             self.status = status
             self.statusReason = statusReason
+            self.rejectReason = rejectReason
             self.failureCount = failureCount
             self.maximumFailureCount = maximumFailureCount
             self.created = created

@@ -91,6 +91,7 @@ extension Backend {
             data: operation.data,
             status: operation.status.rawValue,
             statusReason: operation.statusReason,
+            rejectReason: operation.rejectReason,
             failureCount: operation.failures,
             maximumFailureCount: operation.maximumFailures,
             created: Date(milliseconds: operation.created),

@@ -36,7 +36,7 @@ import Testing
 
             let reject = try await Program.run("reject", login.id, "--reason", "POSSIBLE_FRAUD", home: home.url)
             #expect(reject.exitCode == 0, "\(reject.errors)")
-            #expect(try await emulator.cloud.operation(login.id).statusReason == "POSSIBLE_FRAUD")
+            #expect(try await emulator.cloud.operation(login.id).rejectReason == "POSSIBLE_FRAUD")
 
             let claim = try await Program.run("claim", free.id, home: home.url)
             #expect(claim.exitCode == 0, "\(claim.errors)")

@@ -126,16 +126,17 @@ extension ErrorCodeTests {
             try await device.emulator.advanceCounter(ofActivation: device.activation.activationID, by: 30)
             try await device.activation.validate(.twoFactors)
         },
+        // Documented, and seen from no server.
         Way(to: .invalidActivation) { device in
-            let flagged = try await device.emulator.makeActivation(
-                user: "bob",
-                password: password,
-                flags: ["VERIFICATION_PENDING"],
-                client: device.client
-            )
-            try await device.client.push(for: flagged).register(token: "t", for: .fcm)
+            await device.emulator.faults.set([
+                FaultRule(effect: .init(status: 400, code: "INVALID_ACTIVATION"))
+            ])
+            try await device.client.push(for: device.activation).register(token: "t", for: .fcm)
         },
-        Way(to: .invalidRequest) { _ = try await $0.service.detail(id: "nobody's") },
+        Way(to: .invalidRequest) { device in
+            let operation = try await device.emulator.cloud.createOperation("login", userID: "bob")
+            _ = try await device.service.detail(id: operation.id)
+        },
         Way(to: .temporaryKeyRefused) { device in
             await device.emulator.faults.set([
                 FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))

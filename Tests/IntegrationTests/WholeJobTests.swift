@@ -88,7 +88,7 @@ import Testing
             let rejected = try #require(listed.operations.first { $0.id == login.id })
             try await service.reject(rejected, reason: .unexpectedOperation)
             #expect(await changes.next()?.removed.map(\.reason) == [.rejected])
-            #expect(try await emulator.cloud.operation(login.id).statusReason == "UNEXPECTED_OPERATION")
+            #expect(try await emulator.cloud.operation(login.id).rejectReason == "UNEXPECTED_OPERATION")
 
             await emulator.clock.advance(by: .seconds(31))
             try await service.operations()

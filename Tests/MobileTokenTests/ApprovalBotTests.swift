@@ -29,7 +29,7 @@ import Testing
             let login = try await cloud.createOperation("login", userID: "alice")
             await self.clock.waitForSleepers(1)
             self.clock.advanceToNextDeadline()
-            #expect(await emulator.decision(on: login.id)?.statusReason == "UNEXPECTED_OPERATION")
+            #expect(await emulator.decision(on: login.id)?.rejectReason == "UNEXPECTED_OPERATION")
 
             // Nothing was refused, and every signature used the next counter value.
             #expect(await emulator.refusals() == [])

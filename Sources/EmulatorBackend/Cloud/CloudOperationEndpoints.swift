@@ -130,7 +130,7 @@ enum CloudOperationEndpoints {
             object["proximityOtp"] = .string(code.string(at: now))
         }
         if !operation.additionalData.isEmpty {
-            object["additionalData"] = .object(JSONObject(byName: operation.additionalData))
+            object["additionalData"] = .object(operation.shownAdditionalData)
         }
         return .object(object)
     }

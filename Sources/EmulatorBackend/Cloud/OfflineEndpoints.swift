@@ -133,14 +133,8 @@ enum OfflineEndpoints {
             context.inspect(right, of: activation, version)
             context.inspection.note(.approved, operation.id)
             bank.state.operations.claim(operation.id, for: activation.userID)
-            let approval = ServerOperation.Approval(
-                userID: activation.userID,
-                applicationID: activation.applicationID,
-                activationID: activation.id,
-                data: operation.data,
-                factors: type
-            )
-            bank.update(operation.id, &context) { $0.approve(approval, at: $1) }
+            let trace = DecisionTrace(offlineBy: activation, type)
+            bank.update(operation.id, &context) { $0.approve(trace, at: $1) }
             context.report(accepted)
             return Self.verdict(accepted, type: type, isValid: true)
         }
@@ -149,7 +143,7 @@ enum OfflineEndpoints {
         let reason = diagnosis?.found.reason ?? "the offline code is wrong"
         _ = bank.countFailure(activation.id, type, reason, &context)
         context.inspection.note(.approvalRefused, operation.id, because: reason)
-        bank.update(operation.id, &context) { $0.countFailure(at: $1) }
+        bank.update(operation.id, &context) { $0.countFailure(DecisionTrace(), at: $1) }
         let counted = bank.state.activations[activation.id] ?? activation
         return Self.verdict(counted, type: type, isValid: false)
     }

@@ -11,7 +11,7 @@ enum InboxEndpoints {
             "/api/inbox/count",
             "Counts unread messages.",
             shows: .token,
-            takes: .optional(.anyRequest),
+            takes: .ignored,
             gives: .inboxCountResponse,
             Self.count
         ),
@@ -47,7 +47,7 @@ enum InboxEndpoints {
             "/api/inbox/message/read-all",
             "Marks all messages as read.",
             shows: .token,
-            takes: .optional(.anyRequest),
+            takes: .ignored,
             gives: .done,
             Self.markAllRead
         ),
@@ -55,7 +55,6 @@ enum InboxEndpoints {
 
     static func count(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
-        _ = try context.json()
         var count = 0
         for message in bank.state.inbox.newestFirst(ofUser: activation.userID) where !message.isRead { count += 1 }
         return .object(["countUnread": .number(JSONNumber(count))])
@@ -65,16 +64,25 @@ enum InboxEndpoints {
         let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
         let request = try context.requestObject()
         let page = try request.optionalInteger("page") ?? 0
-        let size = try request.optionalInteger("size") ?? 100
+        let size = try request.optionalInteger("size")
         let onlyUnread = try request.optionalBool("onlyUnread") ?? false
         guard (0...1_000_000).contains(page) else { throw .invalidRequest("'page' is out of range") }
-        guard (1...100).contains(size) else { throw .invalidRequest("'size' is not between 1 and 100") }
+        guard size.map({ (1...100).contains($0) }) ?? true else {
+            throw .invalidRequest("'size' is not between 1 and 100")
+        }
+        let length = size ?? Self.lengthOfPageWithoutSize
         let messages = bank.state.inbox.newestFirst(ofUser: activation.userID)
             .filter { !onlyUnread || !$0.isRead }
-            .dropFirst(Int(page * size))
-            .prefix(Int(size))
-        return .object(.array(messages.map { Self.presented($0, withBody: false) }))
+            .dropFirst(Int(page * length))
+            .prefix(Int(length))
+        return .json([
+            "status": "OK", "responseObject": .array(messages.map { Self.presented($0, withBody: false) }),
+            "page": .number(JSONNumber(page)), "size": .number(JSONNumber(size ?? 0)),
+        ])
     }
+
+    /// The size that is left out is 0 to real servers, and the push server behind them takes that for a page of 20.
+    private static var lengthOfPageWithoutSize: Int64 { 20 }
 
     static func detail(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let message = try Self.addressedMessage(&bank, &context)
@@ -89,7 +97,6 @@ enum InboxEndpoints {
 
     static func markAllRead(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
-        _ = try context.json()
         Self.markRead(Array(bank.state.inbox.newestFirst(ofUser: activation.userID)), &bank, &context)
         return .ok
     }
@@ -111,7 +118,7 @@ enum InboxEndpoints {
         let activation = try bank.authenticateToken(&context, dialect: .powerAuth)
         let id = try context.requestObject().string("id")
         guard let message = bank.state.inbox.message(id, ofUser: activation.userID) else {
-            throw .invalidRequest("There is no such message")
+            throw .inboxFailed("there is no such message of the user")
         }
         return message
     }

@@ -6,8 +6,8 @@ enum PushEndpoints {
     static let routes: [Backend.Route] = [
         .device(
             "POST",
-            "/api/push/device/register/token",
-            "Registers for push messages, with a token.",
+            "/api/push/device/register",
+            "Registers for push messages.",
             shows: .token,
             takes: .required(.pushRequest),
             gives: .done,
@@ -15,8 +15,17 @@ enum PushEndpoints {
         ),
         .device(
             "POST",
-            "/api/push/device/register",
-            "Registers for push messages, with a signature.",
+            "/api/push/device/register/token",
+            "Registers for push messages: the older path.",
+            shows: .token,
+            takes: .required(.pushRequest),
+            gives: .done,
+            Self.registerWithToken
+        ),
+        .device(
+            "POST",
+            "/api/push/device/register/signature",
+            "Registers for push messages with a signature, as Web Flow does; other real servers have no such path.",
             shows: .code,
             takes: .required(.pushRequest),
             gives: .done,
@@ -31,10 +40,9 @@ enum PushEndpoints {
         return try Self.register(&bank, activation, &context)
     }
 
-    /// The older form, with a signature in place of a token.
     static func registerSigned(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
-        let demand = CodeDemand(uriID: "/push/device/register", types: .onlineFactors)
+        let demand = CodeDemand(uriID: "/device/register/signature", types: [.possession])
         let activation = try bank.authenticate(&context, demand).activation
         return try Self.register(&bank, activation, &context)
     }
@@ -42,16 +50,18 @@ enum PushEndpoints {
     private static func register(_ bank: inout Backend, _ activation: ServerActivation, _ context: inout RequestContext)
         throws(Refusal) -> ServerResponse
     {
-        let request = try context.requestObject()
+        guard let request = try context.optionalRequestObject() else {
+            throw .invalidRequest("The request object is missing")
+        }
         let (platform, token) = (try request.string("platform"), try request.string("token"))
         let environment = try request.optionalString("environment")
         guard PushDevice.platforms.contains(platform) else {
-            throw .invalidRequest("'platform' is none of \(PushDevice.platforms.joined(separator: ", "))")
+            throw .unreadable("'platform' is none of \(PushDevice.platforms.joined(separator: ", "))")
         }
         guard environment.map(PushDevice.environments.contains) ?? true else {
-            throw .invalidRequest("'environment' is none of \(PushDevice.environments.joined(separator: ", "))")
+            throw .unreadable("'environment' is none of \(PushDevice.environments.joined(separator: ", "))")
         }
-        try activation.requireVerifiedUser()
+        guard token.utf8.contains(where: { $0 > 0x20 }) else { throw .invalidRequest("'token' is blank") }
         guard token.utf8.count <= Self.longestPushToken else {
             throw Refusal(
                 400,

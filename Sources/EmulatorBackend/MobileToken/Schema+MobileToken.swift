@@ -13,7 +13,10 @@ extension Schema {
         .request(
             .open([
                 .required("id", .word), .required("data", .word, "As the operation has it."),
-                .optional("proximityCheck", .open([.required("otp", .word), .optional("type", .string)])),
+                .optional(
+                    "proximityCheck",
+                    .open([.optional("otp", .string), .optional("type", .oneOf(["QR_CODE", "DEEPLINK"]))])
+                ),
                 .optional("mobileTokenData", .open()),
             ])
         )
@@ -22,7 +25,7 @@ extension Schema {
     static let rejectRequest = Self.named(
         "RejectRequest",
         .request(
-            .open([.required("id", .word), .required("reason", .word), .optional("mobileTokenData", .open())])
+            .open([.required("id", .word), .optional("reason", .string), .optional("mobileTokenData", .open())])
         )
     )
 
@@ -69,6 +72,8 @@ extension Schema {
     static let shownOperationResponse = Self.named("ShownOperationResponse", .timed(.shownOperation))
     static let shownOperationsResponse = Self.named("ShownOperationsResponse", .timed(.list(of: .shownOperation)))
 
+    static let operationHistoryResponse = Self.named("OperationHistoryResponse", .wrapped(.list(of: .shownOperation)))
+
     private static let inboxItem: [Member] = [
         .required("id", .string), .required("type", .oneOf(InboxMessage.Format.self)), .required("subject", .string),
         .required("summary", .string), .required("read", .boolean), .required("timestampCreated", .date),
@@ -76,7 +81,11 @@ extension Schema {
 
     static let inboxListResponse = Self.named(
         "InboxListResponse",
-        .wrapped(.list(of: .object("InboxItem", Self.inboxItem)))
+        .object([
+            .required("status", .oneOf(["OK"])),
+            .required("responseObject", .list(of: .object("InboxItem", Self.inboxItem))),
+            .required("page", .count), .required("size", .count, "As asked for; 0 when it was not."),
+        ])
     )
 
     static let inboxMessageResponse = Self.named(

@@ -50,7 +50,11 @@ extension Backend {
             kind = .operationFinished
             payload["mtokenOperationResult"] = .string(operation.status.pushResult)
         }
-        return self.devices(ofUser: userID) { operation.isVisible(to: $0) }.map { $0.message(kind, userID, payload) }
+        return self.devices(ofUser: userID) { operation.isVisible(to: $0) }.map { device in
+            var payload = payload
+            payload["activationId"] = .string(device.activationID)
+            return device.message(kind, userID, payload)
+        }
     }
 
     private func pushMessages(of message: InboxMessage, _ event: BackendEvent) -> [PushMessage] {

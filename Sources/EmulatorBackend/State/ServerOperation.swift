@@ -45,10 +45,11 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     /// The key of the rotating code, when the operation asks for one.
     package let proximitySeed: ExportableSecret?
     package private(set) var status = Status.pending
+    /// Why the bank canceled it. Why a user rejected it is in the additional data.
     package private(set) var statusReason: String?
     package private(set) var failures = 0
     private(set) var finalized: Milliseconds?
-    /// What the device sent along, by name: `mobileTokenData`, `rejectReason`, …
+    /// What is kept of attempts to decide, by name: `activationId`, `mobileTokenData`, `rejectReason`, …
     private(set) var additionalData: [String: ExportableJSON] = [:]
 
     /// What an attempt to approve asks of the operation.
@@ -60,16 +61,12 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         var factors: SignatureType
         /// `nil` when the operation asks for no code; otherwise whether the right one came.
         var proximityCodeIsRight: Bool?
-        var mobileTokenData: JSONValue?
     }
 
     /// Returns the reason for which an approval fails; `nil` when it may succeed.
     func objection(to approval: Approval) -> String? {
-        if self.userID.map({ ExactString($0) }) != ExactString(approval.userID) {
-            return "the operation belongs to another user or to nobody yet"
-        }
-        if !self.applicationID.isExactly(approval.applicationID) {
-            return "the operation belongs to another application"
+        if let objection = self.objection(toUser: approval.userID, ofApplication: approval.applicationID) {
+            return objection
         }
         if let bound = self.activationID, bound != approval.activationID {
             return "the operation is for another activation of the user"
@@ -82,24 +79,26 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         return nil
     }
 
-    mutating func approve(_ approval: Approval, at now: Milliseconds) {
-        self.additionalData["activationId"] = ExportableJSON(.string(approval.activationID))
-        self.additionalData["authFactor"] = ExportableJSON(.string(approval.factors.rawValue.uppercased()))
-        self.keep(approval.mobileTokenData)
+    /// Returns the reason for which a user may not even reject it; `nil` when the user may. An operation of nobody is anybody's.
+    func objection(toUser userID: String, ofApplication applicationID: String) -> String? {
+        if self.userID?.isExactly(userID) == false { return "the operation belongs to another user" }
+        return self.applicationID.isExactly(applicationID) ? nil : "the operation belongs to another application"
+    }
+
+    mutating func approve(_ trace: DecisionTrace, at now: Milliseconds) {
+        self.keep(trace)
         self.finish(.approved, at: now)
     }
 
     /// Counts a failed attempt; the last one that is allowed makes the operation fail.
-    mutating func countFailure(at now: Milliseconds) {
+    mutating func countFailure(_ trace: DecisionTrace, at now: Milliseconds) {
+        self.keep(trace)
         self.failures = self.failures.addingSaturated(1)
         if self.failures >= self.maximumFailures { self.finish(.failed, at: now) }
     }
 
-    mutating func reject(by activationID: String, reason: String, mobileTokenData: JSONValue?, at now: Milliseconds) {
-        self.additionalData["activationId"] = ExportableJSON(.string(activationID))
-        self.additionalData["rejectReason"] = ExportableJSON(.string(reason))
-        self.keep(mobileTokenData)
-        self.statusReason = reason
+    mutating func reject(_ trace: DecisionTrace, at now: Milliseconds) {
+        self.keep(trace)
         self.finish(.rejected, at: now)
     }
 
@@ -112,9 +111,9 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         self.finish(.expired, at: now)
     }
 
-    private mutating func keep(_ mobileTokenData: JSONValue?) {
-        guard let mobileTokenData, !mobileTokenData.isNull else { return }
-        self.additionalData["mobileTokenData"] = ExportableJSON(mobileTokenData)
+    /// What the last attempt tells replaces what those before told.
+    private mutating func keep(_ trace: DecisionTrace) {
+        for (name, value) in trace.members { self.additionalData[name] = ExportableJSON(value) }
     }
 
     private mutating func finish(_ status: Status, at now: Milliseconds) {
@@ -122,7 +121,10 @@ package struct ServerOperation: Sendable, Codable, Equatable {
         self.finalized = now
     }
 
-    /// Whether an activation of the user may see it.
+    /// Why its user rejected it, in the device's words.
+    package var rejectReason: String? { self.additionalData["rejectReason"]?.value.string }
+
+    /// Whether an activation of the user may see it in a list.
     func isVisible(to activation: ServerActivation) -> Bool {
         (self.userID?.isExactly(activation.userID) ?? true)
             && self.applicationID.isExactly(activation.applicationID)

@@ -3,18 +3,19 @@ package enum Language {
     /// The language for readers who ask for none that is available.
     package static let fallback = "en"
 
-    /// Returns the best of the available languages for an `Accept-Language` value such as `cs-CZ, en;q=0.8`.
+    /// Returns the first language of an `Accept-Language` value such as `cs-CZ, en;q=0.8`, if it is available.
     ///
-    /// Only the primary subtag counts. Of equal weights the first wins; `;q=0` excludes.
+    /// Real servers look at no other: who prefers French to Czech reads English where there is no French. Only the primary
+    /// subtag counts. Of equal weights the first wins; `;q=0` excludes.
     static func preferred(_ acceptLanguage: String?, among available: some Collection<String>) -> String {
         let ranges = (acceptLanguage ?? "").utf8.split(separator: UInt8(ascii: ",")).prefix(32).compactMap(self.range)
-        // A stable order: `sorted` does not promise one.
-        let ordered = ranges.enumerated().sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
-        for (_, range) in ordered where range.weight > 0 {
-            if range.language == "*" { break }
-            if available.contains(range.language) { return range.language }
+            .filter { $0.weight > 0 && $0.language != "*" }
+        // Not `max`, which returns the last of equal ones.
+        let first = ranges.reduce(nil as (language: String, weight: Double)?) { best, range in
+            if let best, best.weight >= range.weight { best } else { range }
         }
-        return self.fallback
+        guard let language = first?.language, available.contains(language) else { return self.fallback }
+        return language
     }
 
     // By bytes: to a `String`, a comma with a combining mark behind it is no comma.

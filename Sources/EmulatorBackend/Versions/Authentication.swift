@@ -250,13 +250,3 @@ extension Backend {
         return TokenUse(activation: activation, name: use, expiration: expiration)
     }
 }
-
-extension ServerActivation {
-    /// Throws when the user of the device is still being verified: such a device carries a flag and decides nothing.
-    func requireVerifiedUser() throws(Refusal) {
-        let flags = ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"]
-        if let flag = flags.first(where: self.flags.contains) {
-            throw .invalidActivation("the activation has the flag \(flag)")
-        }
-    }
-}

@@ -9,7 +9,7 @@ struct RequestCode {
     /// The names under which requests are signed, of every version: a client that takes the wrong one is told which.
     static let uriIDs: [String] =
         [
-            "/operation/authorize", "/operation/cancel", "/operation/history", "/push/device/register",
+            "/operation/authorize", "/operation/cancel", "/operation/history", "/device/register/signature",
             "/pa/activation/remove", "/pa/recovery/confirm", "/pa/signature/validate", "/pa/token/create",
             "/pa/token/remove", "/pa/vault/unlock", "/pa/upgrade/start", "/pa/auth/validate",
         ]

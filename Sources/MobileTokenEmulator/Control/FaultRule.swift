@@ -58,6 +58,8 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public var delay: Double?
         /// The response's status; the request changes nothing, and the body is an error of the API.
         public var status: Int?
+        /// The code of that error, such as `REMOTE_COMMUNICATION_ERROR` for a 409; `ERROR_GENERIC` by default.
+        public var code: String?
         /// The response's `Retry-After`, in seconds.
         public var retryAfter: Int?
         /// Resets the connection.
@@ -75,6 +77,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
         public init(
             delay: Double? = nil,
             status: Int? = nil,
+            code: String? = nil,
             retryAfter: Int? = nil,
             reset: Reset? = nil,
             body: Body? = nil,
@@ -84,6 +87,7 @@ public struct FaultRule: Sendable, Codable, Hashable {
         ) {
             self.delay = delay
             self.status = status
+            self.code = code
             self.retryAfter = retryAfter
             self.reset = reset
             self.body = body
@@ -143,7 +147,7 @@ extension FaultRule.Match {
 
 extension FaultRule.Effect {
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case delay, status, retryAfter, reset, body, contentType, drip, clockSkew
+        case delay, status, code, retryAfter, reset, body, contentType, drip, clockSkew
     }
 
     /// Refuses members that it does not know, and numbers out of their range.
@@ -152,6 +156,10 @@ extension FaultRule.Effect {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.delay = try container.decodeIfPresent(Double.self, forKey: .delay, in: 0...3600)
         self.status = try container.decodeIfPresent(Int.self, forKey: .status, in: 200...599)
+        self.code = try container.decodeStringIfPresent(forKey: .code)
+        guard self.code == nil || self.status != nil else {
+            throw DecodingError.dataCorruptedError(forKey: .code, in: container, debugDescription: "Without a status")
+        }
         self.retryAfter = try container.decodeIfPresent(Int.self, forKey: .retryAfter, in: 0...Int.max)
         self.reset = try container.decodeIfPresent(Reset.self, forKey: .reset)
         self.body = try container.decodeIfPresent(Body.self, forKey: .body)

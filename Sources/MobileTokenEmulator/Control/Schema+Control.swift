@@ -106,6 +106,7 @@ extension Schema {
         "FaultEffect",
         [
             .optional("delay", .number(0...3600), "Seconds."), .optional("status", .integer(200...599)),
+            .optional("code", .string, "Of the error, with a status; ERROR_GENERIC if left out."),
             .optional("retryAfter", .count), .optional("reset", .oneOf(FaultRule.Effect.Reset.self)),
             .optional("body", .oneOf(FaultRule.Effect.Body.self)), .optional("contentType", .string),
             .optional("drip", .integer(1...Int64.max), "Bytes a second."),
@@ -219,6 +220,7 @@ extension Schema {
             .required("id", .string), .optional("userID", .string), .required("name", .string),
             .required("title", .string), .required("data", .string),
             .required("status", .oneOf(ServerOperation.Status.self)), .optional("statusReason", .string),
+            .optional("rejectReason", .string),
             .required("failureCount", .count), .required("maximumFailureCount", .count),
             .required("created", .date), .required("expires", .date), .optional("proximityCode", .string),
         ]

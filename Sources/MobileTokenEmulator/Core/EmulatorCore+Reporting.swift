@@ -54,6 +54,7 @@ extension EmulatorCore {
             guard self.toldStatuses.updateValue(event.status ?? "", forKey: event.id) != event.status else { return }
         }
         self.wakeDevices(by: event)
+        guard event.isTold else { return }
         for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
         for message in self.backend.pushMessages(of: event) {
             let push = self.pushes.append(message, at: self.now)

@@ -100,7 +100,12 @@ actor EmulatorCore {
         let now = self.now
         var reply: Reply
         if effect.status != nil || effect.reset == .before {
-            reply = .error(effect.status ?? 503, message: "A fault was asked for", because: "fault")
+            reply = .error(
+                effect.status ?? 503,
+                code: effect.code,
+                message: "A fault was asked for",
+                because: "fault"
+            )
         } else {
             reply = self.backend.reply(to: request, at: now.addingTimeInterval(effect.clockSkew ?? 0))
             self.noteChanges()

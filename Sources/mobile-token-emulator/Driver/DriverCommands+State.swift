@@ -52,6 +52,7 @@ extension DriverCommands {
             .init("probability", "NUMBER", "match with this probability, 0 to 1"),
             .init("delay", "SECONDS", "wait before the request is looked at"),
             .init("status", "NUMBER", "respond with this status, and change nothing"),
+            .init("code", "CODE", "the code of the error that comes with the status"),
             .init("retry-after", "SECONDS", "the response's Retry-After"),
             .init("reset", "WHEN", "reset the connection: before or after the change"),
             .init("body", "HOW", "spoil the body: truncated or garbage"),
@@ -68,7 +69,8 @@ extension DriverCommands {
         ]
         let effect: [(String, JSONValue?)] = [
             ("delay", try invocation.number("delay")), ("status", try invocation.number("status")),
-            ("retryAfter", try invocation.number("retry-after")), ("reset", invocation.text("reset")),
+            ("code", invocation.text("code")), ("retryAfter", try invocation.number("retry-after")),
+            ("reset", invocation.text("reset")),
             ("body", invocation.text("body")), ("contentType", invocation.text("content-type")),
             ("drip", try invocation.number("drip")), ("clockSkew", try invocation.number("clock-skew")),
         ]

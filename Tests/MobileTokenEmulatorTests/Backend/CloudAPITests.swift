@@ -201,7 +201,8 @@ import Testing
     func otherContentTypesAreRefused(type: String) throws {
         var fixture = try BackendFixture()
         for path in [
-            "/pa/v3/status", "/pa/v3/activation/create", "/api/auth/token/app/operation/list", "/api/inbox/count",
+            "/pa/v3/status", "/pa/v3/activation/create", "/api/auth/token/app/operation/detail",
+            "/api/inbox/message/list",
         ] {
             let reply = fixture.send("POST", path, headers: [("Content-Type", type)], body: Array("{}".utf8))
             #expect(reply.outcome == "415 INVALID_REQUEST")

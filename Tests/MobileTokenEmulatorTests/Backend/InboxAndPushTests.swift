@@ -1,6 +1,7 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -52,12 +53,43 @@ import Testing
         #expect(list(["page": 0, "size": 100, "onlyUnread": false]).count == 5)
     }
 
-    @Test func othersMessagesAndWrongPagesAreInvalidRequests() throws {
+    @Test(.wireFact("B24")) func aListTellsItsPageAndWithoutASizeItIsAFifthOfAHundred() throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        for number in 1...25 { _ = try self.message(number, &fixture) }
+        let path = "/api/inbox/message/list"
+        let cases: [(JSONValue, page: JSONValue, size: JSONValue, count: Int)] = [
+            (["page": 1, "size": 10], 1, 10, 10), (["size": 100], 0, 100, 25), ([:], 0, 0, 20), (["page": 1], 1, 0, 5),
+        ]
+        for (request, page, size, count) in cases {
+            let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
+            #expect(reply.json["page"] == page && reply.json["size"] == size)
+            #expect(reply.object.array?.count == count)
+        }
+    }
+
+    @Test(.wireFact("2.2"), arguments: ["", "{", "[1]", "text"])
+    func countingAndMarkingAllReadNoBody(body: String) throws {
+        var fixture = try BackendFixture()
+        let device = try fixture.deviceWithToken()
+        _ = try self.message(1, &fixture)
+        for path in ["/api/inbox/count", "/api/inbox/message/read-all"] {
+            let headers = [device.tokenHeader(timestamp: fixture.milliseconds), ("Content-Type", "text/plain")]
+            let reply = fixture.send("POST", path, headers: headers, body: Array(body.utf8))
+            #expect(reply.outcome == "200 OK")
+        }
+    }
+
+    @Test(.wireFact("B16")) func othersMessagesAndWrongPagesAreRefused() throws {
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken(user: "alice")
         let foreign = try self.message(1, to: "bob", &fixture)
         for path in ["/api/inbox/message/detail", "/api/inbox/message/read"] {
-            for request: JSONValue in [["id": .string(foreign)], ["id": "nothing"], [:], ["id": 1]] {
+            for request: JSONValue in [["id": .string(foreign)], ["id": "nothing"]] {
+                let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
+                #expect(reply.outcome == "400 INBOX_FAILED")
+            }
+            for request: JSONValue in [[:], ["id": 1]] {
                 let reply = device.sendWithToken(path, ["requestObject": request], in: &fixture)
                 #expect(reply.outcome == "400 INVALID_REQUEST")
             }
@@ -87,22 +119,28 @@ import Testing
 }
 
 @Suite struct PushTests {
-    @Test(arguments: ["apns", "fcm", "hms"]) func aDeviceIsRegistered(platform: String) throws {
+    @Test(.wireFact("B3"), arguments: ["apns", "fcm", "hms"]) func aDeviceIsRegistered(platform: String) throws {
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken()
         let request: JSONValue = ["requestObject": ["platform": .string(platform), "token": "t1"]]
         let reply = device.sendWithToken("/api/push/device/register/token", request, in: &fixture)
         #expect(reply.outcome == "200 OK")
         #expect(fixture.backend.state.devices[device.activationID]?.platform == platform)
+        let newer: JSONValue = ["requestObject": ["platform": "fcm", "token": "t2"]]
+        #expect(device.sendWithToken("/api/push/device/register", newer, in: &fixture).outcome == "200 OK")
+        #expect(fixture.backend.state.devices[device.activationID]?.token == "t2")
         let signed = try device.sendSigned(
-            "/api/push/device/register",
-            uriID: "/push/device/register",
+            "/api/push/device/register/signature",
+            uriID: "/device/register/signature",
             .possession,
-            ["requestObject": ["platform": "fcm", "token": "t2"]],
+            ["requestObject": ["platform": "fcm", "token": "t3"]],
             in: &fixture
         )
         #expect(signed.outcome == "200 OK")
-        #expect(fixture.backend.state.devices[device.activationID]?.token == "t2")
+        #expect(fixture.backend.state.devices[device.activationID]?.token == "t3")
+        let path = "/api/push/device/register"
+        let code = try device.sendSigned(path, uriID: "/push/device/register", .possession, newer, in: &fixture)
+        #expect(code.outcome == "401 ERR_AUTHENTICATION")
     }
 
     @Test func aRegisteredDeviceIsShownUntilItsActivationGoes() throws {
@@ -131,6 +169,7 @@ import Testing
         let cases: [(JSONValue, String)] = [
             (["platform": "telegraph", "token": "t"], "400 INVALID_REQUEST"),
             (["platform": "apns"], "400 INVALID_REQUEST"), (["token": "t"], "400 INVALID_REQUEST"),
+            (["platform": "apns", "token": " "], "400 INVALID_REQUEST"), (.null, "400 INVALID_REQUEST"),
             (["platform": "apns", "token": "t", "environment": "sandbox"], "400 INVALID_REQUEST"),
             (
                 ["platform": "apns", "token": .string(String(repeating: "t", count: 256))],

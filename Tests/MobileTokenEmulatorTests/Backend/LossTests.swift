@@ -45,7 +45,8 @@ import Testing
                 #expect(deliver() == "200 OK")
             case .deliveredTwice:
                 #expect(deliver() == "200 OK")
-                #expect(deliver() == "401 POWERAUTH_AUTH_FAIL")
+                // The code was used, and what it would be counted on is decided.
+                #expect(deliver() == "400 INVALID_OPERATION")
             }
             lostInARow = 0
             approved.insert(operation.id)

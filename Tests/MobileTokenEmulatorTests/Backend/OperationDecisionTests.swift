@@ -2,6 +2,7 @@ import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -27,7 +28,7 @@ import Testing
         #expect(kept["status"]?.string == "APPROVED")
         #expect(kept["additionalData"]?["mobileTokenData"] == sent)
         #expect(kept["additionalData"]?["mobileTokenData"]?["test2"]?.number?.literal == "2.30")
-        #expect(kept["additionalData"]?["authFactor"]?.string == "POSSESSION_KNOWLEDGE")
+        #expect(kept["additionalData"]?["authFactor"]?.string == "possession_knowledge")
     }
 
     @Test func aWrongPasswordLeavesTheOperationPendingAndCounts() throws {
@@ -42,7 +43,7 @@ import Testing
         #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
     }
 
-    @Test func theFifthFailureMakesTheOperationFail() throws {
+    @Test(.wireFact("2.6")) func theFifthFailureMakesTheOperationFail() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         let operation = try fixture.operation()
@@ -56,7 +57,8 @@ import Testing
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
 
-    @Test func failedAuthenticationsCountOnTheOperationToo() throws {
+    /// Of an operation that cannot be decided, real servers say that, and not that the authentication failed.
+    @Test(.wireFact("2.6", "4.3")) func failedAuthenticationsCountOnTheOperationToo() throws {
         var fixture = try BackendFixture()
         let operation = try fixture.operation()
         let body: JSONValue = ["requestObject": ["id": .string(operation.id), "data": .string(operation.data)]]
@@ -65,9 +67,15 @@ import Testing
             #expect(reply.outcome == (attempt < 5 ? "401 POWERAUTH_AUTH_FAIL" : "400 OPERATION_ALREADY_FAILED"))
         }
         let state = try fixture.exportedState()
-        #expect(fixture.send(Self.bodyless, json: body).outcome == "401 POWERAUTH_AUTH_FAIL")
+        let finished = fixture.send(Self.bodyless, json: body)
+        #expect(finished.outcome == "400 INVALID_OPERATION")
+        let reason = "the operation is FAILED, and the header X-PowerAuth-Authorization is missing"
+        #expect(finished.verdict == .refused(reason: reason))
         let unknown: JSONValue = ["requestObject": ["id": "nothing", "data": "A"]]
-        #expect(fixture.send(Self.bodyless, json: unknown).outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(fixture.send(Self.bodyless, json: unknown).outcome == "400 INVALID_OPERATION")
+        for unnamed: JSONValue in [["requestObject": .null], ["requestObject": ["data": "A"]], [:]] {
+            #expect(fixture.send(Self.bodyless, json: unnamed).outcome == "401 POWERAUTH_AUTH_FAIL")
+        }
         #expect(try fixture.exportedState() == state)
     }
 
@@ -121,7 +129,7 @@ import Testing
         #expect(fixture.backend.nextDeadline?.milliseconds == 1_800_000_300_000)
     }
 
-    @Test func anotherUsersOperationIsOutOfReach() throws {
+    @Test(.wireFact("B9")) func anotherUsersOperationIsOutOfReach() throws {
         var fixture = try BackendFixture()
         var stranger = try fixture.deviceWithToken(user: "mallory")
         let operation = try fixture.operation(user: "alice")
@@ -129,20 +137,21 @@ import Testing
         let path = "/api/auth/token/app/operation/detail"
         #expect(stranger.operations(in: &fixture).isEmpty)
         #expect(stranger.sendWithToken(path, detail, in: &fixture).outcome == "400 INVALID_REQUEST")
-        #expect(stranger.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_REQUEST")
+        #expect(stranger.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_OPERATION")
         #expect(try stranger.reject(operation.id, in: &fixture).outcome == "401 OPERATION_FAILED")
         #expect(try stranger.authorize(operation, in: &fixture).outcome == "401 OPERATION_FAILED")
         #expect(fixture.status(ofOperation: operation.id) == "PENDING")
     }
 
-    @Test func unknownOperationsAreInvalidRequests() throws {
+    @Test(.wireFact("B9")) func unknownOperationsAreInvalid() throws {
         var fixture = try BackendFixture()
         var device = try fixture.deviceWithToken()
-        #expect(try device.authorize(("nothing", "A2"), in: &fixture).outcome == "400 INVALID_REQUEST")
-        #expect(try device.reject("nothing", in: &fixture).outcome == "400 INVALID_REQUEST")
+        #expect(try device.authorize(("nothing", "A2"), in: &fixture).outcome == "400 INVALID_OPERATION")
+        #expect(try device.reject("nothing", in: &fixture).outcome == "400 INVALID_OPERATION")
         let detail: JSONValue = ["requestObject": ["id": "nothing"]]
         let path = "/api/auth/token/app/operation/detail"
-        #expect(device.sendWithToken(path, detail, in: &fixture).outcome == "400 INVALID_REQUEST")
+        #expect(device.sendWithToken(path, detail, in: &fixture).outcome == "400 INVALID_OPERATION")
+        #expect(device.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_OPERATION")
     }
 
     @Test func anOperationWithoutAUserIsClaimed() throws {
@@ -154,14 +163,52 @@ import Testing
         let path = "/api/auth/token/app/operation/detail"
         #expect(device.operations(in: &fixture).isEmpty)
         #expect(device.sendWithToken(path, detail, in: &fixture).object["id"]?.string == operation.id)
-        #expect(try device.authorize(operation, in: &fixture).outcome == "401 OPERATION_FAILED")
-        #expect(device.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "200 OK")
+        let claimed = device.sendWithToken("\(path)/claim", detail, in: &fixture)
+        #expect(claimed.outcome == "200 OK")
+        #expect(claimed.events.map(\.isTold) == [false])
         #expect(device.operations(in: &fixture).count == 1)
         let state = try fixture.exportedStateBesidesReplays()
-        #expect(other.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_REQUEST")
+        #expect(other.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 INVALID_OPERATION")
         #expect(device.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "200 OK")
         #expect(try fixture.exportedStateBesidesReplays() == state)
         #expect(try device.authorize(operation, in: &fixture).outcome == "200 OK")
+    }
+
+    /// Nobody has to claim an operation before deciding it, and a flag or another application does not hide it from `detail`.
+    @Test(.wireFact("B10", "B26"), arguments: [true, false])
+    func anOperationOfNobodyBecomesThatOfWhoDecides(isApproved: Bool) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken(user: "alice")
+        let operation = try fixture.operation(user: nil)
+        let decided =
+            try isApproved ? device.authorize(operation, in: &fixture) : device.reject(operation.id, in: &fixture)
+        #expect(decided.outcome == "200 OK")
+        let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
+        #expect(kept["userId"] == "alice" && kept["status"]?.string == (isApproved ? "APPROVED" : "REJECTED"))
+        let history = try device.sendSigned(
+            "/api/auth/token/app/operation/history",
+            uriID: "/operation/history",
+            in: &fixture
+        )
+        #expect(history.object.array?.map { $0["id"]?.string } == [operation.id])
+        // A refused approval makes it nobody's.
+        let other = try fixture.operation(user: nil)
+        #expect(try device.authorize((other.id, "x"), in: &fixture).outcome == "401 OPERATION_FAILED")
+        #expect(fixture.cloud("GET", "/v2/operations/\(other.id)").json["userId"] == nil)
+    }
+
+    @Test(.wireFact("B11", "B26")) func anOperationForAnotherActivationIsShownAndRejectedButNotApproved() throws {
+        var fixture = try BackendFixture()
+        let bound = try fixture.deviceWithToken()
+        var other = try fixture.deviceWithToken()
+        let operation = try fixture.operation("login", ["registrationId": .string(bound.activationID)])
+        let detail: JSONValue = ["requestObject": ["id": .string(operation.id)]]
+        #expect(other.operations(in: &fixture).isEmpty)
+        let shown = other.sendWithToken("/api/auth/token/app/operation/detail", detail, in: &fixture)
+        #expect(shown.object["id"]?.string == operation.id)
+        #expect(try other.authorize(operation, in: &fixture).outcome == "401 OPERATION_FAILED")
+        #expect(try other.reject(operation.id, in: &fixture).outcome == "200 OK")
+        #expect(fixture.status(ofOperation: operation.id) == "REJECTED")
     }
 
     @Test func theProximityCodeRotates() throws {
@@ -189,38 +236,43 @@ import Testing
         #expect(fixture.cloud("GET", "/v2/operations/\(operation.id)").json["proximityOtp"] == nil)
     }
 
-    @Test(arguments: ["NFC", "", nil]) func aProximityCodeOfNoKnownSourceIsInvalid(source: String?) throws {
+    @Test(.wireFact("3.3"), arguments: ["NFC", ""]) func aProximityCodeOfNoKnownSourceIsInvalid(source: String) throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         let operation = try fixture.operation("login_proximity")
         let path = "/v2/operations/\(operation.id)"
         let code = try #require(fixture.cloud("GET", path).json["proximityOtp"])
-        var check: JSONObject = ["otp": code]
-        check["type"] = source.map(JSONValue.string)
+        var check: JSONObject = ["otp": code, "type": .string(source)]
         let reply = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
         #expect(reply.outcome == "400 INVALID_REQUEST")
         let kept = fixture.cloud("GET", path).json
         #expect((kept["status"]?.string, kept["failureCount"]?.int64) == ("PENDING", 0))
-        check["type"] = "DEEPLINK"
+        check["type"] = nil
         let right = try device.authorize(operation, more: ["proximityCheck": .object(check)], in: &fixture)
         #expect(right.outcome == "200 OK")
     }
 
-    @Test func rejectingTakesPossessionAloneAndAReason() throws {
+    @Test(.wireFact("B12", "B13")) func rejectingTakesPossessionAloneAndPerhapsAReason() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         let operation = try fixture.operation()
         let refused = try device.reject(operation.id, .possessionKnowledge, in: &fixture)
         #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
-        let withoutReason = try device.reject(operation.id, reason: "", in: &fixture)
-        #expect(withoutReason.outcome == "400 INVALID_REQUEST")
+        let unexplained = try fixture.operation()
+        let path = "/api/auth/token/app/operation/cancel"
+        let named: JSONValue = ["requestObject": ["id": .string(unexplained.id)]]
+        let withoutReason = try device.sendSigned(path, uriID: "/operation/cancel", .possession, named, in: &fixture)
+        #expect(withoutReason.outcome == "200 OK")
+        let decided = fixture.cloud("GET", "/v2/operations/\(unexplained.id)").json
+        #expect(decided["status"] == "REJECTED" && decided["additionalData"]?["rejectReason"] == nil)
         #expect(try device.reject(operation.id, reason: "POSSIBLE_FRAUD", in: &fixture).outcome == "200 OK")
         let kept = fixture.cloud("GET", "/v2/operations/\(operation.id)").json
         #expect(kept["status"]?.string == "REJECTED")
         #expect(kept["additionalData"]?["rejectReason"]?.string == "POSSIBLE_FRAUD")
+        #expect(kept["statusReason"] == nil)
     }
 
-    @Test func flagsAndRegistrationsNarrowWhoDecides() throws {
+    @Test(.wireFact("4.3")) func flagsAndRegistrationsNarrowWhoDecides() throws {
         var fixture = try BackendFixture()
         var plain = try fixture.deviceWithToken()
         var flagged = try fixture.deviceWithToken(flags: ["VIP"])
@@ -230,19 +282,26 @@ import Testing
         #expect(flagged.operations(in: &fixture).count == 2)
         let refused = try plain.authorize(forVIPs, in: &fixture)
         #expect(refused.outcome == "400 OPERATION_REQUIRES_ACTIVATION_FLAG")
+        #expect(try plain.reject(forVIPs.id, in: &fixture).outcome == "400 OPERATION_REQUIRES_ACTIVATION_FLAG")
+        #expect(self.failures(of: forVIPs.id, fixture) == 0)
         #expect(try plain.authorize(forOne, in: &fixture).outcome == "401 OPERATION_FAILED")
         #expect(try flagged.authorize(forVIPs, in: &fixture).outcome == "200 OK")
         #expect(try flagged.authorize(forOne, in: &fixture).outcome == "200 OK")
     }
 
-    @Test func aDeviceUnderVerificationDecidesNothing() throws {
+    @Test(.wireFact("B15"), arguments: ["VERIFICATION_PENDING", "VERIFICATION_IN_PROGRESS"])
+    func aDeviceUnderVerificationApprovesNothing(flag: String) throws {
         var fixture = try BackendFixture()
-        var device = try fixture.deviceWithToken(flags: ["VERIFICATION_PENDING"])
+        var device = try fixture.deviceWithToken(flags: [flag])
         let operation = try fixture.operation()
-        #expect(try device.authorize(operation, in: &fixture).outcome == "400 INVALID_ACTIVATION")
+        let refused = try device.authorize(operation, in: &fixture)
+        #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
+        #expect(refused.verdict == .refused(reason: "the activation has the flag \(flag)"))
         #expect(fixture.status(ofOperation: operation.id) == "PENDING")
+        #expect(self.failures(of: operation.id, fixture) == 0)
         let token: JSONValue = ["requestObject": ["platform": "apns", "token": "t"]]
         let push = device.sendWithToken("/api/push/device/register/token", token, in: &fixture)
-        #expect(push.outcome == "400 INVALID_ACTIVATION")
+        #expect(push.outcome == "200 OK")
+        #expect(try device.reject(operation.id, in: &fixture).outcome == "200 OK")
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import MobileTokenEmulator
 
@@ -33,13 +34,17 @@ import Testing
         #expect(shown["ui"]?["postApprovalScreen"]?["type"]?.string == "REVIEW")
     }
 
-    @Test(arguments: [
-        (nil, "Confirm Payment", "100.00"), ("cs", "Potvrzení platby", "100,00"),
-        ("cs-CZ, en;q=0.8", "Potvrzení platby", "100,00"), ("fr, de;q=0.5, cs;q=0.4", "Zahlung bestätigen", "100,00"),
-        ("fr", "Confirm Payment", "100.00"), ("cs;q=0, en", "Confirm Payment", "100.00"),
-        ("cs,\u{301}x", "Potvrzení platby", "100,00"), ("cs-\u{301}Z;\u{301}", "Potvrzení platby", "100,00"),
-        ("*", "Confirm Payment", "100.00"), (";;,,=q", "Confirm Payment", "100.00"),
-    ])
+    @Test(
+        .wireFact("2.4"),
+        arguments: [
+            (nil, "Confirm Payment", "100.00"), ("cs", "Potvrzení platby", "100,00"),
+            ("cs-CZ, en;q=0.8", "Potvrzení platby", "100,00"), ("fr, de;q=0.5, cs;q=0.4", "Confirm Payment", "100.00"),
+            ("fr", "Confirm Payment", "100.00"), ("cs;q=0, en", "Confirm Payment", "100.00"),
+            ("cs,\u{301}x", "Potvrzení platby", "100,00"), ("cs-\u{301}Z;\u{301}", "Potvrzení platby", "100,00"),
+            ("cs;q=0.4, de;q=0.5", "Zahlung bestätigen", "100,00"), ("de, cs", "Zahlung bestätigen", "100,00"),
+            ("*", "Confirm Payment", "100.00"), (";;,,=q", "Confirm Payment", "100.00"),
+        ]
+    )
     func textsAreInTheReadersLanguage(accept: String?, title: String, amount: String) throws {
         var fixture = try BackendFixture()
         let device = try fixture.deviceWithToken()
@@ -107,6 +112,32 @@ import Testing
         #expect(ends.isSuperset(of: ["REVIEW", "MERCHANT_REDIRECT", "GENERIC"]))
         #expect(shown.contains { $0["flipButtons"]?.bool == true })
         #expect(shown.contains { $0["blockApprovalOnCall"]?.bool == true })
+    }
+
+    @Test(.wireFact("B23", "2.2", "2.3"), arguments: ["", "{", "anything", #"{"requestObject":null}"#])
+    func listAndHistoryReadNoBodyAndTheHistoryTellsNoTime(body: String) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        _ = try fixture.operation()
+        let type = (name: "Content-Type", value: "text/plain")
+        let token = device.tokenHeader(timestamp: fixture.milliseconds)
+        let list = fixture.send(
+            "POST",
+            "/api/auth/token/app/operation/list",
+            headers: [token, type],
+            body: Array(body.utf8)
+        )
+        #expect(list.object.array?.count == 1)
+        #expect(list.json["currentTimestamp"]?.string == "2027-01-15T08:00:00+0000")
+        let code = try device.signatureHeader(
+            .possessionKnowledge,
+            uriID: "/operation/history",
+            body: Array(body.utf8)
+        )
+        let path = "/api/auth/token/app/operation/history"
+        let history = fixture.send("POST", path, headers: [code, type], body: Array(body.utf8))
+        #expect(history.json.object?.keys == ["status", "responseObject"])
+        #expect(history.object == list.object)
     }
 
     @Test func listAndHistoryShowAHundredNewestFirst() throws {

@@ -32,7 +32,7 @@ import Testing
                 #expect(device.operations(in: &fixture).isEmpty)
                 device.wrongKnowledge = device.keys?.possession
                 let refused = try device.authorize(approved, in: &fixture)
-                #expect(refused.outcome == "401 POWERAUTH_AUTH_FAIL")
+                #expect(refused.outcome == "400 INVALID_OPERATION")
             }
             let statuses = await emulator.operations().map(\.status)
             #expect(statuses == ["REJECTED", "APPROVED"])

@@ -25,7 +25,9 @@ import Testing
             in: &fixture
         )
         #expect(history.object.array?.compactMap { $0["status"]?.string } == ["REJECTED", "APPROVED"])
-        #expect(history.object[0]?["statusReason"]?.string == "INCORRECT_DATA")
+        #expect(history.object[0]?["statusReason"] == nil)
+        let kept = fixture.cloud("GET", "/v2/operations/\(rejected.id)").json
+        #expect(kept["additionalData"]?["rejectReason"] == "INCORRECT_DATA")
     }
 
     @Test func aDeviceIsRemoved() throws {

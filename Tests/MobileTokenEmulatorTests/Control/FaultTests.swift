@@ -1,6 +1,7 @@
 import Foundation
 import MobileTokenTesting
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -78,7 +79,7 @@ import Testing
         #"{"rules":[{"effect":{"reset":"now"}}]}"#,
         #"{"rules":[{"match":{"nth":0},"effect":{}}]}"#, #"{"rules":[{"match":{"probability":2},"effect":{}}]}"#,
         #"{"rules":[{"effect":{"drip":0}}]}"#, #"{"rules":[{"effect":{"delay":-1}}]}"#, #"{"rules":{}}"#, "[]",
-        #"{"rules":[{"effect":{},"when":1}]}"#,
+        #"{"rules":[{"effect":{},"when":1}]}"#, #"{"rules":[{"effect":{"code":"X"}}]}"#,
     ])
     func aRuleThatIsNotUnderstoodIsRefused(body: String) async throws {
         try await withEmulator { emulator async throws in
@@ -105,6 +106,16 @@ import Testing
             #expect(try await emulator.send("POST", "/b").status == 500)
             try await emulator.send("DELETE", "/_emulator/faults")
             #expect(try await emulator.send("GET", "/a/b").status == 404)
+        }
+    }
+
+    /// A server behind the real one that does not answer: no request alone brings that about here.
+    @Test(.wireFact("4.3")) func aFaultMayNameTheErrorsCode() async throws {
+        try await withEmulator { emulator async throws in
+            let rule = #"{"effect":{"status":409,"code":"REMOTE_COMMUNICATION_ERROR"}}"#
+            #expect(try await emulator.send("POST", "/_emulator/faults", body: rule).status == 200)
+            let response = try await emulator.send("POST", "/api/auth/token/app/operation/list", body: "{}")
+            #expect(response.status == 409 && response.text.contains(#""code":"REMOTE_COMMUNICATION_ERROR""#))
         }
     }
 

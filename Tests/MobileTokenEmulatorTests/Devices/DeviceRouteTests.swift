@@ -24,7 +24,7 @@ import Testing
             )
             let task = try JSONValue(parsing: decided.body)["tasks"]?.array?.last
             #expect(task?["state"] == "done" && task?["isByHand"] == true && task?["failure"] == nil)
-            #expect(await emulator.operations().first?.statusReason == "X")
+            #expect(await emulator.operations().first?.rejectReason == "X")
 
             let rule = #"{"decision":"reject","after":1.5,"reason":"Y"}"#
             let changed = try await emulator.send("PUT", "/_emulator/devices/\(id)/rule", body: rule)

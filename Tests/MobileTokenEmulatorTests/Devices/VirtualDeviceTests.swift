@@ -60,7 +60,7 @@ import Testing
             _ = try await self.makeDevice(emulator, version, .init(.reject, reason: "UNEXPECTED_OPERATION"))
             let operation = try await emulator.cloud.createOperation("login", userID: "alice")
             let decided = try #require(await emulator.decision(on: operation.id))
-            #expect(decided.status == "REJECTED" && decided.statusReason == "UNEXPECTED_OPERATION")
+            #expect(decided.status == "REJECTED" && decided.rejectReason == "UNEXPECTED_OPERATION")
         }
     }
 

@@ -1,6 +1,7 @@
 import ExactJSON
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileToken
@@ -20,7 +21,7 @@ import Testing
         reply.events.flatMap(fixture.backend.pushMessages(of:))
     }
 
-    @Test func anOperationIsPushedToTheDevicesOfItsUser() throws {
+    @Test(.wireFact("B32")) func anOperationIsPushedToTheDevicesOfItsUser() throws {
         var fixture = try BackendFixture()
         var devices = [try fixture.deviceWithToken(), try fixture.deviceWithToken()]
         let other = try fixture.deviceWithToken(user: "bob")
@@ -34,6 +35,7 @@ import Testing
                 $0.kind == .operationInit && $0.platform == "fcm" && $0.token == "t-\($0.activationID)"
             }
         )
+        #expect(pushes.allSatisfy { $0.payload["activationId"]?.string == $0.activationID })
         let read = try #require(PushPayload(parsing: pushes[0].payload.serialized()))
         guard case .operationCreated(id, "authorize_payment", let content?) = read else {
             Issue.record("\(read)")
@@ -48,6 +50,7 @@ import Testing
         let approved = try devices[0].authorize((id, data), in: &fixture)
         let finished = Self.pushes(approved, fixture)
         #expect(finished.count == 2)
+        #expect(finished.allSatisfy { $0.payload["activationId"]?.string == $0.activationID })
         let result = finished.first.flatMap { PushPayload(parsing: $0.payload.serialized()) }
         #expect(result == .operationFinished(id: id, name: "authorize_payment", result: .success))
     }

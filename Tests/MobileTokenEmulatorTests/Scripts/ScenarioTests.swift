@@ -185,7 +185,7 @@ import Testing
             #expect(activation.version == version.rawValue)
             let operation = try #require(await emulator.operations().first)
             let decided = try #require(await emulator.decision(on: operation.id))
-            #expect(decided.status == "REJECTED" && decided.statusReason == "TEST")
+            #expect(decided.status == "REJECTED" && decided.rejectReason == "TEST")
             // The bank was told of it, once.
             let told = emulator.deliveries().compactMap { try? JSONValue(parsing: $0.body) }
             #expect(told.map { $0["activationStatus"] } == ["ACTIVE"])

@@ -105,7 +105,7 @@ def test_a_device_rejects(space, reason):
     space.device(decision="reject", reason=reason)
     operation = space.operation()
     space.wait_until(lambda: space.status(operation) == "REJECTED")
-    assert space.ask("GET", f"/_emulator/operations/{operation}")["statusReason"] == reason
+    assert space.ask("GET", f"/_emulator/operations/{operation}")["rejectReason"] == reason
 
 
 @pytest.mark.parametrize("failures", range(1, 6))

@@ -37,7 +37,7 @@ export const operations = new Collection("operations", new VirtualList($("operat
       pill(item.status),
       make("span", { class: "main" }, item.title),
       make("span", { class: `sub ${item.userID ? "" : "muted"}` }, item.userID ?? "anybody"),
-      make("span", { class: "mono muted wide-cell" }, item.statusReason ?? item.data),
+      make("span", { class: "mono muted wide-cell" }, item.statusReason ?? item.rejectReason ?? item.data),
       make("span", { class: "number time" }, timeOf(item.created)),
       make("span", { class: "number left" }));
     showTimeLeft(row, item);
@@ -111,7 +111,7 @@ defineDetails("operations", (id) => ({
     const told = story?.id === id ? story : new OperationStory(id);
     const body = [
       facts([
-        ["User", item.userID ?? "anybody, until somebody claims it"], ["Type", item.name], ["Data", item.data, "code"], ["Reason", item.statusReason],
+        ["User", item.userID ?? "anybody, until somebody claims it"], ["Type", item.name], ["Data", item.data, "code"], ["Reason", item.statusReason ?? item.rejectReason],
         ["Failures", `${item.failureCount} of ${item.maximumFailureCount}`], ["Proximity code", item.proximityCode, "copy"],
         ["Created", dateOf(item.created)], ["Expires", dateOf(item.expires)], ["Identifier", item.id, "copy"],
       ]),

@@ -1,0 +1,31 @@
+import ExactJSON
+
+/// What the user agent of a client of the vendor's own libraries tells of a device.
+///
+/// `PowerAuthNetworking/1.1.7 (en; cellular) com.example.app/2.0.0 (Apple; iOS/16.6.1; iphone12,3)`: all behind the version of
+/// the library may be missing.
+struct DeviceDescription {
+    /// What is told, under the names that real servers use.
+    let members: JSONObject
+
+    /// - Returns: `nil` for other clients, and for another generation of the libraries.
+    init?(userAgent: String) {
+        let form =
+            #/
+            (?:PowerAuthNetworking|.*PowerAuth2)\/(?<networkVersion>1\.\d+\.\d+)\x20
+            (?:\((?<language>[a-zA-Z]{2});\x20(?<connection>[a-zA-Z0-9]+)\)\x20)?
+            (?:(?<product>[a-zA-Z0-9\-_.]+)\/(?<version>[0-9.]+(?:-[^\x20]*)?)\x20)?
+            (?:\((?:(?<platform>[^;]+);\x20)?(?<os>[^\/\x20]+)[\/\x20](?<osVersion>[^;,]+)[;,]\x20(?<model>[^)]+)\))?
+            .*
+            /#
+        guard let match = try? form.wholeMatch(in: userAgent)?.output else { return nil }
+        var members: JSONObject = ["networkVersion": .string(String(match.networkVersion))]
+        let optional = [
+            ("language", match.language), ("connection", match.connection), ("product", match.product),
+            ("version", match.version), ("platform", match.platform), ("os", match.os),
+            ("osVersion", match.osVersion), ("model", match.model),
+        ]
+        for (name, value) in optional { members[name] = value.map { .string(String($0)) } }
+        self.members = members
+    }
+}
