@@ -65,15 +65,32 @@ package struct Backend: Sendable {
         case .wrongMethod(let allowed): throw .wrongMethod(allowed: allowed)
         case .none: throw .notFound
         }
-        if route.caller == .cloud, self.cloudCredentials?.areShown(by: context.request) != true {
-            throw .wrongCloudCredentials
+        do {
+            return try self.respond(as: route, &context)
+        } catch {
+            throw route.description.origin == .powerAuthCloud ? error.inWordsOfCloud : error
         }
+    }
+
+    private mutating func respond(
+        as route: Route,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerResponse {
+        if route.caller == .cloud, !self.admits(context.request) { throw .wrongCloudCredentials }
         try Self.checkContentType(of: context.request, taking: route.description.request)
-        if route.caller == .cloud, let body = route.description.request { try context.check(body) }
+        if route.caller == .cloud, let body = route.description.request {
+            try context.check(body, isStrict: self.profile.isStrict)
+        }
         let added = try self.reserveCapacity(for: route.addition, context)
         let response = try route.perform(&self, &context)
         self.state.storedBytes += added
         return response
+    }
+
+    /// Whether a request shows the credentials of a user of the cloud API.
+    private func admits(_ request: ReceivedRequest) -> Bool {
+        self.cloudCredentials?.areShown(by: request) == true
+            || self.state.cloudUsers.values.contains { $0.credentials.areShown(by: request) }
     }
 
     private static func checkContentType(

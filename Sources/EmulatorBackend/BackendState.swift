@@ -21,6 +21,12 @@ package struct BackendState: Sendable, Codable {
     var oidcProviders = Table<EmulatorOIDCProvider>()
     /// What the codes of the OpenID providers stand for, by the code's hash.
     var oidcGrants = Table<OIDCGrant>()
+    /// The users of the cloud API that were added to that of the configuration.
+    var cloudUsers: Table<CloudUser> {
+        get { self.addedUsers ?? Table() }
+        set { self.addedUsers = newValue }
+    }
+    private var addedUsers: Table<CloudUser>?
     var replays = ReplayCache()
     var randomness: Randomness
     /// Not later than the first deadline of an activation; nil when there is none.
@@ -33,9 +39,10 @@ package struct BackendState: Sendable, Codable {
     var writtenRoot: StateRoot?
 
     /// All but the four above, which follow from the rest.
-    private enum CodingKeys: CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case defaultApplicationID, applications, activations, offers, tokens, temporaryKeys, recoveryCodes, operations
         case inbox, callbacks, devices, oidcProviders, oidcGrants, replays, randomness
+        case addedUsers = "cloudUsers"
     }
 
     init(application: ServerApplication, randomness: Randomness) {
@@ -61,9 +68,9 @@ extension Randomness {
 }
 
 extension ServerApplication {
-    init(id: String, randomness: inout Randomness) throws(CryptoError) {
+    init(id: String, roles: [String] = [], randomness: inout Randomness) throws(CryptoError) {
         let key = Base64.encode(randomness.bytes(16))
         guard let secret = ApplicationSecret(bytes: randomness.secret(16)) else { throw CryptoError(.invalidLength) }
-        try self.init(id: id, key: key, secret: secret, masterKey: randomness.privateKey())
+        try self.init(id: id, key: key, secret: secret, masterKey: randomness.privateKey(), roles: roles)
     }
 }

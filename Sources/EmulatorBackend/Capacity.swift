@@ -4,7 +4,7 @@ extension Backend {
     /// What a request may add to the state when it is granted.
     enum Addition {
         case nothing
-        case registration, operation, message, application, token, callback, oidcProvider
+        case registration, operation, message, application, token, callback, oidcProvider, user
         /// No more objects, but more in those there are.
         case contents
     }
@@ -36,6 +36,10 @@ extension Backend {
         case .oidcProvider:
             // As many as applications: a server seldom has two.
             try Self.require(self.state.oidcProviders.count, lessThan: self.capacity.applications, "providers")
+            added = sent + Self.overhead
+        case .user:
+            // As many as applications: each application has a backend or two.
+            try Self.require(self.state.cloudUsers.count, lessThan: self.capacity.applications, "users")
             added = sent + Self.overhead
         case .token:
             try Self.require(self.state.tokens.count, lessThan: self.capacity.tokens, "tokens")

@@ -12,6 +12,8 @@ package struct Refusal: Error {
     package let reason: String
     /// Further members of the response.
     package var details: JSONObject = [:]
+    /// What is wrong with members of the request; calls of PowerAuth Cloud list it.
+    package var violations: [Schema.Objection] = []
     /// Further header fields of the response.
     package var headers: [(name: String, value: String)] = []
     /// The code of the error as OAuth 2.0 has it, where a client expects one.
@@ -59,6 +61,22 @@ extension Refusal {
         var refusal = Self.invalidRequest(reason)
         refusal.isUnreadable = true
         return refusal
+    }
+
+    /// A member of the request that is not of its form.
+    ///
+    /// - Parameter remarks: What else the caller should know.
+    package static func invalid(_ objection: Schema.Objection, beside remarks: [String] = []) -> Self {
+        var refusal = Self.invalidRequest(([objection.message] + remarks).joined(separator: "; "))
+        refusal.violations = [objection]
+        return refusal
+    }
+
+    /// A member of the request that cannot be taken.
+    ///
+    /// - Parameter hint: What is wrong, after the name of the member.
+    static func invalid(_ member: String, _ hint: String, value: JSONValue? = nil) -> Self {
+        .invalid(Schema.Objection(member: member, hint: hint, value: value))
     }
 
     static func encryption(_ reason: String) -> Self {

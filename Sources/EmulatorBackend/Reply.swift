@@ -14,6 +14,8 @@ package struct Reply: Sendable {
     package var counterAfter: UInt64?
     /// What changed.
     package var events: [BackendEvent] = []
+    /// What is pushed to devices without anything having changed.
+    package var pushes: [PushMessage] = []
     /// What was found out beyond the response.
     package var inspection = RequestInspection()
 
@@ -33,10 +35,12 @@ extension Reply {
     init(_ response: ServerResponse, _ context: RequestContext) {
         self.init(
             response: response,
+            verdict: context.refusal.map(Verdict.refused) ?? .accepted,
             activationID: context.activationID,
             counterBefore: context.counterBefore,
             counterAfter: context.counterAfter,
             events: context.events,
+            pushes: context.pushes,
             inspection: context.inspection
         )
     }

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 
 /// One request on its way through the backend, and what the journal will say of it.
 struct RequestContext {
-    let request: ReceivedRequest
+    var request: ReceivedRequest
     let now: Milliseconds
     /// The identifiers in the path, for routes that have some.
     var pathArguments: [String] = []
@@ -13,7 +13,11 @@ struct RequestContext {
     var counterBefore: UInt64?
     var counterAfter: UInt64?
     var events: [BackendEvent] = []
+    /// What is pushed to devices without anything having changed.
+    var pushes: [PushMessage] = []
     var inspection = RequestInspection()
+    /// The reason of a "no" that is no refusal: the answer to a question about another request.
+    var refusal: String?
 
     init(_ request: ReceivedRequest, at now: Milliseconds) {
         self.request = request
@@ -53,9 +57,19 @@ struct RequestContext {
     }
 
     /// Refuses a body of another form.
-    func check(_ body: RouteDescription.Body) throws(Refusal) {
+    ///
+    /// - Parameter isStrict: Whether to refuse also what a real server would ignore.
+    mutating func check(_ body: RouteDescription.Body, isStrict: Bool) throws(Refusal) {
         guard body.isRequired || !self.request.body.isEmpty else { return }
-        if let objection = body.schema.objection(to: .object(try self.json())) { throw .invalidRequest(objection) }
+        var content = JSONValue.object(try self.json())
+        if !isStrict {
+            let (known, unknown) = body.schema.withoutUnknown(content)
+            content = known
+            self.inspection.noteIgnored(unknown)
+        }
+        guard let mistake = body.schema.mistake(in: content) else { return }
+        // What seems to be missing may stand there under another name.
+        throw .invalid(mistake, beside: self.inspection.warnings.map(\.message))
     }
 
     /// The `requestObject` of the body; `nil` when it is missing or null.
@@ -74,7 +88,7 @@ extension JSONObject {
     /// Returns a member that must be a nonempty string.
     func string(_ name: String) throws(Refusal) -> String {
         guard let string = try self.optionalString(name), !string.isEmpty else {
-            throw .invalidRequest("'\(name)' is missing")
+            throw .invalid(name, "is missing")
         }
         return string
     }
@@ -82,7 +96,11 @@ extension JSONObject {
     /// Returns a string, or nil when the member is missing or null.
     func optionalString(_ name: String) throws(Refusal) -> String? {
         guard let value = try self.present(name) else { return nil }
-        guard let string = value.string else { throw .unreadable("'\(name)' is not a string") }
+        guard let string = value.string else {
+            var refusal = Refusal.invalid(name, "is not a string", value: value)
+            refusal.isUnreadable = true
+            throw refusal
+        }
         return string
     }
 

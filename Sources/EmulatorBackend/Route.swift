@@ -87,9 +87,12 @@ extension Backend {
         }
 
         /// An endpoint that the bank calls. A body of another form than the described one is refused.
+        ///
+        /// - Parameter origin: One of PowerAuth Cloud's own is refused in its words.
         static func cloud(
             _ method: String,
             _ path: String,
+            of origin: RouteDescription.Origin = .emulator,
             adds addition: Addition = .nothing,
             _ summary: String,
             asks query: [RouteDescription.Parameter] = [],
@@ -104,7 +107,13 @@ extension Backend {
                 query: query,
                 request: body,
                 response: .json(response),
-                refusals: Self.refusals(of: method, path, [401, 404] + refusals, addition)
+                refusals: Self.refusals(
+                    of: method,
+                    path,
+                    (origin == .emulator ? [401, 404] : [401]) + refusals,
+                    addition
+                ),
+                origin: origin
             )
             return Self(
                 method: method,

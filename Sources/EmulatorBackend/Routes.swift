@@ -15,6 +15,6 @@ extension Backend {
     /// The cloud API, which a bank's backend calls.
     private static let cloudRoutes =
         RegistrationEndpoints.routes + CloudOperationEndpoints.routes + OfflineEndpoints.routes
-        + CloudMessageEndpoints.routes + ApplicationEndpoints.routes + CallbackEndpoints.routes
-        + OIDCProviderEndpoints.routes
+        + AuthenticationEndpoints.routes + CloudMessageEndpoints.routes + CloudPushEndpoints.routes
+        + ApplicationEndpoints.routes + CallbackEndpoints.routes + OIDCProviderEndpoints.routes
 }

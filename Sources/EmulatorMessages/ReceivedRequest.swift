@@ -4,7 +4,8 @@ import Basics
 package struct ReceivedRequest: Sendable {
     /// In capitals, as sent.
     package var method: String
-    /// Without the query and without the optional `/enrollment-server` prefix; percent-encoding is as sent.
+    /// Without the query and without the optional context path, `/enrollment-server` or `/powerauth-cloud`; percent-encoding is
+    /// as sent.
     package var path: String
     /// The query as sent, without its question mark; empty when there is none.
     package var rawQuery: String = ""

@@ -19,12 +19,23 @@ extension ReceivedRequest {
     }
 }
 
-/// A path as the server knows it: everything is served bare and under the context path of a real server.
+/// A path as the server knows it: everything is served bare and under the context path of a real enrollment server, and what a
+/// bank calls under that of PowerAuth Cloud too.
 package func withoutContextPath(_ path: Substring) -> Substring {
-    let prefix = "/enrollment-server".utf8
-    let rest = path.utf8.dropFirst(prefix.count)
-    guard path.utf8.starts(with: prefix), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return path }
-    return Substring(rest)
+    if let rest = path.following("/enrollment-server") { return rest }
+    guard let rest = path.following("/powerauth-cloud"),
+        ["/v2/", "/admin/"].contains(where: { rest.utf8.starts(with: $0.utf8) })
+    else { return path }
+    return rest
+}
+
+extension Substring {
+    /// What follows a folder; `nil` for a path that is not in it.
+    fileprivate func following(_ folder: String) -> Self? {
+        let rest = self.utf8.dropFirst(folder.utf8.count)
+        guard self.utf8.starts(with: folder.utf8), rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
+        return Self(rest)
+    }
 }
 
 /// The pairs of a query or a form in their order, form-decoded.

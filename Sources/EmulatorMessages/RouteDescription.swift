@@ -19,12 +19,37 @@ package struct RouteDescription: Sendable {
         case token
     }
 
+    /// Whose a call or a member is.
+    package enum Origin: String, Sendable {
+        /// PowerAuth Cloud's: its documentation or its clients have it.
+        case powerAuthCloud = "PowerAuth Cloud"
+        /// This server's alone.
+        case emulator = "this server"
+
+        /// What a reader of the description is told.
+        package var sentence: String {
+            switch self {
+            case .powerAuthCloud: "Of PowerAuth Cloud."
+            case .emulator: "Of this server alone."
+            }
+        }
+    }
+
     /// A value in the query.
     package struct Parameter: Sendable {
         package let name: String
         package let schema: Schema
         package let isRequired: Bool
         package let summary: String
+        /// Whether this server alone has it, in a call that is otherwise a real server's.
+        package private(set) var isOurs = false
+
+        /// The same, as one that this server alone has.
+        package var ours: Self {
+            var parameter = self
+            parameter.isOurs = true
+            return parameter
+        }
 
         package init(_ name: String, _ schema: Schema, isRequired: Bool = false, _ summary: String) {
             self.name = name
@@ -77,6 +102,8 @@ package struct RouteDescription: Sendable {
     package var response: Content
     /// The statuses of its refusals, in their order. Each has the one shape that the errors of all APIs share.
     package var refusals: [Int]
+    /// Whose call it is, where readers could take it for another's.
+    package var origin: Origin?
 
     package init(
         _ summary: String,
@@ -85,7 +112,8 @@ package struct RouteDescription: Sendable {
         request: Body? = nil,
         status: Int? = 200,
         response: Content = .nothing,
-        refusals: [Int]
+        refusals: [Int],
+        origin: Origin? = nil
     ) {
         self.summary = summary
         self.access = access
@@ -94,6 +122,7 @@ package struct RouteDescription: Sendable {
         self.status = status
         self.response = response
         self.refusals = refusals
+        self.origin = origin
     }
 }
 
@@ -108,9 +137,22 @@ extension Schema {
                 .open([
                     .required("code", .string, "What went wrong, for a program."),
                     .required("message", .string, "What went wrong, for a person."),
+                    .optional(
+                        "violations",
+                        .list(of: .violation),
+                        "What is wrong with members, in calls of PowerAuth Cloud."
+                    ),
                 ])
             ),
             .optional("error", .string, "The code as OAuth 2.0 has it, at the token endpoint of a provider."),
+        ]
+    )
+
+    private static let violation = Self.object(
+        "Violation",
+        [
+            .required("fieldName", .string), .optional("invalidValue", .anything, "What was given."),
+            .required("hint", .string, "What is wrong with it."),
         ]
     )
 

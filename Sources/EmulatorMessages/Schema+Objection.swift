@@ -4,10 +4,24 @@ package import ExactJSON
 extension Schema {
     /// What is wrong with a value, and where.
     package struct Objection: Sendable, Equatable {
-        /// For the person who wrote the value.
-        package let message: String
+        /// The way to what is wrong, or to what is missing, by names: `parameters.amount`; empty for the whole body.
+        package let member: String
+        /// What is wrong with it, after its name.
+        package let hint: String
         /// The way to what is wrong, or to the object that lacks something: the number of the element or member at each level.
         package let place: [Int]
+        /// What is wrong; `nil` for what is missing.
+        package let value: JSONValue?
+
+        package init(member: String, hint: String, place: [Int] = [], value: JSONValue? = nil) {
+            self.member = member
+            self.hint = hint
+            self.place = place
+            self.value = value
+        }
+
+        /// For the person who wrote the value.
+        package var message: String { "\(self.member.isEmpty ? "The body" : "'\(self.member)'") \(self.hint)" }
     }
 
     /// Returns what is wrong with a value and where, for the person who wrote it; `nil` for a value of this form.
@@ -19,34 +33,34 @@ extension Schema {
     private func objection(to value: JSONValue, at place: Place) -> Objection? {
         switch self {
         case .anything: nil
-        case .named(_, let schema): schema.objection(to: value, at: place)
-        case .string(let rule): rule.objection(to: value, named: place.quoted).map(place.objection)
-        case .boolean: value.bool == nil ? place.objection("\(place.quoted) is not true or false") : nil
+        case .named(_, let schema), .tolerant(let schema): schema.objection(to: value, at: place)
+        case .string(let rule): rule.objection(to: value).map { place.objection($0, value) }
+        case .boolean: value.bool == nil ? place.objection("is not true or false", value) : nil
         case .integer(let range):
             if let number = value.int64 {
-                range.contains(number) ? nil : place.objection("\(place.quoted) is not \(range.shown)")
+                range.contains(number) ? nil : place.objection("is not \(range.shown)", value)
             } else {
-                place.objection("\(place.quoted) is not a whole number")
+                place.objection("is not a whole number", value)
             }
         case .number(let range):
             if let number = value.number.flatMap({ Double($0.literal) }) {
                 range.contains(number)
-                    ? nil : place.objection("\(place.quoted) is not \(range.lowerBound) to \(range.upperBound)")
+                    ? nil : place.objection("is not \(range.lowerBound) to \(range.upperBound)", value)
             } else {
-                place.objection("\(place.quoted) is not a number")
+                place.objection("is not a number", value)
             }
         case .list(let element): Self.objection(toList: value, of: element, at: place)
         case .object(let members, let others):
             if let object = value.object {
                 Self.objection(to: object, members, others, at: place)
             } else {
-                place.objection("\(place.quoted) is not an object")
+                place.objection("is not an object", value)
             }
         }
     }
 
     private static func objection(toList value: JSONValue, of element: Schema, at place: Place) -> Objection? {
-        guard let elements = value.array else { return place.objection("\(place.quoted) is not a list") }
+        guard let elements = value.array else { return place.objection("is not a list", value) }
         for (index, value) in elements.enumerated() {
             if let objection = element.objection(to: value, at: place.element(index)) { return objection }
         }
@@ -63,8 +77,7 @@ extension Schema {
         // The meaning of a member that is given twice would depend on the reader.
         if let repeated = object.duplicateKeys.first(where: isRead) {
             let last = object.members.lastIndex { $0.key.isExactly(repeated) } ?? 0
-            let member = place.member(repeated, last)
-            return member.objection("\(member.quoted) is given twice")
+            return place.member(repeated, last).objection("is given twice", object[repeated])
         }
         for (index, given) in object.members.enumerated() {
             let inner = place.member(given.key, index)
@@ -74,22 +87,30 @@ extension Schema {
             } else if let others {
                 if let objection = others.objection(to: given.value, at: inner) { return objection }
             } else {
-                return Self.objection(toUnknown: given.key, members, at: inner)
+                return Self.objection(toUnknown: given.key, given.value, members, at: inner)
             }
         }
         for member in members where member.isRequired && object[member.name] == nil {
-            return place.objection("\(place.member(member.name, 0).quoted) is missing")
+            return place.missing(member.name)
         }
         return nil
     }
 
-    private static func objection(toUnknown name: String, _ members: [Member], at place: Place) -> Objection {
-        let unknown = "\(place.quoted) is not known here"
+    private static func objection(
+        toUnknown name: String,
+        _ value: JSONValue,
+        _ members: [Member],
+        at place: Place
+    ) -> Objection {
+        let unknown = "is not known here"
         let names = members.map(\.name)
         if let closest = Suggestion.closest(to: name, among: names) {
-            return place.objection("\(unknown); did you mean '\(closest)'?")
+            return place.objection("\(unknown); did you mean '\(closest)'?", value)
         }
-        return place.objection(names.isEmpty ? unknown : "\(unknown): there are \(names.joined(separator: ", "))")
+        return place.objection(
+            names.isEmpty ? unknown : "\(unknown): there are \(names.joined(separator: ", "))",
+            value
+        )
     }
 }
 
@@ -99,26 +120,38 @@ private struct Place {
     var numbers: [Int] = []
 
     func member(_ name: String, _ index: Int) -> Self {
-        // Of a name that is no name, a beginning tells enough.
-        let name = name.unicodeScalars.count > 64 ? String(name.unicodeScalars.prefix(64)) + "…" : name
-        return Self(path: self.path.isEmpty ? name : "\(self.path).\(name)", numbers: self.numbers + [index])
+        Self(path: self.name(ofMember: name), numbers: self.numbers + [index])
+    }
+
+    private func name(ofMember name: String) -> String {
+        let name = name.beginning
+        return self.path.isEmpty ? name : "\(self.path).\(name)"
     }
 
     func element(_ index: Int) -> Self { Self(path: "\(self.path)[\(index)]", numbers: self.numbers + [index]) }
 
-    var quoted: String { self.path.isEmpty ? "The body" : "'\(self.path)'" }
+    func objection(_ hint: String, _ value: JSONValue?) -> Schema.Objection {
+        .init(member: self.path, hint: hint, place: self.numbers, value: value)
+    }
 
-    func objection(_ message: String) -> Schema.Objection { .init(message: message, place: self.numbers) }
+    func missing(_ name: String) -> Schema.Objection {
+        .init(member: self.name(ofMember: name), hint: "is missing", place: self.numbers)
+    }
+}
+
+extension String {
+    /// Of a name that is no name, a beginning tells enough.
+    package var beginning: Self { self.unicodeScalars.count > 64 ? Self(self.unicodeScalars.prefix(64)) + "…" : self }
 }
 
 extension Schema.StringRule {
-    fileprivate func objection(to value: JSONValue, named name: String) -> String? {
-        guard let string = value.string else { return "\(name) is not a string" }
+    fileprivate func objection(to value: JSONValue) -> String? {
+        guard let string = value.string else { return "is not a string" }
         guard self.values.isEmpty || self.values.contains(where: string.isExactly) else {
-            return "\(name) is none of \(self.values.joined(separator: ", "))"
+            return "is none of \(self.values.joined(separator: ", "))"
         }
         // An empty string where one is needed is as good as none.
-        return string.unicodeScalars.count < self.minimumLength ? "\(name) is missing" : nil
+        return string.unicodeScalars.count < self.minimumLength ? "is missing" : nil
     }
 }
 

@@ -14,6 +14,8 @@ package indirect enum Schema: Sendable {
     case object([Member], others: Schema?)
     /// A form that the description shows once, under a name of its own.
     case named(String, Schema)
+    /// An object whose reader ignores members that the form does not have, as real servers do.
+    case tolerant(Schema)
 
     /// What a string must be.
     package struct StringRule: Sendable {
@@ -31,6 +33,15 @@ package indirect enum Schema: Sendable {
         /// A member that is not required may be `null` as well.
         package let isRequired: Bool
         package let summary: String
+        /// Whether this server alone has it, in a form that is otherwise a real server's.
+        package private(set) var isOurs = false
+
+        /// The same, as one that this server alone has.
+        package var ours: Self {
+            var member = self
+            member.isOurs = true
+            return member
+        }
 
         package static func required(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
             Self(name: name, schema: schema, isRequired: true, summary: summary)
@@ -76,9 +87,17 @@ extension Schema {
     /// An object with these members and no others, under a name of its own.
     package static func object(_ name: String, _ members: [Member]) -> Self { .named(name, .object(members)) }
 
-    /// The form without its name.
-    package var unnamed: Self {
-        if case .named(_, let schema) = self { schema.unnamed } else { self }
+    /// An object under a name of its own, whose reader ignores members that it does not have.
+    package static func tolerant(_ name: String, _ members: [Member]) -> Self {
+        .named(name, .tolerant(.object(members)))
+    }
+
+    /// The form without its name, for a reader who ignores nothing.
+    package var strict: Self {
+        switch self {
+        case .named(_, let schema), .tolerant(let schema): schema.strict
+        default: self
+        }
     }
 }
 
@@ -96,6 +115,7 @@ extension Schema {
         case .list(let element): ["type": "array", "items": .object(element.json)]
         case .object(let members, let others): Self.json(members, others)
         case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
+        case .tolerant(let schema): schema.json.allowingMore
         }
     }
 
@@ -133,6 +153,7 @@ extension Schema {
         case .list(let element): element.namedForms
         case .object(let members, let others): members.flatMap(\.schema.namedForms) + (others?.namedForms ?? [])
         case .named(let name, let schema): [(name, schema)] + schema.namedForms
+        case .tolerant(let schema): schema.namedForms
         }
     }
 }
@@ -150,12 +171,22 @@ extension Schema.StringRule {
 extension Schema.Member {
     fileprivate var json: JSONObject {
         var object = self.isRequired ? self.schema.json : self.schema.json.allowingNull
-        if !self.summary.isEmpty { object["description"] = .string(self.summary) }
+        let words = [self.summary, self.isOurs ? RouteDescription.Origin.emulator.sentence : ""]
+        let description = words.filter { !$0.isEmpty }.joined(separator: " ")
+        if !description.isEmpty { object["description"] = .string(description) }
+        if self.isOurs { object["x-origin"] = .string(RouteDescription.Origin.emulator.rawValue) }
         return object
     }
 }
 
 extension JSONObject {
+    /// A form whose objects may have more members.
+    fileprivate var allowingMore: JSONObject {
+        var object = self
+        object["additionalProperties"] = true
+        return object
+    }
+
     /// A form as it stands, or `null`.
     fileprivate var allowingNull: JSONObject {
         if self["$ref"] != nil { return ["oneOf": [.object(self), ["type": "null"]]] }

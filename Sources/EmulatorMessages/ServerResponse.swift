@@ -17,6 +17,8 @@ package struct ServerResponse: Sendable {
     package var body: Body
     /// The activation that the request named. For the log alone: it is not sent.
     package var activationID: String?
+    /// What of the request was ignored. For the log alone, too.
+    package var warnings: [String] = []
 
     package init(status: Int, headers: [(name: String, value: String)] = [], body: Body) {
         self.status = status

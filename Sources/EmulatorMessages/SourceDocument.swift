@@ -40,7 +40,7 @@ package struct SourceDocument: Sendable {
     private static func repetition(in value: JSONValue, at place: [Int]) -> Schema.Objection? {
         let name = value.object?.duplicateKeys.first
         if let name, let last = value.object?.members.lastIndex(where: { $0.key.isExactly(name) }) {
-            return Schema.Objection(message: "'\(name)' is given twice", place: place + [last])
+            return Schema.Objection(member: name, hint: "is given twice", place: place + [last])
         }
         for (index, inner) in (value.array ?? value.object?.members.map(\.value) ?? []).enumerated() {
             if let found = self.repetition(in: inner, at: place + [index]) { return found }

@@ -273,8 +273,9 @@ extension Emulator {
             let json = try? JSONValue(parsing: bytes)
             guard response.status < 300 else {
                 let message = json?["responseObject"]?["message"]?.string ?? "HTTP \(response.status)"
+                let isUnknown = json?["responseObject"]?["code"]?.string?.hasSuffix("_NOT_FOUND") == true
                 switch response.status {
-                case 404: throw EmulatorError(.notFound, message)
+                case _ where isUnknown: throw EmulatorError(.notFound, message)
                 case 507: throw EmulatorError(.capacityExceeded, message)
                 default: throw EmulatorError(.refused, message)
                 }

@@ -3,7 +3,8 @@ import EmulatorMessages
 import ExactJSON
 
 extension Emulator {
-    /// One request in a log: no query, no header field, no body, and no string longer than a line.
+    /// One request in a log: no query, no header field, no value of a body, and no string longer than a
+    /// line.
     package struct LoggedRequest: Sendable {
         package let method: String
         package let path: String
@@ -12,6 +13,8 @@ extension Emulator {
         /// The error code of a refusal.
         package let code: String?
         package let activationID: String?
+        /// What of the request was ignored.
+        package let warnings: [String]
         package let duration: Duration
 
         package var milliseconds: Double { ((self.duration / .milliseconds(1)) * 10).rounded() / 10 }
@@ -19,7 +22,7 @@ extension Emulator {
         /// The request on one line.
         package var line: String {
             let parts = ["\(self.method) \(self.path)", "\(self.status)", self.code, self.activationID]
-            return (parts.compactMap(\.self) + ["\(self.milliseconds) ms"]).joined(separator: "  ")
+            return (parts.compactMap(\.self) + self.warnings + ["\(self.milliseconds) ms"]).joined(separator: "  ")
         }
 
         package var document: JSONValue {
@@ -27,6 +30,7 @@ extension Emulator {
                 "method": .string(self.method), "path": .string(self.path), "status": .number(JSONNumber(self.status)),
                 "code": self.code.map { .string($0) } ?? .null,
                 "activationId": self.activationID.map { .string($0) } ?? .null,
+                "warnings": .array(self.warnings.map { .string($0) }),
                 "milliseconds": .init(floatLiteral: self.milliseconds),
             ]
         }
@@ -47,6 +51,7 @@ extension Emulator.LoggedRequest {
             status: status,
             code: code,
             activationID: response.activationID.map { DisplayText.escaped($0, limit: 64) },
+            warnings: response.warnings.map { DisplayText.escaped($0, limit: 200) },
             duration: duration
         )
     }

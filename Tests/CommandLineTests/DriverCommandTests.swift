@@ -51,6 +51,9 @@ import Testing
             #expect(operation["externalId"] == "E")
             let operationID = try #require(operation["operationId"]?.string)
 
+            let misspelt = try await Self.drive(emulator, "create", "payment", "amout=5", expecting: 1)
+            #expect(misspelt.errors.contains("'parameters.amout' is no parameter of 'payment'; did you mean 'amount'?"))
+
             #expect(try await Self.drive(emulator, "block", id).output == "\(id)  BLOCKED\n")
             #expect(try await Self.drive(emulator, "unblock", id).output == "\(id)  ACTIVE\n")
             let canceled = try await Self.drive(emulator, "cancel", operationID, "--reason", "TEST")
@@ -59,13 +62,13 @@ import Testing
             // It is over, and the other one there is not.
             let again = try await Self.drive(emulator, "cancel", operationID, "--json", expecting: 6)
             let error = try JSONValue(parsing: again.errors)["error"]
-            #expect(error?["serverCode"] == "OPERATION_ALREADY_CANCELED" && error?["httpStatus"] == 400)
+            #expect(error?["serverCode"] == "ERROR_OPERATION_STATE_CHANGE" && error?["httpStatus"] == 400)
             try await Self.drive(emulator, "cancel", "../nothing", expecting: 4)
             try await Self.drive(emulator, "commit", "nothing", expecting: 4)
             try await Self.drive(emulator, "block", "nothing", expecting: 4)
 
             let journal = try await Self.drive(emulator, "journal", "--limit", "1")
-            #expect(journal.lines.count == 1 && journal.output.contains("POST /v2/registrations/nothing/commit  404"))
+            #expect(journal.lines.count == 1 && journal.output.contains("POST /v2/registrations/nothing/commit  400"))
             let since = try await Self.drive(emulator, "journal", "--since", "1", "--json")
             let first = try JSONValue(parsing: try #require(since.lines.first))
             #expect(first["id"] == 2 && first["method"] == "POST")

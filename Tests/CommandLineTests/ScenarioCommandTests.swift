@@ -95,10 +95,12 @@ import Testing
         try #require(lines.count == 2, "\(outcome.errors)")
         if options.isEmpty {
             #expect(lines[0].hasPrefix("POST /_emulator/cloud/registrations  200  ") && lines[0].hasSuffix(" ms"))
-            #expect(lines[1].hasPrefix("POST /_emulator/cloud/registrations/x/commit  404  REGISTRATION_NOT_FOUND  "))
+            #expect(
+                lines[1].hasPrefix("POST /_emulator/cloud/registrations/x/commit  400  ERROR_REGISTRATION_NOT_FOUND  ")
+            )
         } else {
             let refused = try JSONValue(parsing: String(lines[1]))
-            #expect(refused["status"] == 404 && refused["code"] == "REGISTRATION_NOT_FOUND")
+            #expect(refused["status"] == 400 && refused["code"] == "ERROR_REGISTRATION_NOT_FOUND")
             #expect(refused["activationId"] == .null && refused["milliseconds"]?.number != nil)
         }
     }

@@ -99,7 +99,8 @@ private let endpoints = [
     ("PUT", "/clock"), ("PUT", "/protocol"), ("PUT", "/faults"), ("POST", "/faults"), ("POST", "/scenario"),
     ("POST", "/templates"), ("POST", "/devices"), ("POST", "/operations/preview"), ("POST", "/cloud/operations"),
     ("POST", "/cloud/registrations"), ("POST", "/cloud/callbacks"), ("POST", "/cloud/inbox/messages"),
-    ("PUT", "/cloud/oidc/providers/p"), ("POST", "/cloud/applications"),
+    ("PUT", "/cloud/oidc/providers/p"), ("POST", "/cloud/messages/send"), ("POST", "/cloud/signature/verify"),
+    ("POST", "/cloud/token/verify"),
 ]
 
 /// The number in a message that begins with `line N:`.

@@ -52,5 +52,6 @@ callback = post_v2_callbacks.sync(
 assert callback.max_attempts == 1 and get_v2_callbacks.sync(client=client).callbacks == [callback], callback
 
 refused = post_v2_operations.sync(client=client, body=NewOperation(template="nothing"))
-assert isinstance(refused, Refusal) and refused.response_object.code == "TEMPLATE_NOT_FOUND", refused
+assert isinstance(refused, Refusal) and refused.response_object.code == "ERROR_REQUEST", refused
+assert refused.response_object.violations[0].field_name == "template", refused
 print("done")

@@ -8,6 +8,7 @@ enum CloudMessageEndpoints {
         .cloud(
             "POST",
             "/v2/inbox/messages",
+            of: .powerAuthCloud,
             adds: .message,
             "Puts a message into a user's inbox.",
             takes: .required(.newMessage),
@@ -22,7 +23,7 @@ enum CloudMessageEndpoints {
         let (subject, summary) = (try request.string("subject"), try request.string("summary"))
         let body = try request.string("body")
         guard let format = InboxMessage.Format(rawValue: try request.optionalString("type") ?? "text") else {
-            throw .invalidRequest("'type' is none of text, html")
+            throw .invalid("type", "is none of text, html")
         }
         let isSilent = try request.optionalBool("silent") ?? false
         let message = InboxMessage(

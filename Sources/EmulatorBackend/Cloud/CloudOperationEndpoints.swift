@@ -1,7 +1,6 @@
 import Basics
 import EmulatorMessages
 import ExactJSON
-import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 
@@ -12,6 +11,7 @@ enum CloudOperationEndpoints {
         .cloud(
             "POST",
             "/v2/operations",
+            of: .powerAuthCloud,
             adds: .operation,
             "Creates an operation.",
             takes: .required(.newOperation),
@@ -21,47 +21,54 @@ enum CloudOperationEndpoints {
         .cloud(
             "DELETE",
             "/v2/operations/{id}",
+            of: .powerAuthCloud,
             adds: .contents,
             "Cancels an operation.",
             asks: [.statusReason],
             gives: .operation,
             Self.cancel
         ),
-        .cloud("GET", "/v2/operations/{id}", "Shows an operation.", gives: .operation, Self.show),
+        .cloud(
+            "GET",
+            "/v2/operations/{id}",
+            of: .powerAuthCloud,
+            "Shows an operation.",
+            gives: .operation,
+            Self.show
+        ),
     ]
 
     static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let request = try context.json()
-        let draft = try Self.draft(bank, of: request)
-        let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 }
-        let applicationID = try request.optionalString("appId") ?? bank.defaultApplicationID
-        guard bank.state.applications[applicationID] != nil else {
-            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+        let draft = try OperationDraft(bank, of: request)
+        if request["template"]?.string != nil, request["operationType"]?.string != nil {
+            context.inspection.noteIgnored("operationType", because: "the template says it")
         }
-        let activationID = try request.optionalString("registrationId")
-        if let activationID {
-            guard let userID, bank.state.activations[activationID]?.userID.isExactly(userID) == true else {
-                throw .invalidRequest("'registrationId' is none of the user's registrations")
-            }
-        }
+        let application = try bank.application(namedIn: request)
+        let activation = try Self.boundRegistration(bank, of: request)
+        let userID = try request.optionalString("userId").flatMap { $0.isEmpty ? nil : $0 } ?? activation?.userID
         let expires = try Self.expiration(bank, of: request, draft, context.now)
         let maximumFailures = try request.optionalInteger("maxFailureCount").map(Int.init(clamping:))
         guard maximumFailures.map({ (1...255).contains($0) }) ?? true else {
-            throw .invalidRequest("'maxFailureCount' is not 1 to 255")
+            throw .invalid("maxFailureCount", "is not 1 to 255")
         }
         let proximityCheck = try request.optionalBool("proximityCheckEnabled") ?? draft.demandsProximityCheck
-        let activationFlag = try request.optionalString("activationFlag")
+        let activationFlag = try request.optionalString("flag", or: "activationFlag")
         let externalID = try request.optionalString("externalId")
         let callbackURL = try request.optionalString("callbackUrl")
         if let callbackURL { try CallbackMessage.check(url: callbackURL, named: "callbackUrl") }
+        let language = try request.optionalString("language")
+        let isSilent = try request.optionalBool("silent")
         let operation = ServerOperation(
             id: bank.state.randomness.identifier(),
             userID: userID,
-            applicationID: applicationID,
-            activationID: activationID,
+            applicationID: application.id,
+            activationID: activation?.id,
             activationFlag: activationFlag,
             externalID: externalID,
             callbackURL: callbackURL,
+            language: language,
+            isSilent: isSilent,
             content: draft.content,
             type: draft.type,
             data: draft.data,
@@ -79,6 +86,19 @@ enum CloudOperationEndpoints {
         return .json(Self.cloudJSON(bank, of: operation, at: context.now))
     }
 
+    /// The registration that alone may decide, if the request names one.
+    private static func boundRegistration(
+        _ bank: Backend,
+        of request: JSONObject
+    ) throws(Refusal) -> ServerActivation? {
+        guard let id = try request.optionalString("registrationId") else { return nil }
+        guard let activation = bank.state.activations[id] else { throw .unknownRegistration }
+        if let userID = try request.optionalString("userId"), !activation.userID.isExactly(userID) {
+            throw .invalid("registrationId", "is none of the user's registrations", value: .string(id))
+        }
+        return activation
+    }
+
     static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         .json(Self.cloudJSON(bank, of: try Self.addressedOperation(bank, context), at: context.now))
     }
@@ -93,7 +113,7 @@ enum CloudOperationEndpoints {
 
     static func cancel(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let operation = try Self.addressedOperation(bank, context)
-        guard operation.status == .pending else { throw .notPending(operation.status) }
+        guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         let reason = context.request.queryValue("statusReason")
         bank.update(operation.id, &context) { $0.cancel(reason: reason, at: $1) }
         context.inspection.note(.canceled, operation.id, because: reason)
@@ -102,7 +122,7 @@ enum CloudOperationEndpoints {
 
     static func addressedOperation(_ bank: Backend, _ context: RequestContext) throws(Refusal) -> ServerOperation {
         guard let id = context.pathArguments.first, let operation = bank.state.operations[id] else {
-            throw Refusal(404, "OPERATION_NOT_FOUND", "There is no such operation")
+            throw .unknownOperation
         }
         return operation
     }
@@ -123,6 +143,9 @@ enum CloudOperationEndpoints {
         object["parameters"] = .object(JSONObject(byName: operation.parameters))
         object["failureCount"] = .number(JSONNumber(operation.failures))
         object["maxFailureCount"] = .number(JSONNumber(operation.maximumFailures))
+        object["language"] = operation.language.map { .string($0) }
+        object["flag"] = operation.activationFlag.map { .string($0) }
+        object["silent"] = operation.isSilent.map { .bool($0) }
         object["timestampCreated"] = .number(JSONNumber(operation.created))
         object["timestampExpires"] = .number(JSONNumber(operation.expires))
         object["timestampFinalized"] = operation.finalized.map { .number(JSONNumber($0)) }
@@ -134,79 +157,6 @@ enum CloudOperationEndpoints {
         }
         return .object(object)
     }
-}
-
-/// What an operation is made of before it has an identifier and times.
-private struct OperationDraft {
-    var content: ServerOperation.Content
-    var type: String
-    var data: String
-    var parameters: [String: JSONValue] = [:]
-    var allowedSignature: AllowedSignature
-    var lifetime: Double?
-    var maximumFailures: Int?
-    var demandsProximityCheck = false
-    var warnsOfFraud = false
-}
-
-extension CloudOperationEndpoints {
-    private static func draft(_ bank: Backend, of request: JSONObject) throws(Refusal) -> OperationDraft {
-        guard let name = try request.optionalString("template") else { return try Self.customDraft(of: request) }
-        guard let template = bank.operationTemplates[name] else {
-            let hint = Suggestion.closest(to: name, among: bank.operationTemplates.sorted.map(\.name))
-            let question = hint.map { "; did you mean '\($0)'?" } ?? ""
-            throw Refusal(400, "TEMPLATE_NOT_FOUND", "There is no template '\(name)'\(question)")
-        }
-        let parameters = template.completing(try request.valuesByName(of: "parameters"))
-        do {
-            // Filled in every language now, so that no reader meets a gap later.
-            for language in [Language.fallback] + template.texts.keys {
-                _ = try template.form(parameters: parameters, language: language)
-                _ = try template.filledUI(parameters: parameters, language: language)
-            }
-            return OperationDraft(
-                content: .template(name),
-                type: template.operationType,
-                data: try template.filledData(parameters: parameters),
-                parameters: parameters,
-                allowedSignature: template.allowedSignature,
-                lifetime: template.lifetime,
-                maximumFailures: template.maximumFailures,
-                demandsProximityCheck: template.demandsProximityCheck,
-                warnsOfFraud: template.warnsOfFraud
-            )
-        } catch {
-            throw .invalidRequest(error.message)
-        }
-    }
-
-    /// An operation with a body of its own in place of a template.
-    private static func customDraft(of request: JSONObject) throws(Refusal) -> OperationDraft {
-        let type = try request.string("operationType", or: "name")
-        let data = try request.string("data")
-        guard let formData = try request.optionalObject("formData") else {
-            throw .invalidRequest("'formData' is missing")
-        }
-        _ = try (formData.string("title"), formData.string("message"))
-        var allowed = AllowedSignature(kind: .twoFactors, variants: [.possessionKnowledge, .possessionBiometry])
-        if let asked = try request.optionalObject("allowedSignatureType") {
-            guard let known = AllowedSignature(.object(asked)) else {
-                throw .invalidRequest("'allowedSignatureType' is not known")
-            }
-            allowed = known
-        }
-        let ui = try request.optionalObject("ui")
-        return OperationDraft(
-            content: .custom(
-                formData: ExportableJSON(.object(formData)),
-                ui: ui.map { ExportableJSON(.object($0)) }
-            ),
-            type: type,
-            data: data,
-            parameters: try request.valuesByName(of: "parameters"),
-            allowedSignature: allowed
-        )
-    }
 
     private static func expiration(
         _ bank: Backend,
@@ -214,16 +164,9 @@ extension CloudOperationEndpoints {
         _ draft: OperationDraft,
         _ now: Milliseconds
     ) throws(Refusal) -> Milliseconds {
-        if let expires = try request.optionalInteger("timestampExpires") {
-            guard expires > now else { throw .invalidRequest("'timestampExpires' is not in the future") }
-            // No clock shows more, and sums with it must not overflow.
-            guard expires <= Date.shownByClocks.upperBound.milliseconds else {
-                throw .invalidRequest("'timestampExpires' is out of range")
-            }
-            return expires
-        }
+        if let expires = try request.optionalTime("timestampExpires", after: now) { return expires }
         if let seconds = try request.optionalInteger("expiresIn") {
-            guard (1...31_536_000).contains(seconds) else { throw .invalidRequest("'expiresIn' is out of range") }
+            guard (1...31_536_000).contains(seconds) else { throw .invalid("expiresIn", "is out of range") }
             return now + seconds * 1000
         }
         return now + (draft.lifetime ?? bank.limits.operationLifetime).inMilliseconds

@@ -9,6 +9,7 @@ enum OfflineEndpoints {
         .cloud(
             "GET",
             "/v2/operations/{id}/offline/qr",
+            of: .powerAuthCloud,
             "Makes the QR code of an offline approval.",
             asks: [.registrationID, .protocolVersion],
             gives: .offlineQRCode,
@@ -17,6 +18,7 @@ enum OfflineEndpoints {
         .cloud(
             "POST",
             "/v2/operations/{id}/offline/otp",
+            of: .powerAuthCloud,
             "Verifies the code of an offline approval.",
             takes: .required(.offlineCode),
             gives: .offlineVerdict,
@@ -27,13 +29,13 @@ enum OfflineEndpoints {
     /// Returns the content of a QR code that lets a device without a network approve an operation.
     static func qrCode(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let operation = try CloudOperationEndpoints.addressedOperation(bank, context)
-        guard operation.status == .pending else { throw .notPending(operation.status) }
+        guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         _ = try Self.offlineTypes(of: operation)
         if let objection = OfflineText.objection(toData: operation.data) {
             throw .invalidRequest("The operation cannot be approved offline: \(objection)")
         }
         let sign = try Self.offlineSignature(bank, for: operation, &context)
-        let language = context.request.header("Accept-Language")
+        let language = context.request.header("Accept-Language") ?? operation.language
         guard let (formData, ui) = bank.operationTemplates.content(of: operation, acceptLanguage: language) else {
             throw .invalidRequest("The operation's template is not known to this server")
         }
@@ -65,14 +67,14 @@ enum OfflineEndpoints {
     ) throws(Refusal) -> (String) throws -> String {
         guard let id = context.request.queryValue("registrationId") else {
             guard let application = bank.state.applications[operation.applicationID] else {
-                throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
+                throw .unknownApplication("appId", operation.applicationID)
             }
             let version = try bank.majorVersion(named: context.request.queryValue("protocolVersion"))
             return { "0" + Base64.encode(try application.masterSignature(of: Array("\($0)0".utf8), version)) }
         }
         let activation = try Self.offlineActivation(bank, id, operation, &context)
         guard activation.status == .active, let device = activation.device else {
-            throw Refusal(400, "INVALID_ACTIVATION", "The registration is not active")
+            throw .registration("The registration is not active")
         }
         return { try device.keys.offlineSignature(of: $0) }
     }
@@ -84,11 +86,11 @@ enum OfflineEndpoints {
         _ context: inout RequestContext
     ) throws(Refusal) -> ServerActivation {
         guard let activation = bank.state.activations[id] else {
-            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+            throw .unknownRegistration
         }
         context.activationID = id
         guard operation.isVisible(to: activation) else {
-            throw Refusal(400, "INVALID_ACTIVATION", "The operation is not for this registration")
+            throw .registration("The operation is not for this registration")
         }
         return activation
     }
@@ -109,15 +111,16 @@ enum OfflineEndpoints {
         let request = try context.json()
         let (code, nonce) = (try request.string("otp"), try request.string("nonce"))
         let activation = try Self.offlineActivation(bank, try request.string("registrationId"), operation, &context)
+        guard Self.isOfflineCode(code) else { throw .malformedOfflineCode }
         guard let nonce = Base64.decode(nonce), nonce.count == 16 else {
-            throw .invalidRequest("'nonce' is not 16 bytes in Base64")
+            throw .invalid("nonce", "is not 16 bytes in Base64", value: .string(nonce))
         }
-        guard operation.status == .pending else { throw .notPending(operation.status) }
+        guard operation.status == .pending else { throw .operationStateChange(operation.status) }
         let allowed = try Self.offlineTypes(of: operation)
         let steps = activation.device?.keys.steps
         (context.counterBefore, context.counterAfter) = (steps, steps)
         guard activation.status == .active, let version = activation.device?.version else {
-            return Self.verdict(activation, type: allowed[0], isValid: false)
+            return Self.verdict(bank, activation, type: allowed[0], isValid: false)
         }
         var diagnosis: (code: CodeToVerify, found: CodeDiagnosis)?
         for type in allowed {
@@ -136,7 +139,7 @@ enum OfflineEndpoints {
             let trace = DecisionTrace(offlineBy: activation, type)
             bank.update(operation.id, &context) { $0.approve(trace, at: $1) }
             context.report(accepted)
-            return Self.verdict(accepted, type: type, isValid: true)
+            return Self.verdict(bank, accepted, type: type, isValid: true)
         }
         let type = allowed[0]
         if let diagnosis { context.inspect(diagnosis.code, of: activation, version, diagnosis.found) }
@@ -145,7 +148,7 @@ enum OfflineEndpoints {
         context.inspection.note(.approvalRefused, operation.id, because: reason)
         bank.update(operation.id, &context) { $0.countFailure(DecisionTrace(), at: $1) }
         let counted = bank.state.activations[activation.id] ?? activation
-        return Self.verdict(counted, type: type, isValid: false)
+        return Self.verdict(bank, counted, type: type, isValid: false)
     }
 
     /// The factors that an offline code may be made with, at least one: possession alone shows nothing that a copy of the
@@ -195,9 +198,20 @@ enum OfflineEndpoints {
         return nil
     }
 
-    private static func verdict(_ activation: ServerActivation, type: SignatureType, isValid: Bool)
-        -> ServerResponse
-    {
+    /// Whether a code has the form of one: groups of digits, with dashes between them.
+    private static func isOfflineCode(_ code: String) -> Bool {
+        let groups = code.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.allSatisfy { group in
+            !group.isEmpty && group.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+    }
+
+    private static func verdict(
+        _ bank: Backend,
+        _ activation: ServerActivation,
+        type: SignatureType,
+        isValid: Bool
+    ) -> ServerResponse {
         .json([
             "otpValid": .bool(isValid),
             "userId": .string(activation.userID),
@@ -206,7 +220,7 @@ enum OfflineEndpoints {
             "signatureType": .string(type.rawValue.uppercased()),
             "remainingAttempts": .number(JSONNumber(activation.remainingAttempts)),
             "flags": .strings(activation.flags),
-            "application": .string(activation.applicationID),
+            "application": bank.shownApplication(of: activation),
         ]
         )
     }

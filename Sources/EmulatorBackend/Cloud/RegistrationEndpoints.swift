@@ -7,21 +7,46 @@ import PowerAuthProtocol
 /// Registrations, for the bank: each is an activation, from the code that is handed out to its end.
 enum RegistrationEndpoints {
     static let routes: [Backend.Route] = [
-        .cloud("GET", "/v2/registrations", "Lists registrations.", asks: [.userID], gives: .registrations, Self.list),
+        .cloud(
+            "GET",
+            "/v2/registrations",
+            of: .powerAuthCloud,
+            "Lists registrations.",
+            asks: [.userID, .removed],
+            gives: .registrations,
+            Self.list
+        ),
         .cloud(
             "POST",
             "/v2/registrations",
+            of: .powerAuthCloud,
             adds: .registration,
             "Registers a device for a user.",
+            asks: [.incompleteStatusCheck],
             takes: .required(.newRegistration),
             gives: .registration,
             Self.create
         ),
-        .cloud("DELETE", "/v2/registrations/{id}", "Removes a registration.", gives: .changedRegistration, Self.remove),
-        .cloud("GET", "/v2/registrations/{id}", "Shows a registration.", gives: .registration, Self.show),
+        .cloud(
+            "DELETE",
+            "/v2/registrations/{id}",
+            of: .powerAuthCloud,
+            "Removes a registration.",
+            gives: .changedRegistration,
+            Self.remove
+        ),
+        .cloud(
+            "GET",
+            "/v2/registrations/{id}",
+            of: .powerAuthCloud,
+            "Shows a registration.",
+            gives: .registration,
+            Self.show
+        ),
         .cloud(
             "PUT",
             "/v2/registrations/{id}",
+            of: .powerAuthCloud,
             "Blocks or unblocks a registration.",
             takes: .required(.registrationChange),
             gives: .changedRegistration,
@@ -30,6 +55,7 @@ enum RegistrationEndpoints {
         .cloud(
             "POST",
             "/v2/registrations/{id}/commit",
+            of: .powerAuthCloud,
             adds: .contents,
             "Lets a registration become active.",
             takes: .optional(.registrationCommit),
@@ -61,69 +87,62 @@ enum RegistrationEndpoints {
         let userID = try request.string("userId")
         let flags = try request.strings("flags")
         try bank.requireRoom(forFlags: flags)
-        let applicationID = try request.optionalString("appId") ?? bank.defaultApplicationID
-        guard let application = bank.state.applications[applicationID] else {
-            throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
-        }
+        let application = try bank.application(namedIn: request)
         let otp = try Self.activationOTP(in: request)
         let commitPhase = try Self.commitPhase(in: request)
         guard commitPhase != .onKeyExchange || otp?.stage != .commit else {
-            throw .invalidRequest("A code is to be checked at a commit that there will not be")
+            throw .invalid("otpValidation", "asks for a code at a commit that there will not be")
         }
         let version = try bank.majorVersion(named: request.optionalString("protocolVersion"))
+        let expires = try Self.expiration(of: request, bank.limits, context.now)
+        try Self.checkProgress(bank, userID, application, context.request)
         let registration: ServerActivation
         do {
-            registration = try Self.add(
-                to: &bank,
+            let code = try Self.freshActivationCode(&bank)
+            let signature = try application.masterSignature(of: Array(code.utf8), version)
+            registration = ServerActivation(
+                id: bank.state.randomness.identifier(),
                 userID: userID,
+                applicationID: application.id,
                 flags: flags,
-                application: application,
+                offer: .init(code: code, signature: Base64.encode(signature), expires: expires),
                 otp: otp,
                 commitPhase: commitPhase,
-                version,
-                context.now
+                maximumFailedAttempts: bank.limits.failedAttempts,
+                created: context.now
             )
         } catch {
-            throw .activation("the activation code cannot be signed")
+            throw .registration("The activation code cannot be signed")
         }
+        bank.add(registration)
         context.activationID = registration.id
         context.report(registration)
-        return .json(.object(Self.presented(bank, registration)))
+        return .json(.object(bank.presented(registration)))
     }
 
-    /// Adds a registration that waits for a device.
-    private static func add(
-        to bank: inout Backend,
-        userID: String,
-        flags: [String],
-        application: ServerApplication,
-        otp: ActivationOTP?,
-        commitPhase: ServerActivation.CommitPhase?,
-        _ version: MajorVersion,
+    /// When the activation code ends.
+    private static func expiration(
+        of request: JSONObject,
+        _ limits: EmulatorLimits,
         _ now: Milliseconds
-    ) throws(CryptoError) -> ServerActivation {
-        let code = try Self.freshActivationCode(&bank)
-        let signature = try application.masterSignature(of: Array(code.utf8), version)
-        let offer = ServerActivation.Offer(
-            code: code,
-            signature: Base64.encode(signature),
-            expires: now + bank.limits.activationCodeLifetime.inMilliseconds
-        )
-        let activation = ServerActivation(
-            id: bank.state.randomness.identifier(),
-            userID: userID,
-            applicationID: application.id,
-            flags: flags,
-            offer: offer,
-            otp: otp,
-            commitPhase: commitPhase,
-            maximumFailedAttempts: bank.limits.failedAttempts,
-            created: now
-        )
-        bank.state.activations[activation.id] = activation
-        bank.state.offers[offer.code] = activation.id
-        bank.watch(offer.expires)
-        return activation
+    ) throws(Refusal) -> Milliseconds {
+        try request.optionalTime("timestampRegistrationExpire", after: now)
+            ?? now + limits.activationCodeLifetime.inMilliseconds
+    }
+
+    /// Throws when the request asks whether another registration of the user is in progress, and one is.
+    private static func checkProgress(
+        _ bank: Backend,
+        _ userID: String,
+        _ application: ServerApplication,
+        _ request: ReceivedRequest
+    ) throws(Refusal) {
+        guard try request.flag("incompleteStatusCheck") else { return }
+        let isInProgress = bank.state.activations.newestFirst.contains { activation in
+            (activation.status == .created || activation.status == .pendingCommit)
+                && activation.userID.isExactly(userID) && activation.applicationID.isExactly(application.id)
+        }
+        if isInProgress { throw .registrationInProgress }
     }
 
     private static func freshActivationCode(_ bank: inout Backend) throws(CryptoError) -> String {
@@ -141,50 +160,47 @@ enum RegistrationEndpoints {
 
     /// The activation OTP of a request: checked while keys are exchanged, or when the server side commits.
     private static func activationOTP(in request: JSONObject) throws(Refusal) -> ActivationOTP? {
-        let value = try request.optionalString("activationOtp", or: "otp")
-        let validation = try request.optionalString("activationOtpValidation", or: "otpValidation")
+        let value = try request.optionalString("otp", or: "activationOtp")
+        let validation = try request.optionalString("otpValidation", or: "activationOtpValidation")
         let stage: ActivationOTP.Stage
         switch validation {
         case "ON_KEY_EXCHANGE": stage = .keyExchange
         case "ON_COMMIT": stage = .commit
         case nil where value != nil: stage = .commit
         case nil, "NONE"?:
-            guard value == nil else { throw .invalidRequest("A code was given, and that none is checked") }
+            guard value == nil else { throw .invalid("otpValidation", "is NONE, and a code was given") }
             return nil
-        default: throw .invalidRequest("'activationOtpValidation' is none of NONE, ON_KEY_EXCHANGE and ON_COMMIT")
+        default: throw .invalid("otpValidation", "is none of NONE, ON_KEY_EXCHANGE and ON_COMMIT")
         }
-        guard let value, !value.isEmpty else { throw .invalidRequest("'activationOtp' is missing") }
+        guard let value, !value.isEmpty else { throw .invalid("otp", "is missing") }
         return ActivationOTP(value: value, stage: stage)
     }
 
     static func list(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let userID = context.request.queryValue("userId")
+        let showsRemoved = try context.request.flag("removed")
         let listed = bank.state.activations.newestFirst.lazy
             .filter { activation in userID.map { activation.userID.isExactly($0) } ?? true }
+            .filter { showsRemoved || $0.status != .removed }
             .prefix(1_000)
-        return .json(["registrations": .array(listed.map { .object(Self.presented(bank, $0)) })])
+        return .json(["registrations": .array(listed.map { .object(bank.presented($0)) })])
     }
 
     static func show(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-        .json(.object(Self.presented(bank, try Self.addressedRegistration(bank, &context))))
+        .json(.object(bank.presented(try Self.addressedRegistration(bank, &context))))
     }
 
     static func commit(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         var activation = try Self.addressedRegistration(bank, &context)
         let request = try context.json()
         let externalUserID = try request.optionalString("externalUserId")
-        let otp = try request.optionalString("activationOtp", or: "otp")
+        let otp = try request.optionalString("otp", or: "activationOtp")
         do {
             try activation.commit(externalUserID: externalUserID, otp: otp)
         } catch {
             // A wrong code is counted, and the last one removes the activation.
             Self.keep(&bank, activation, &context)
-            throw Refusal(
-                400,
-                "INVALID_ACTIVATION",
-                "The registration cannot be committed",
-                because: error.reason
-            )
+            throw .registrationChange("The registration cannot be committed", because: error.reason)
         }
         bank.activateRecoveryCodes(of: activation.id)
         Self.keep(&bank, activation, &context)
@@ -198,15 +214,10 @@ enum RegistrationEndpoints {
             switch change {
             case "BLOCK": try activation.block(reason: "NOT_SPECIFIED")
             case "UNBLOCK": try activation.unblock()
-            default: throw Refusal.invalidRequest("'change' is neither BLOCK nor UNBLOCK")
+            default: throw Refusal.invalid("change", "is neither BLOCK nor UNBLOCK", value: .string(change))
             }
         } catch let error as ActivationStateError {
-            throw Refusal(
-                400,
-                "INVALID_ACTIVATION",
-                "The registration's state forbids it",
-                because: error.reason
-            )
+            throw .registrationChange("The registration's state forbids it", because: error.reason)
         } catch let refusal as Refusal {
             throw refusal
         } catch {
@@ -219,7 +230,7 @@ enum RegistrationEndpoints {
     static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
         let activation = try Self.addressedRegistration(bank, &context)
         guard activation.status != .removed else {
-            throw Refusal(400, "INVALID_ACTIVATION", "The registration is already removed")
+            throw .registrationChange("The registration is already removed")
         }
         bank.remove(activation.id, &context)
         return Self.changed(bank.state.activations[activation.id] ?? activation)
@@ -253,7 +264,7 @@ enum RegistrationEndpoints {
         -> ServerActivation
     {
         guard let id = context.pathArguments.first, let activation = bank.state.activations[id] else {
-            throw Refusal(404, "REGISTRATION_NOT_FOUND", "There is no such registration")
+            throw .unknownRegistration
         }
         context.activationID = id
         return activation
@@ -273,42 +284,6 @@ enum RegistrationEndpoints {
             "registrationStatus": .string(activation.status.rawValue),
         ]
         )
-    }
-
-    private static func presented(_ bank: Backend, _ activation: ServerActivation) -> JSONObject {
-        var object: JSONObject = [
-            "registrationId": .string(activation.id),
-            "registrationStatus": .string(activation.status.rawValue),
-            "status": .string(activation.status.rawValue),
-            "userId": .string(activation.userID),
-            "appId": .string(activation.applicationID),
-            "flags": .strings(activation.flags),
-            "failedAttempts": .number(JSONNumber(activation.failedAttempts)),
-            "maxFailedAttempts": .number(JSONNumber(activation.maximumFailedAttempts)),
-            "timestampCreated": .number(JSONNumber(activation.created)),
-        ]
-        if activation.status == .created, let offer = activation.offer {
-            object["activationCode"] = .string(offer.code)
-            object["activationCodeSignature"] = .string(offer.signature)
-            object["activationQrCodeData"] = .string(offer.qrCode)
-            object["timestampExpires"] = .number(JSONNumber(offer.expires))
-        }
-        object["name"] = activation.name.map { .string($0) }
-        object["platform"] = activation.platform.map { .string($0) }
-        object["deviceInfo"] = activation.deviceInfo.map { .string($0) }
-        object["externalUserId"] = activation.externalUserID.map { .string($0) }
-        object["protocolVersion"] = activation.protocolVersion.map { .string($0) }
-        object["algorithm"] = activation.suite.map { .string($0.rawValue) }
-        object["activationFingerprint"] = activation.fingerprint.map { .string($0) }
-        object["blockedReason"] = activation.blockedReason.map { .string($0) }
-        object["timestampBlockExpire"] = activation.blockExpires.map { .number(JSONNumber($0)) }
-        if let device = bank.state.devices[activation.id] {
-            var push: JSONObject = ["platform": .string(device.platform), "token": .string(device.token)]
-            push["environment"] = device.environment.map { .string($0) }
-            push["timestampRegistered"] = .number(JSONNumber(device.registered))
-            object["push"] = .object(push)
-        }
-        return object
     }
 }
 

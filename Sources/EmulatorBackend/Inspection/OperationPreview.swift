@@ -13,7 +13,8 @@ package struct OperationPreview: Sendable {
 extension Backend {
     /// Returns an operation as a device would show it; `nil` when there is none, or when its template is gone.
     ///
-    /// - Parameter language: The language wanted, such as `cs`; the fallback where it is not available.
+    /// - Parameter language: The language wanted, such as `cs`; without one, that of the operation. The fallback where it is not
+    ///   available.
     package func preview(ofOperation id: String, language wanted: String?) -> OperationPreview? {
         guard let operation = self.state.operations[id] else { return nil }
         let languages: [String]
@@ -22,7 +23,7 @@ extension Backend {
         case .custom: languages = MonetaryFormat.languages.sorted()
         case .template(let name): languages = self.operationTemplates[name]?.texts.keys.sorted() ?? []
         }
-        let language = Language.preferred(wanted, among: languages)
+        let language = Language.preferred(wanted ?? operation.language, among: languages)
         guard let shown = self.operationTemplates.presented(operation, acceptLanguage: language) else { return nil }
         return OperationPreview(
             language: language,

@@ -1,3 +1,4 @@
+import EmulatorMessages
 package import ExactJSON
 package import PowerAuthProtocol
 
@@ -11,8 +12,32 @@ package struct RequestInspection: Sendable {
     package var code: CodeInspection?
     /// What happened to operations.
     package private(set) var notes: [OperationNote] = []
+    /// What of the request was ignored.
+    package private(set) var warnings: [RequestWarning] = []
 
     package init() {}
+
+    /// How many members are told of: a request may have thousands.
+    private static let ignoredMembers = 10
+
+    mutating func noteIgnored(_ members: [UnknownMember]) {
+        for member in members.prefix(Self.ignoredMembers) {
+            let question = member.suggestion.map { ", did you mean '\($0)'?" } ?? ""
+            self.warnings.append(
+                RequestWarning(
+                    member: member.name,
+                    suggestion: member.suggestion,
+                    message: "ignored: '\(member.name)'\(question)"
+                )
+            )
+        }
+    }
+
+    mutating func noteIgnored(_ member: String, because reason: String) {
+        self.warnings.append(
+            RequestWarning(member: member, suggestion: nil, message: "ignored: '\(member)', because \(reason)")
+        )
+    }
 
     /// Layers are opened from the outside.
     mutating func noteOpened(_ plaintext: [UInt8]) {
@@ -30,6 +55,16 @@ package struct RequestInspection: Sendable {
     mutating func note(_ kind: OperationNote.Kind, _ operationID: String, because reason: String? = nil) {
         self.notes.append(OperationNote(kind: kind, operationID: operationID, reason: reason))
     }
+}
+
+/// What of a request was ignored, as a real server ignores it without a word.
+package struct RequestWarning: Sendable, Equatable {
+    /// The name of the member.
+    package let member: String
+    /// What may have been meant.
+    package let suggestion: String?
+    /// For a person.
+    package let message: String
 }
 
 /// Something that a request did to an operation.

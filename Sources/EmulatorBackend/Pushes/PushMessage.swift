@@ -11,6 +11,8 @@ package struct PushMessage: Sendable, Equatable {
         case operationFinished = "mtoken.operationFinished"
         case inboxMessage = "mtoken.inboxMessage.new"
         case statusChange = "mtoken.statusChange"
+        /// What the bank sends by itself: its payload has no `messageType`, unless the bank puts one there.
+        case message
     }
 
     package let kind: Kind
@@ -36,7 +38,7 @@ extension Backend {
     }
 
     private func pushMessages(of operation: ServerOperation, _ event: BackendEvent) -> [PushMessage] {
-        guard !self.state.devices.isEmpty, let userID = operation.userID else { return [] }
+        guard operation.isSilent != true, !self.state.devices.isEmpty, let userID = operation.userID else { return [] }
         let kind: PushMessage.Kind
         var payload: JSONObject = [
             "operationId": .string(operation.id), "operationName": .string(operation.type),
@@ -44,7 +46,7 @@ extension Backend {
         if operation.status == .pending {
             guard event.isNew else { return [] }
             kind = .operationInit
-            let formData = self.operationTemplates.content(of: operation, acceptLanguage: nil)?.formData
+            let formData = self.operationTemplates.content(of: operation, acceptLanguage: operation.language)?.formData
             payload["aps"] = .alert(title: formData?["title"]?.string, body: formData?["message"]?.string)
         } else {
             kind = .operationFinished
@@ -74,7 +76,7 @@ extension Backend {
     }
 
     /// The devices that a user can be reached by.
-    private func devices(ofUser userID: String, where isIncluded: (ServerActivation) -> Bool) -> [PushDevice] {
+    func devices(ofUser userID: String, where isIncluded: (ServerActivation) -> Bool) -> [PushDevice] {
         let devices = self.state.devices.values.filter { device in
             guard let activation = self.state.activations[device.activationID] else { return false }
             return activation.status == .active && activation.userID.isExactly(userID) && isIncluded(activation)
@@ -84,8 +86,8 @@ extension Backend {
 }
 
 extension PushDevice {
-    fileprivate func message(_ kind: PushMessage.Kind, _ userID: String, _ content: JSONObject) -> PushMessage {
-        let type = JSONObject.Member(key: "messageType", value: .string(kind.rawValue))
+    func message(_ kind: PushMessage.Kind, _ userID: String, _ content: JSONObject) -> PushMessage {
+        let type = kind == .message ? [] : [JSONObject.Member(key: "messageType", value: .string(kind.rawValue))]
         return PushMessage(
             kind: kind,
             activationID: self.activationID,
@@ -93,7 +95,7 @@ extension PushDevice {
             platform: self.platform,
             token: self.token,
             environment: self.environment,
-            payload: .object(JSONObject([type] + content.members))
+            payload: .object(JSONObject(type + content.members))
         )
     }
 }

@@ -74,6 +74,8 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     private(set) var platform: String?
     private(set) var deviceInfo: String?
     private(set) var extras: String?
+    /// When its keys were last used, rightly or not; `nil` for never.
+    private var used: Milliseconds?
 
     init(
         id: String,
@@ -207,6 +209,7 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     /// In version 4, the block can be for a time.
     mutating func fail(_ type: SignatureType, _ limits: EmulatorLimits, at now: Milliseconds) {
         guard type != .possession else { return }
+        self.noteUse(at: now)
         self.failedAttempts = self.failedAttempts.addingSaturated(1)
         guard self.failedAttempts >= self.maximumFailedAttempts else { return }
         self.wasBlockedUncommitted = self.status == .pendingCommit ? true : nil
@@ -223,6 +226,11 @@ package struct ServerActivation: Sendable, Codable, Identifiable {
     var remainingAttempts: Int {
         self.status == .active ? max(0, self.maximumFailedAttempts.subtractingSaturated(self.failedAttempts)) : 0
     }
+
+    /// When its keys were last used; until then, when it was created.
+    var lastUsed: Milliseconds { self.used ?? self.created }
+
+    mutating func noteUse(at now: Milliseconds) { self.used = now }
 
     // MARK: - Administration
 

@@ -10,8 +10,17 @@ package struct ServerApplication: Sendable {
     package let masterKey: P256PrivateKey
     /// The master keys of version 4.
     let version4Keys: Version4.MasterKeys
+    /// What the bank wants to know it by.
+    let roles: [String]
 
-    init(id: String, key: String, secret: ApplicationSecret, masterKey: P256PrivateKey) throws(CryptoError) {
+    init(
+        id: String,
+        key: String,
+        secret: ApplicationSecret,
+        masterKey: P256PrivateKey,
+        roles: [String] = []
+    ) throws(CryptoError) {
+        self.roles = roles
         self.id = id
         self.key = key
         self.secret = secret
@@ -39,7 +48,7 @@ package struct ServerApplication: Sendable {
 }
 
 extension ServerApplication: Codable, Identifiable {
-    private enum CodingKeys: CodingKey { case id, key, secret, masterPrivateKey }
+    private enum CodingKeys: CodingKey { case id, key, secret, masterPrivateKey, roles }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -51,7 +60,8 @@ extension ServerApplication: Codable, Identifiable {
             id: container.decode(String.self, forKey: .id),
             key: container.decode(String.self, forKey: .key),
             secret: secret,
-            masterKey: P256PrivateKey(scalar: masterKey.secret)
+            masterKey: P256PrivateKey(scalar: masterKey.secret),
+            roles: container.decodeIfPresent([String].self, forKey: .roles) ?? []
         )
     }
 
@@ -61,5 +71,6 @@ extension ServerApplication: Codable, Identifiable {
         try container.encode(self.key, forKey: .key)
         try container.encode(self.secret.base64, forKey: .secret)
         try container.encode(ExportableSecret(self.masterKey.scalar), forKey: .masterPrivateKey)
+        if !self.roles.isEmpty { try container.encode(self.roles, forKey: .roles) }
     }
 }

@@ -32,6 +32,10 @@ package struct ServerOperation: Sendable, Codable, Equatable {
     var externalID: String?
     /// Where the bank wants to be told of this operation alone.
     var callbackURL: String?
+    /// The language of what is pushed of it, and of its preview; `nil` leaves it to the fallback.
+    package var language: String?
+    /// Whether nothing is pushed of it; `nil` for no.
+    var isSilent: Bool?
     package let content: Content
     /// The `name` the device sees, `operationType` in the cloud API.
     package let type: String

@@ -11,7 +11,7 @@ package struct StateKey: Sendable, Hashable {
     /// Which table it stands in. The raw values are stored: do not change them.
     package enum Kind: String, Sendable, CaseIterable {
         case root, application, activation, offer, token, temporaryKey, recoveryCode, operation, claim, message, device
-        case replay, callback, oidcProvider, oidcGrant
+        case replay, callback, oidcProvider, oidcGrant, cloudUser
     }
 
     package let kind: Kind
@@ -138,6 +138,7 @@ extension BackendState {
         .device: TableAccess(\.devices),
         .oidcProvider: TableAccess(\.oidcProviders),
         .oidcGrant: TableAccess(\.oidcGrants),
+        .cloudUser: TableAccess(\.cloudUsers),
         .replay: TableAccess(\.replays.expirations),
     ]
 }

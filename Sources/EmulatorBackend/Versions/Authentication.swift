@@ -13,6 +13,8 @@ struct AuthenticatedRequest {
 /// A token whose proof is right, and what tells this request from every other.
 struct TokenUse {
     let activation: ServerActivation
+    /// Those that the token was made with.
+    let factors: SignatureType
     fileprivate let name: String
     fileprivate let expiration: Milliseconds
 }
@@ -172,7 +174,11 @@ extension Backend {
 
     /// Takes over an activation whose counter a right code has moved.
     mutating func keep(_ activation: ServerActivation, _ context: inout RequestContext, _ version: MajorVersion) {
-        self.state.activations.update(activation.id) { $0 = activation }
+        let now = context.now
+        self.state.activations.update(activation.id) {
+            $0 = activation
+            $0.noteUse(at: now)
+        }
         context.counterAfter = activation.device?.keys(of: version)?.steps
     }
 
@@ -247,6 +253,6 @@ extension Backend {
             throw AuthenticationFailure(.token, "the request was sent before")
         }
         let expiration = shown.timestamp + self.limits.tokenTimestampAge.inMilliseconds
-        return TokenUse(activation: activation, name: use, expiration: expiration)
+        return TokenUse(activation: activation, factors: token.factors, name: use, expiration: expiration)
     }
 }

@@ -44,7 +44,8 @@ extension ControlAPI {
                 request: body,
                 status: status,
                 response: response,
-                refusals: statuses.sorted()
+                refusals: statuses.sorted(),
+                origin: .emulator
             )
             self.handler = handler
         }
@@ -61,6 +62,7 @@ extension ControlAPI {
             var description = route.description
             description.access = self.needsCredentials ? .credentials : .credentialsBeyondLoopback
             description.refusals = Set(description.refusals + [401, 403]).sorted()
+            description.origin = .emulator
             self.description = description
             self.handler = { control, request, _ in
                 var relayed = request

@@ -41,7 +41,7 @@ extension ControlAPI {
             "/operations/preview",
             "Shows an operation as a device would, without making it.",
             asks: [.language],
-            takes: .required(.newOperation),
+            takes: .required(.newOperation.strict),
             gives: .json(.operationPreview),
             refuses: [404, 507]
         ) { control, request, _ in

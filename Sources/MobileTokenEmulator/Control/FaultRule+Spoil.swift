@@ -7,6 +7,7 @@ extension FaultRule.Effect {
     func spoil(_ reply: Reply, _ clock: any Clock<Duration>) -> ServerResponse {
         var response = reply.response
         response.activationID = reply.activationID
+        response.warnings = reply.inspection.warnings.map(\.message)
         guard self.reset == nil else {
             response.body = .reset
             return response

@@ -59,6 +59,18 @@ extension Emulator {
         public var code: Code?
         /// The operations that the request was about or listed, a hundred at most.
         public var operationIDs: [String]?
+        /// What of the request was ignored, as a real server ignores it without a word; ten at most.
+        public var warnings: [Warning]?
+
+        /// A member of a request that was ignored.
+        public struct Warning: Sendable, Codable, Hashable {
+            /// The member's name.
+            public var member: String
+            /// The name that may have been meant.
+            public var suggestion: String?
+            /// The warning in words, such as `ignored: 'userID', did you mean 'userId'?`.
+            public var message: String
+        }
     }
 }
 
@@ -114,7 +126,8 @@ struct Journal: Sendable {
             code: reply.inspection.code.map {
                 .init($0, counterAfter: reply.counterAfter, bodyCapacity: Self.bodyCapacity)
             },
-            operationIDs: Self.identifiers(of: reply.inspection.notes)
+            operationIDs: Self.identifiers(of: reply.inspection.notes),
+            warnings: Self.warnings(reply.inspection.warnings)
         )
         for note in reply.inspection.notes { self.histories.append(note, of: entry) }
         self.log.append(entry, size: entry.size)
@@ -171,6 +184,11 @@ struct Journal: Sendable {
         notes.isEmpty ? nil : notes.prefix(100).map(\.operationID)
     }
 
+    private static func warnings(_ warnings: [RequestWarning]) -> [Emulator.JournalEntry.Warning]? {
+        warnings.isEmpty
+            ? nil : warnings.map { .init(member: $0.member, suggestion: $0.suggestion, message: $0.message) }
+    }
+
     private static func withoutCredentials(_ header: (name: String, value: String)) -> String {
         guard header.name.equalsIgnoringASCIICase("Authorization") else { return header.value }
         // By bytes: to a `String`, a space with a combining mark behind it is no space.
@@ -189,7 +207,9 @@ extension Emulator.JournalEntry {
     }
 
     private var inspectionSize: Int {
-        let layers = (self.decryptedBody ?? []) + (self.decryptedResponseBody ?? []) + (self.operationIDs ?? [])
+        let layers =
+            (self.decryptedBody ?? []) + (self.decryptedResponseBody ?? []) + (self.operationIDs ?? [])
+            + (self.warnings ?? []).flatMap { [$0.member, $0.message] }
         return layers.reduce(self.code?.size ?? 0) { $0 + $1.utf8.count + 16 }
     }
 }

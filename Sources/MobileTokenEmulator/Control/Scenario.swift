@@ -147,9 +147,10 @@ extension Schema {
         [
             .optional("clock", .clockChange, "What the clock is set to before anything is made."),
             .optional("templates", .list(of: .template)), .optional("callbacks", .list(of: .newCallback)),
-            .optional("registrations", .list(of: .newRegistration)),
+            .optional("registrations", .list(of: .newRegistration.strict)),
             .optional("devices", .list(of: .newDevice), "Virtual devices, which are active at once."),
-            .optional("operations", .list(of: .newOperation)), .optional("messages", .list(of: .newMessage)),
+            .optional("operations", .list(of: .newOperation.strict)),
+            .optional("messages", .list(of: .newMessage.strict)),
             .optional("faults", .list(of: .faultRule), "Rules that are added to those there are."),
         ]
     )

@@ -142,6 +142,15 @@ extension Schema {
             .optional("decryptedResponseBody", .strings, "A string for each layer; secrets are masked."),
             .optional("code", .judgedCode, "The signature or the authentication code, if one was judged."),
             .optional("operationIDs", .strings, "The operations that it was about or listed."),
+            .optional("warnings", .list(of: .requestWarning), "What of it was ignored."),
+        ]
+    )
+
+    private static let requestWarning = Self.object(
+        "RequestWarning",
+        [
+            .required("member", .string), .optional("suggestion", .string, "What may have been meant."),
+            .required("message", .string),
         ]
     )
 

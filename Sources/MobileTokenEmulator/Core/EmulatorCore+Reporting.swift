@@ -56,7 +56,12 @@ extension EmulatorCore {
         self.wakeDevices(by: event)
         guard event.isTold else { return }
         for message in self.backend.callbackMessages(of: event) { self.deliver(message) }
-        for message in self.backend.pushMessages(of: event) {
+        self.send(self.backend.pushMessages(of: event))
+    }
+
+    /// Keeps what a push server would send, and leaves it to those that take pushes in its place.
+    func send(_ messages: [PushMessage]) {
+        for message in messages {
             let push = self.pushes.append(message, at: self.now)
             self.send(.push, id: String(push.id), status: push.type)
             for url in self.pushURLs { self.deliver(message.delivery(to: url)) }

@@ -112,6 +112,7 @@ actor EmulatorCore {
         }
         let entry = self.journal.append(request, reply: reply, fault: fault?.name, deviceName: deviceName, at: now)
         self.send(reply.events)
+        self.send(reply.pushes)
         self.send(.request, id: String(entry.id), status: String(entry.status))
         if let failure = await self.persist() { reply = failure }
         return effect.spoil(reply, self.clock)

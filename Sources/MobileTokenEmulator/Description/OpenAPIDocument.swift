@@ -15,7 +15,9 @@ struct OpenAPIDocument {
                 "version": "1",
                 "description": """
                 A strict development server for push approval: PowerAuth 3.x and 4.0, the Mobile Token API, the cloud API \
-                of a bank's backend, and a control API. Everything is served bare and under /enrollment-server.
+                of a bank's backend, and a control API. Everything is served bare and under /enrollment-server, and the \
+                cloud API under /powerauth-cloud too. x-origin tells which calls of it, and which members, are PowerAuth \
+                Cloud's and which are this server's alone.
                 """,
             ],
             "servers": [["url": .string(self.server)]],
@@ -60,6 +62,10 @@ struct OpenAPIDocument {
         var operation: JSONObject = [
             "operationId": .string(Self.identifier(of: route)), "summary": .string(description.summary),
         ]
+        if let origin = description.origin {
+            operation["x-origin"] = .string(origin.rawValue)
+            operation["description"] = .string(origin.sentence)
+        }
         operation["tags"] = RouteArea.of(route.path).map { [.string($0.name)] }
         let parameters = Self.pathParameters(route.path) + description.query.map(Self.parameter)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
@@ -88,10 +94,14 @@ struct OpenAPIDocument {
     }
 
     private static func parameter(_ parameter: RouteDescription.Parameter) -> JSONValue {
-        [
+        let origin = RouteDescription.Origin.emulator
+        var object: JSONObject = [
             "name": .string(parameter.name), "in": "query", "required": .bool(parameter.isRequired),
-            "description": .string(parameter.summary), "schema": .object(parameter.schema.json),
+            "description": .string(parameter.isOurs ? "\(parameter.summary) \(origin.sentence)" : parameter.summary),
+            "schema": .object(parameter.schema.json),
         ]
+        if parameter.isOurs { object["x-origin"] = .string(origin.rawValue) }
+        return .object(object)
     }
 
     private static func requestBody(_ body: RouteDescription.Body) -> JSONValue {

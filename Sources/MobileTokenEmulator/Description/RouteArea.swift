@@ -8,7 +8,11 @@ struct RouteArea: Sendable {
     /// More special ones first.
     static let all = [
         Self(name: "Cloud API", summary: "For a bank's backend: registrations, operations, messages.", prefix: "/v2/"),
-        Self(name: "Administration", summary: "For suites that look up what to configure.", prefix: "/admin/"),
+        Self(
+            name: "Administration",
+            summary: "For a bank's backend and for suites: applications, and users of the cloud API.",
+            prefix: "/admin/"
+        ),
         Self(name: "Mobile Token API", summary: "For devices: operations, push registration, inbox.", prefix: "/api/"),
         Self(name: "OpenID provider", summary: "For browsers and clients: signing users in.", prefix: "/oidc/"),
         Self(name: "PowerAuth 3", summary: "The standard endpoints of version 3.", prefix: "/pa/v3/"),

@@ -8,7 +8,7 @@ extension Emulator {
         /// Its number, from 1.
         public var id: UInt64
         /// What it tells of: `mtoken.operationInit`, `mtoken.operationFinished`, `mtoken.inboxMessage.new` or
-        /// `mtoken.statusChange`.
+        /// `mtoken.statusChange`; `message` for one that the bank sent by itself.
         public var type: String
         /// The activation of the device.
         public var activationID: String

@@ -66,7 +66,7 @@ struct RemoteServer: Sendable {
     ///
     /// - Parameters:
     ///   - what: What the path names, for the message when there is none.
-    /// - Throws: `NotFound` with status 404, else ``MobileTokenError``.
+    /// - Throws: `NotFound` when the server says so, else ``MobileTokenError``.
     func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -108,14 +108,11 @@ struct RemoteServer: Sendable {
     }
 
     private static func error(_ response: HTTPResponse, _ json: JSONValue?, naming what: String?) -> any Error {
-        if response.status == 404, let what { return NotFound(what: what) }
         let serverCode = json?["responseObject"]?["code"]?.string
+        if response.status == 404 || Self.saysNotFound(serverCode), let what { return NotFound(what: what) }
         let code: MobileTokenError.Code
         switch (serverCode, response.status) {
-        case ("OPERATION_ALREADY_FINISHED", _): code = .operationAlreadyFinished
-        case ("OPERATION_ALREADY_FAILED", _): code = .operationAlreadyFailed
-        case ("OPERATION_ALREADY_CANCELED", _): code = .operationAlreadyCanceled
-        case ("OPERATION_EXPIRED", _): code = .detailExpired
+        case ("ERROR_OPERATION_STATE_CHANGE", _): code = .operationAlreadyFinished
         case (_, 401): code = .authenticationFailed
         case (_, 400..<500): code = .invalidRequest
         default: code = .serverError
@@ -126,5 +123,10 @@ struct RemoteServer: Sendable {
             httpStatus: response.status,
             serverCode: serverCode
         )
+    }
+
+    /// Calls of the cloud API say it with status 400.
+    private static func saysNotFound(_ code: String?) -> Bool {
+        ["ERROR_REGISTRATION_NOT_FOUND", "ERROR_OPERATION_NOT_FOUND"].contains(code)
     }
 }

@@ -136,7 +136,7 @@ import WireFacts
         try device.activate(registration.identity, in: &fixture)
         for attempt in 1...5 {
             let commit = fixture.cloud("POST", "/v2/registrations/\(registration.id)/commit", ["otp": "0000"])
-            #expect(commit.outcome == "400 INVALID_ACTIVATION")
+            #expect(commit.outcome == "400 ERROR_REGISTRATION_CHANGE")
             #expect(fixture.status(ofActivation: registration.id) == (attempt < 5 ? "PENDING_COMMIT" : "REMOVED"))
         }
     }

@@ -112,7 +112,7 @@ import WireFacts
         {
             var request = good
             request[member] = value
-            #expect(fixture.cloud("POST", "/v2/inbox/messages", .object(request)).outcome == "400 INVALID_REQUEST")
+            #expect(fixture.cloud("POST", "/v2/inbox/messages", .object(request)).outcome == "400 ERROR_REQUEST")
         }
         #expect(fixture.cloud("POST", "/v2/inbox/messages", .object(good)).json["type"]?.string == "html")
     }

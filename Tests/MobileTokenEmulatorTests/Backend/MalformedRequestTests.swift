@@ -18,7 +18,8 @@ import Testing
         "/api/push/device/register/token", "/api/push/device/register", "/api/push/device/register/signature",
         "/api/inbox/count", "/api/inbox/message/list",
         "/api/inbox/message/detail", "/api/inbox/message/read", "/api/inbox/message/read-all", "/v2/registrations",
-        "/v2/operations", "/v2/inbox/messages", "/v2/applications",
+        "/v2/operations", "/v2/inbox/messages", "/admin/applications", "/v2/signature/verify", "/v2/token/verify",
+        "/v2/messages/send", "/admin/users",
     ]
 
     private static let questionsOfNoParameters: Set = ["/pa/v3/status", "/api/inbox/message/list"]

@@ -16,22 +16,12 @@ import Testing
             _ type: SignatureType = .possessionKnowledge,
             totp: String? = nil
         ) throws -> String {
-            let keys = try #require(device.keys)
-            let body = [self.lines[0], self.lines[3], totp].compactMap(\.self).joined(separator: "&")
-            let data = SignatureData(
-                method: "POST",
-                uriID: "/operation/authorize/offline",
-                nonce: try #require(Base64.decode(self.nonce)),
-                body: Array(body.utf8)
+            try device.offlineCode(
+                operation: (id: self.lines[0], data: self.lines[3]),
+                nonce: self.nonce,
+                type,
+                proximityCode: totp
             )
-            let signature = RequestSignature(
-                data,
-                keys: keys.keys(for: type),
-                counter: device.counter,
-                secret: .offline
-            )
-            device.counter = device.counter.next()
-            return signature.offline()
         }
     }
 
@@ -95,7 +85,7 @@ import Testing
         #expect(answer["remainingAttempts"]?.int64 == 5)
         #expect(fixture.status(ofOperation: operation.id) == "APPROVED")
         let again = self.verify(operation.id, code, scanned, device, &fixture)
-        #expect(again.outcome == "400 OPERATION_ALREADY_FINISHED")
+        #expect(again.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
     }
 
     @Test func aCodeForAnyoneIsApprovedByWhoeverProvesIt() throws {
@@ -143,9 +133,9 @@ import Testing
         let code = try scanned.code(&device)
         let otherNonce = Scanned(lines: scanned.lines, nonce: Base64.encode([UInt8](repeating: 0, count: 16)))
         #expect(self.verify(operation.id, code, otherNonce, device, &fixture).json["otpValid"] == false)
-        #expect(self.verify(operation.id, code, scanned, stranger, &fixture).outcome == "400 INVALID_ACTIVATION")
+        #expect(self.verify(operation.id, code, scanned, stranger, &fixture).outcome == "400 ERROR_REGISTRATION")
         let short = Scanned(lines: scanned.lines, nonce: "AAAA")
-        #expect(self.verify(operation.id, code, short, device, &fixture).outcome == "400 INVALID_REQUEST")
+        #expect(self.verify(operation.id, code, short, device, &fixture).outcome == "400 ERROR_REQUEST")
         #expect(self.verify(operation.id, code, scanned, device, &fixture).json["otpValid"] == true)
         #expect(fixture.backend.activations.last?.failedAttempts == 0)
     }
@@ -155,13 +145,13 @@ import Testing
         let device = try fixture.activeDevice()
         let id = try fixture.operation("login_1FA").id
         let code = fixture.cloud("GET", "/v2/operations/\(id)/offline/qr")
-        #expect(code.outcome == "400 INVALID_REQUEST")
+        #expect(code.outcome == "400 ERROR_REQUEST")
         let request: JSONValue = [
             "otp": "00000000", "nonce": "AAAAAAAAAAAAAAAAAAAAAA==", "registrationId": .string(device.activationID),
         ]
         let state = try fixture.exportedState()
         let verification = fixture.cloud("POST", "/v2/operations/\(id)/offline/otp", request)
-        #expect(verification.outcome == "400 INVALID_REQUEST")
+        #expect(verification.outcome == "400 ERROR_REQUEST")
         #expect(try fixture.exportedState() == state)
     }
 

@@ -65,7 +65,7 @@ import Testing
             #expect(found.path == route.path && found.method == route.method)
         }
         let names = Backend.routes.routes.map { "\($0.method) \($0.path)" }
-        #expect(Set(names).count == names.count && names.count == 82)
+        #expect(Set(names).count == names.count && names.count == 87)
         for route in ControlAPI.routes.routes {
             let match = ControlAPI.routes.match(method: route.method, path: Self.example(route.path))
             guard case .route(let found, _) = match else {
@@ -82,7 +82,9 @@ import Testing
         for route in Backend.routes.routes {
             let reply = fixture.send(route.method, Self.example(route.path))
             let isBanks = route.path.utf8.starts(with: "/v2/".utf8) || route.path.utf8.starts(with: "/admin/".utf8)
-            #expect((reply.code == "ERROR_UNAUTHORIZED") == isBanks, "\(route.method) \(route.path)")
+            let code = route.description.origin == .powerAuthCloud ? "HTTP_401" : "ERROR_UNAUTHORIZED"
+            #expect((reply.code == code) == isBanks, "\(route.method) \(route.path)")
+            #expect((route.description.origin != nil) == isBanks)
             #expect((route.caller == .cloud) == isBanks)
         }
     }

@@ -68,7 +68,7 @@ import Testing
         let push: JSONValue = ["requestObject": ["platform": "fcm", "token": "t"]]
         #expect(bob.sendWithToken("/api/push/device/register/token", push, in: &fixture).status == 200)
         try follow(&fixture)
-        #expect(fixture.cloud("POST", "/v2/applications", ["appId": "second\u{0}é"]).status == 200)
+        #expect(fixture.cloud("POST", "/admin/applications", ["id": "second\u{0}é"]).status == 200)
         #expect(fixture.cloud("DELETE", "/v2/registrations/\(bob.activationID)").status == 200)
         try follow(&fixture)
         // What has expired is swept away, and the sweep is followed too.

@@ -100,13 +100,14 @@ import Testing
 
     @Test func applicationsAreKeptApart() throws {
         var fixture = try BackendFixture()
-        let made = fixture.cloud("POST", "/v2/applications", ["appId": "second"]).json
-        let again = fixture.cloud("POST", "/v2/applications", ["appId": "second"])
-        #expect(again.outcome == "400 APPLICATION_EXISTS")
+        let made = fixture.cloud("POST", "/admin/applications", ["id": "second", "roles": ["VIP"]]).json
+        let again = fixture.cloud("POST", "/admin/applications", ["id": "second"])
+        #expect(again.outcome == "400 ERROR_REQUEST")
+        #expect(made["roles"] == ["VIP"])
         let listed = fixture.cloud("GET", "/v2/applications").json["applications"]
         #expect(listed?.array?.compactMap { $0["appId"]?.string } == ["mobile-token", "second"])
-        let configuration = try SDKConfiguration(parsing: #require(made["sdkConfiguration"]?.string))
-        #expect(configuration.applicationKey == made["applicationKey"]?.string)
+        let configuration = try SDKConfiguration(parsing: #require(made["mobileSdkConfig"]?.string))
+        #expect(configuration.applicationKey == made["appKey"]?.string)
         let second = ApplicationDescription(
             id: "second",
             key: configuration.applicationKey,

@@ -47,7 +47,7 @@ import Testing
         #expect(summary.title == "Hello ${who}")
         #expect(summary.parameters == ["who"])
         let request: JSONValue = ["userId": "a", "template": "login"]
-        #expect(fixture.cloud("POST", "/v2/operations", request).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.cloud("POST", "/v2/operations", request).outcome == "400 ERROR_REQUEST")
         #expect(try fixture.operation("login", ["parameters": ["who": "you"]]).data == "A1*Tyou")
     }
 

@@ -284,6 +284,26 @@ struct TestDevice {
         )
     }
 
+    /// What a person types in to approve without a network.
+    mutating func offlineCode(
+        operation: (id: String, data: String),
+        nonce: String,
+        _ type: SignatureType = .possessionKnowledge,
+        proximityCode: String? = nil
+    ) throws -> String {
+        let body = [operation.id, operation.data, proximityCode].compactMap(\.self).joined(separator: "&")
+        let data = SignatureData(
+            method: "POST",
+            uriID: "/operation/authorize/offline",
+            nonce: try #require(Base64.decode(nonce)),
+            body: Array(body.utf8)
+        )
+        let keys = try #require(self.keys).keys(for: type)
+        let signature = RequestSignature(data, keys: keys, counter: self.counter, secret: .offline)
+        self.counter = self.counter.next()
+        return signature.offline()
+    }
+
     // MARK: - Tokens
 
     mutating func createToken(_ type: SignatureType = .possession, in fixture: inout BackendFixture) throws {

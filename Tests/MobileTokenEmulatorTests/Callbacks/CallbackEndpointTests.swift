@@ -92,7 +92,7 @@ import Testing
         #expect(content["activationStatus"] == "ACTIVE" && content["activationFlags"] == ["VIP"])
         #expect(content.object?.members.count == 2 + Callback.Kind.activation.attributes.count)
         #expect(told.first?.authorization == nil)
-        _ = fixture.cloud("POST", "/v2/applications", ["appId": "other"])
+        _ = fixture.cloud("POST", "/admin/applications", ["id": "other"])
         let other = fixture.cloud("POST", "/v2/registrations", ["userId": "a", "appId": "other"]).json
         let id = try #require(other["registrationId"]?.string)
         #expect(fixture.backend.callbackMessages(of: .init(subject: .activation, id: id)).isEmpty)
@@ -112,7 +112,7 @@ import Testing
             "/v2/operations",
             ["template": "login", "callbackUrl": "file:///etc/passwd"]
         )
-        #expect(refused.outcome == "400 INVALID_REQUEST")
+        #expect(refused.outcome == "400 ERROR_REQUEST")
     }
 
     @Test func callbacksAreExportedAndADocumentWithoutThemIsTakenOver() throws {

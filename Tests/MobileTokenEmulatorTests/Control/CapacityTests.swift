@@ -39,7 +39,7 @@ import Testing
         var number = 0
         let applications = self.count {
             number += 1
-            return fixture.cloud("POST", "/v2/applications", ["appId": .string("\(number)")])
+            return fixture.cloud("POST", "/admin/applications", ["id": .string("\(number)")])
         }
         #expect(applications == 5)  // beside the one there is from the start
     }
@@ -67,7 +67,7 @@ import Testing
         let nonsense: JSONValue = [
             "template": "no such template", "externalId": .string(String(repeating: "x", count: 20_000)),
         ]
-        for _ in 0..<20 { #expect(fixture.cloud("POST", "/v2/operations", nonsense).code == "TEMPLATE_NOT_FOUND") }
+        for _ in 0..<20 { #expect(fixture.cloud("POST", "/v2/operations", nonsense).code == "ERROR_REQUEST") }
         _ = try fixture.operation()
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import MobileToken
 import MobileTokenTesting
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -66,6 +67,31 @@ import Testing
                 forms[name] = schema.json
             }
         }
+    }
+
+    /// Who writes a backend for PowerAuth Cloud must see what he would not find there.
+    @Test(.wireFact("B4", "6.2")) func itSaysWhichCallsAndMembersArePowerAuthClouds() throws {
+        let origins = Dictionary(grouping: Self.operations) { $0.operation["x-origin"]?.string ?? "" }
+            .mapValues { Set($0.map(\.name)) }
+        let clouds = try #require(origins["PowerAuth Cloud"])
+        #expect(
+            clouds.isSuperset(of: [
+                "POST /v2/registrations", "GET /v2/registrations/{id}", "POST /v2/operations",
+                "POST /v2/signature/verify",
+                "POST /v2/token/verify", "POST /v2/messages/send", "POST /admin/applications", "POST /admin/users",
+            ])
+        )
+        let ours = try #require(origins["this server"])
+        #expect(ours.isSuperset(of: ["GET /v2/operations", "POST /v2/callbacks", "PUT /_emulator/clock"]))
+        #expect(origins[""]?.contains { $0.contains(" /v2/") || $0.contains(" /admin/") } == false)
+        let schemas = Self.document["components"]?["schemas"]
+        let member = schemas?["NewRegistration"]?["properties"]?["protocolVersion"]
+        #expect(member?["x-origin"] == "this server")
+        #expect(member?["description"]?.string?.hasSuffix("Of this server alone.") == true)
+        #expect(schemas?["NewRegistration"]?["properties"]?["otp"]?["x-origin"] == nil)
+        // What PowerAuth Cloud ignores may be sent; what this server's own calls refuse may not.
+        #expect(schemas?["NewRegistration"]?["additionalProperties"] == true)
+        #expect(schemas?["NewCallback"]?["additionalProperties"] == false)
     }
 
     @Test func faultRulesAreDescribedWithEveryMemberThatTheyHave() throws {
@@ -180,7 +206,10 @@ import Testing
 
 @Suite struct CloudBodyTests {
     private static let wrong: [(method: String, path: String, body: JSONValue, message: String)] = [
-        ("POST", "/v2/registrations", ["usrId": "alice"], "'usrId' is not known here; did you mean 'userId'?"),
+        (
+            "POST", "/v2/registrations", ["usrId": "alice"],
+            "'userId' is missing; ignored: 'usrId', did you mean 'userId'?"
+        ),
         (
             "POST", "/v2/registrations", ["userId": "alice", "commitPhase": "ON_MONDAY"],
             "'commitPhase' is none of ON_COMMIT, ON_KEY_EXCHANGE"
@@ -193,7 +222,10 @@ import Testing
             "POST", "/v2/registrations", ["userId": "a", "protocolVersion": "5.0"],
             "'protocolVersion' is none of 3.1, 3.2, 3.3, 4.0"
         ),
-        ("POST", "/v2/operations", ["tmplate": "login"], "'tmplate' is not known here; did you mean 'template'?"),
+        (
+            "POST", "/v2/operations", ["template": "payment", "parameters": ["amout": "3"]],
+            "'parameters.amout' is no parameter of 'payment'; did you mean 'amount'?"
+        ),
         (
             "POST", "/v2/operations", ["template": "login", "allowedSignatureType": ["type": "3FA", "variants": []]],
             "'allowedSignatureType.type' is none of 1FA, 2FA, ECDSA"
@@ -203,17 +235,33 @@ import Testing
             "POST", "/v2/inbox/messages", ["userId": "a", "subject": "s", "summary": "s", "body": "b", "type": "rtf"],
             "'type' is none of text, html"
         ),
-        ("POST", "/v2/applications", ["appID": "x"], "'appID' is not known here; did you mean 'appId'?"),
-        ("POST", "/v2/registrations/x/flags", ["flag": ["A"]], "'flag' is not known here; did you mean 'flags'?"),
+        ("POST", "/admin/applications", ["id": ""], "'id' is missing"),
+        (
+            "POST", "/v2/messages/send", ["userId": "a", "extras": []], "'extras' is not an object"
+        ),
+        (
+            "POST", "/v2/signature/verify", ["method": "PATCH", "uriId": "/a", "authHeader": "a"],
+            "'method' is none of GET, POST, PUT, DELETE"
+        ),
     ]
+
+    @Test func aCallOfOursRefusesWhatItDoesNotKnow() throws {
+        var fixture = try BackendFixture()
+        let reply = fixture.cloud("POST", "/v2/registrations/x/flags", ["flag": ["A"]])
+        #expect(reply.outcome == "400 INVALID_REQUEST")
+        #expect(reply.object["message"]?.string == "'flag' is not known here; did you mean 'flags'?")
+    }
 
     @Test func whatIsNotKnownIsRefusedByNameAndChangesNothing() throws {
         var fixture = try BackendFixture()
         let state = try fixture.exportedState()
         for (method, path, body, message) in Self.wrong {
             let reply = fixture.cloud(method, path, body)
-            #expect(reply.outcome == "400 INVALID_REQUEST")
+            #expect(reply.outcome == "400 ERROR_REQUEST")
             #expect(reply.object["message"]?.string == message)
+            let violation = reply.object["violations"]?.array?.first
+            #expect(violation?["fieldName"]?.string.map { message.hasPrefix("'\($0)' ") } == true)
+            #expect(violation?["hint"]?.string.map { message.contains($0) } == true)
         }
         #expect(try fixture.exportedState() == state)
     }
@@ -230,7 +278,7 @@ import Testing
             "proximityCheckEnabled": .null,
         ]
         #expect(fixture.cloud("POST", "/v2/operations", operation).status == 200)
-        #expect(fixture.cloud("POST", "/v2/registrations", ["userId": .null]).outcome == "400 INVALID_REQUEST")
+        #expect(fixture.cloud("POST", "/v2/registrations", ["userId": .null]).outcome == "400 ERROR_REQUEST")
     }
 
     @Test func aDeviceMaySendWhatIsNotKnown() throws {

@@ -47,6 +47,18 @@ import Testing
         #expect(try Self.order.objection(to: JSONValue(parsing: json)) == objection)
     }
 
+    @Test func aTolerantReaderIsToldWhatItIgnored() throws {
+        let schema = Schema.tolerant("Order", [.required("userId", .word), .optional("items", .list(of: Self.order))])
+        let given = try JSONValue(parsing: #"{"userID":"b","userId":"a","items":[{"userId":"x","odd":1}],"zzz":{}}"#)
+        let (known, unknown) = schema.withoutUnknown(given)
+        #expect(known.object?.keys == ["userId", "items"])
+        #expect(unknown.map(\.name) == ["userID", "zzz"] && unknown.map(\.suggestion) == ["userId", nil])
+        // What stands deeper is as strict as ever, and so is who does not ask.
+        #expect(schema.mistake(in: known)?.member == "items[0].odd")
+        #expect(schema.objection(to: given) == "'userID' is not known here; did you mean 'userId'?")
+        #expect(schema.withoutUnknown("text").known == "text")
+    }
+
     @Test func aNameOfAnyLengthIsRefusedInFewWords() throws {
         let name = String(repeating: "userId", count: 100_000)
         let objection = try #require(Self.order.objection(to: .object(JSONObject([.init(key: name, value: 1)]))))

@@ -3,6 +3,7 @@ import ExactJSON
 import MobileTokenTesting
 import TestSupport
 import Testing
+import WireFacts
 
 @testable import MobileTokenEmulator
 
@@ -24,7 +25,7 @@ import Testing
             _ = try? await emulator.send("GET", path, headers: [emulator.authorization])
             let lines = logged.value
             #expect(lines.map(\.status) == [200, 401, 200, 404, 0])
-            #expect(lines.map(\.code) == [nil, "ERROR_UNAUTHORIZED", nil, "ERROR_NOT_FOUND", nil])
+            #expect(lines.map(\.code) == [nil, "HTTP_401", nil, "ERROR_NOT_FOUND", nil])
             #expect(lines.first?.activationID == registration.id && lines.first?.path == path)
             for logged in lines {
                 let document = String(decoding: logged.document.serialized(), as: UTF8.self)
@@ -34,6 +35,29 @@ import Testing
                 }
                 #expect(logged.milliseconds >= 0)
             }
+        }
+    }
+
+    @Test(.wireFact("6.1", "B4")) func whatWasIgnoredIsInTheLogAndInTheJournal() async throws {
+        let logged = Shared<[Emulator.LoggedRequest]>([])
+        var configuration = Emulator.Configuration()
+        configuration.requestLog = { request in logged.update { $0.append(request) } }
+        try await withEmulator(configuration) { emulator in
+            let warning = "ignored: 'userID', did you mean 'userId'?"
+            let body = #"{"userId":"alice","userID":"secret"}"#
+            for path in ["/powerauth-cloud/v2/registrations", "/_emulator/cloud/registrations"] {
+                let made = try await emulator.send("POST", path, headers: [emulator.authorization], body: body)
+                #expect(made.status == 200)
+                let line = try #require(logged.value.last)
+                #expect(line.warnings == [warning] && line.line.contains("  \(warning)  "))
+                #expect(line.document["warnings"] == [.string(warning)])
+                #expect(!line.line.contains("secret"))
+            }
+            let entry = try #require(await emulator.journal().last)
+            let expected = Emulator.JournalEntry.Warning(member: "userID", suggestion: "userId", message: warning)
+            #expect(entry.warnings == [expected] && entry.isAccepted && entry.path == "/v2/registrations")
+            let journal = try await emulator.send("GET", "/_emulator/journal")
+            #expect(journal.text.contains(#""suggestion":"userId""#))
         }
     }
 

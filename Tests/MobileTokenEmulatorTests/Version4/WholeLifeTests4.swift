@@ -135,7 +135,7 @@ import Testing
         #expect(three.isSigned(by: configuration.masterPublicKey) && !three.isSigned(by: masterKey))
         #expect(four.isSigned(by: masterKey) && !four.isSigned(by: configuration.masterPublicKey))
         let unknown = fixture.cloud("POST", "/v2/registrations", ["userId": "a", "protocolVersion": "5.0"])
-        #expect(unknown.outcome == "400 INVALID_REQUEST")
+        #expect(unknown.outcome == "400 ERROR_REQUEST")
     }
 
     @Test func aDeviceIsRenamedAndSeesItself() throws {

@@ -108,7 +108,7 @@ function content(method, path, operation) {
     row(one.name, { ...one.schema, description: one.description ?? "in the path" }, one.required));
   const call = command(method, path, operation);
   return make("div", { class: "content" },
-    make("p", { class: "hint" }, access(operation)),
+    make("p", { class: "hint" }, [operation.description, access(operation)].filter(Boolean).join(" ")),
     ...table("Parameters", parameters),
     ...(body ? table(operation.requestBody.required ? "Body" : "Body, which may be left out", memberRows(body)) : []),
     ...(given ? table("Gives", memberRows(given)) : []),
@@ -116,10 +116,13 @@ function content(method, path, operation) {
     make("h3", {}, "Try it"), make("pre", {}, call), make("div", { class: "buttons" }, copyButton(call, "Copy")));
 }
 
+/** Where a bank's backend could take a call for PowerAuth Cloud's. */
+const isOurs = (operation) => operation["x-origin"] === "this server" && operation.tags.includes("Cloud API");
+
 function show(method, path, operation) {
   const details = make("details", { class: "route", id: operation.operationId },
     make("summary", {}, make("span", { class: `method ${method}` }, method), make("code", {}, path),
-      make("span", { class: "hint" }, operation.summary)));
+      make("span", { class: "hint" }, operation.summary, isOurs(operation) ? " · this server alone" : "")));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(content(method, path, operation));
   });

@@ -86,7 +86,7 @@ const texts = new WeakMap();
 function textOf(entry) {
   let text = texts.get(entry);
   if (text === undefined) {
-    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? [])];
+    const parts = [`${entry.method} ${entry.path}`, entry.status, entry.activationID, entry.refusal, entry.fault, entry.body, ...(entry.operationIDs ?? []), ...(entry.warnings ?? []).map((warning) => warning.message)];
     texts.set(entry, text = parts.filter(Boolean).join("\n").toLowerCase());
   }
   return text;
@@ -101,6 +101,7 @@ function renderEntry(entry) {
     make("span", { class: "time number" }, timeOf(entry.time)),
     make("span", { class: "sub" },
       make("span", { class: entry.isAccepted ? "muted" : "bad" }, entry.refusal ?? verdict),
+      ...(entry.warnings ?? []).map((warning) => make("span", { class: "warn" }, ` · ${warning.message}`)),
       entry.fault ? make("span", { class: "warn" }, ` · fault: ${entry.fault}`) : null,
       about ? make("span", { class: "muted" }, ` · ${about}`) : null));
 }
@@ -132,6 +133,7 @@ defineDetails("journal", (id) => ({
       body: [
         facts([
           ["Reason", entry.refusal], ["Answer", entry.status || "none"], ["Fault", entry.fault ?? (entry.refusal === "fault" ? "unnamed" : "")], ["Counter", movement(entry)],
+          ["Ignored", (entry.warnings ?? []).map((warning) => warning.message.replace(/^ignored: /, "")).join("; ")],
           ["Activation", entry.activationID && detailsLink("activations", entry.activationID, activationName(entry.activationID))],
           ["Operations", operationLinks(entry.operationIDs ?? [])],
           ["Delivery", entry.deliveryID && detailsLink("deliveries", entry.deliveryID, `Number ${entry.deliveryID}`)],
