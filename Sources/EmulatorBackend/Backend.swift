@@ -36,8 +36,8 @@ package struct Backend: Sendable {
 
     package init(state: BackendState, _ configuration: BackendConfiguration) throws(TemplateError) {
         self.state = state
-        self.routes =
-            configuration.routes.isEmpty ? Self.routes : RouteTable(Self.routes.routes + configuration.routes)
+        let routes = Self.routes(of: configuration.profile)
+        self.routes = configuration.routes.isEmpty ? routes : RouteTable(routes.routes + configuration.routes)
         self.limits = configuration.limits
         self.capacity = configuration.capacity
         self.protocolRules = configuration.protocolRules
@@ -186,10 +186,20 @@ package struct Backend: Sendable {
         guard let version = MajorVersion(name: name) else {
             throw .invalidRequest("'protocolVersion' is none of \(MajorVersion.names.joined(separator: ", "))")
         }
-        guard self.protocolRules.accepts(version) else {
+        guard self.accepts(version) else {
             throw .invalidRequest("The server does not accept version \(name)")
         }
         return version
+    }
+
+    /// Whether requests of a version are accepted.
+    func accepts(_ version: MajorVersion) -> Bool {
+        self.protocolRules.accepts(version) && (version != .version4 || self.profile.servesVersion4)
+    }
+
+    /// Whether the activations of version 3 of an application are offered the upgrade.
+    func offersUpgrade(to applicationID: String) -> Bool {
+        self.profile.servesVersion4 && self.protocolRules.offersUpgrade(to: applicationID)
     }
 
     func application(ofKey key: String) -> ServerApplication? {

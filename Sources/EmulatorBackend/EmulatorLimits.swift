@@ -16,12 +16,15 @@ public struct EmulatorLimits: Sendable, Codable, Hashable {
     public var temporaryBlockMultiplier: Double = 2
     /// How many seconds an activation code can be used: up to a year.
     public var activationCodeLifetime: Double = 300
-    /// How many seconds a token's timestamp may lie behind the server's time: up to a year.
-    public var tokenTimestampAge: Double = 7200
-    /// How many seconds a token's timestamp may run ahead of the server's time: up to a year.
-    public var tokenTimestampAhead: Double = 60
-    /// How many seconds the timestamp of an encrypted request may run ahead of the server's time: up to a year.
-    public var encryptionTimestampAhead: Double = 60
+    /// How many seconds a token's timestamp may lie behind the server's time: up to a year. `nil`, the default, for what the
+    /// release of the ``EmulatorServerProfile`` has.
+    public var tokenTimestampAge: Double?
+    /// How many seconds a token's timestamp may run ahead of the server's time: up to a year. `nil`, the default, for what the
+    /// release has.
+    public var tokenTimestampAhead: Double?
+    /// How many seconds the timestamp of an encrypted request may run ahead of the server's time: up to a year. `nil`, the
+    /// default, for what the release has.
+    public var encryptionTimestampAhead: Double?
     /// How many seconds a temporary key can be used: up to a year.
     public var temporaryKeyLifetime: Double = 300
     /// The step of the proximity code, in whole seconds: 1 to 3600.

@@ -15,7 +15,8 @@ public struct EmulatorProtocolRules: Sendable, Codable, Hashable {
     public var allowedSuites: Set<AlgorithmSuite> = []
     /// The identifiers of the applications whose activations of version 3 are offered the upgrade.
     public var upgradeOffers: Set<String> = []
-    /// Whether a device may remove its activation of version 4 with possession alone. Not by default.
+    /// Whether a device may remove its activation with possession alone. Not by default, and only where the release of the
+    /// ``EmulatorServerProfile`` has such a setting.
     public var allowsRemovalByPossession = false
 
     /// The defaults.
@@ -44,4 +45,21 @@ extension EmulatorProtocolRules {
     func acceptsSuite(_ suite: AlgorithmSuite) -> Bool { suite.isAvailable && self.allowsSuite(suite) }
 
     func offersUpgrade(to applicationID: String) -> Bool { self.upgradeOffers.contains(applicationID) }
+}
+
+extension EmulatorProtocolRules {
+    /// The types of code that a key of the vault of version 4 is handed out for.
+    func typesForVault4(_ key: Version4.VaultKeyIdentifier) -> Set<SignatureType> {
+        switch key {
+        case .devicePrivateKeys, .applicationTwoFactor: .twoFactors
+        case .applicationKnowledge: [.possessionKnowledge]
+        }
+    }
+}
+
+extension EmulatorServerProfile {
+    /// The types of signature that open the vault of version 3: with the password, and until 1.10 with biometry beside it.
+    func typesForVault3(_ rules: EmulatorProtocolRules) -> Set<SignatureType> {
+        self.acceptsThreeFactors ? [.possessionKnowledge, .possessionKnowledgeBiometry] : [.possessionKnowledge]
+    }
 }

@@ -91,8 +91,43 @@ extension Refusal {
         Self(400, "ERR_ACTIVATION", "POWER_AUTH_ACTIVATION_INVALID", because: reason)
     }
 
+    /// The same refusal as creating an activation words it, whatever the reason. What a client may learn beside stays, and so
+    /// does what is none of the client's mistakes.
+    var asActivation: Self {
+        guard self.status == 400, self.details.members.isEmpty else { return self }
+        return .activation(self.reason)
+    }
+
+    /// What else fails after a right code.
+    ///
+    /// - Parameter what: The end of the message.
+    static func authentication(_ what: String, _ reason: String) -> Self {
+        Self(401, "ERR_AUTHENTICATION", "POWER_AUTH_" + what, because: reason)
+    }
+
+    /// A failed authentication in the words of the operations of the Mobile Token API.
+    static func mobileTokenAuthentication(_ reason: String) -> Self {
+        Self(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: reason)
+    }
+
+    /// A request whose code is right, and which lacks something else.
+    static func requestInvalid(_ reason: String) -> Self { .authentication("REQUEST_INVALID", reason) }
+
+    /// A token that is not made, because its request cannot be opened.
+    static func tokenError(_ reason: String) -> Self { .authentication("TOKEN_ERROR", reason) }
+
+    static func recoveryConfirmation(_ reason: String) -> Self { .authentication("RECOVERY_CONFIRM_ERROR", reason) }
+
     static func recovery(_ reason: String) -> Self {
-        Self(400, "ERR_RECOVERY", "POWER_AUTH_RECOVERY_INVALID", because: reason)
+        Self(400, "INVALID_RECOVERY_CODE", "POWER_AUTH_RECOVERY_INVALID", because: reason)
+    }
+
+    static func configuration(_ reason: String) -> Self {
+        Self(400, "ERR_CONFIG", "POWER_AUTH_CONFIG_ERROR", because: reason)
+    }
+
+    static func serverStatus(_ reason: String) -> Self {
+        Self(400, "ERR_STATUS", "POWER_AUTH_STATUS_ERROR", because: reason)
     }
 
     /// A member is missing or blank, in version 4.
@@ -195,32 +230,48 @@ enum AuthenticationDialect {
     /// The operations of the Mobile Token API.
     case mobileToken
 
-    func refusal(_ failure: AuthenticationFailure) -> Refusal {
+    func refusal(_ failure: AuthenticationFailure, _ profile: EmulatorServerProfile) -> Refusal {
         switch self {
         case .powerAuth:
-            Refusal(401, "ERR_AUTHENTICATION", failure.kind.rawValue, because: failure.reason)
+            Refusal(401, "ERR_AUTHENTICATION", profile.message(of: failure.kind), because: failure.reason)
         case .mobileToken:
-            Refusal(401, "POWERAUTH_AUTH_FAIL", "Authentication failed", because: failure.reason)
+            .mobileTokenAuthentication(failure.reason)
         }
     }
 }
 
 /// The reason for which a signature, a code or a token was not accepted.
 struct AuthenticationFailure: Error {
-    enum Kind: String {
-        case header = "POWER_AUTH_REQUEST_INVALID"
-        case missingHeader = "POWER_AUTH_HTTP_HEADER_MISSING"
-        case code = "POWER_AUTH_CODE_INVALID"
-        case notJudged = "POWER_AUTH_CODE_ERROR"
-        case factors = "POWER_AUTH_CODE_TYPE_INVALID"
-        case token = "POWER_AUTH_TOKEN_INVALID"
+    /// As far as a client learns it.
+    enum Kind {
+        /// Nearly all there is: real servers do not tell a missing header from a wrong code.
+        case invalid
+        /// A header is missing or cannot be read, which clients learn no more of than of a wrong code.
+        case header
+        /// The type of the code is not the endpoint's, where that is told.
+        case type
+        /// The code is right, and the request is not.
+        case request
     }
 
     let kind: Kind
-    let reason: String
+    var reason: String
+
+    init(_ reason: String) { self.init(.invalid, reason) }
 
     init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason
+    }
+}
+
+extension EmulatorServerProfile {
+    /// The message of a failed authentication, in the words of the release.
+    fileprivate func message(of kind: AuthenticationFailure.Kind) -> String {
+        switch kind {
+        case .invalid, .header: "POWER_AUTH_\(self.codeWord)_INVALID"
+        case .type: "POWER_AUTH_\(self.codeWord)_TYPE_INVALID"
+        case .request: "POWER_AUTH_REQUEST_INVALID"
+        }
     }
 }

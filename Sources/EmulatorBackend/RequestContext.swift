@@ -75,6 +75,20 @@ struct RequestContext {
     /// The `requestObject` of the body; `nil` when it is missing or null.
     func optionalRequestObject() throws(Refusal) -> JSONObject? { try self.json().optionalObject("requestObject") }
 
+    /// The `requestObject` of the body, which an endpoint of the standard ones misses in its own way.
+    ///
+    /// - Parameter refusal: Makes the refusal of the first generation of servers; the second calls it `ERR_VALIDATION`.
+    func requestObject(
+        _ profile: EmulatorServerProfile,
+        missing refusal: (String) -> Refusal
+    ) throws(Refusal) -> JSONObject {
+        guard let object = try self.optionalRequestObject() else {
+            let reason = "requestObject: must not be null"
+            throw profile.validatesRequests ? .validation(reason) : refusal(reason)
+        }
+        return object
+    }
+
     /// The `requestObject` of the body.
     func requestObject() throws(Refusal) -> JSONObject {
         guard let object = try self.optionalRequestObject() else {
@@ -100,6 +114,19 @@ extension JSONObject {
             var refusal = Refusal.invalid(name, "is not a string", value: value)
             refusal.isUnreadable = true
             throw refusal
+        }
+        return string
+    }
+
+    /// Returns a member that must be a nonempty string, which an endpoint of the standard ones misses in its own way.
+    func string(
+        _ name: String,
+        _ profile: EmulatorServerProfile,
+        missing refusal: (String) -> Refusal
+    ) throws(Refusal) -> String {
+        guard let string = try self.optionalString(name), !string.isEmpty else {
+            let reason = "\(name): must not be blank"
+            throw profile.validatesRequests ? .validation(reason) : refusal(reason)
         }
         return string
     }

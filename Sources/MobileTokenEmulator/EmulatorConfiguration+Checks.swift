@@ -5,7 +5,7 @@ extension Emulator.Configuration {
     func check() throws(EmulatorError) {
         try self.limits.check()
         try self.capacity.check()
-        try self.protocolRules.check()
+        try self.protocolRules.check(self.profile)
         for provider in self.oidcProviders {
             do { try provider.check() } catch { throw EmulatorError(.invalidConfiguration, error.message) }
         }
@@ -22,7 +22,13 @@ extension Emulator.Configuration {
 
 extension EmulatorProtocolRules {
     /// - Throws: `invalidConfiguration` for rules that no device could keep.
-    func check() throws(EmulatorError) {
+    func check(_ profile: EmulatorServerProfile) throws(EmulatorError) {
+        guard self.minimumVersion < 4 || profile.servesVersion4 else {
+            throw EmulatorError(
+                .invalidConfiguration,
+                "A server of release \(profile.release.rawValue) has no version 4"
+            )
+        }
         guard Self.minimumVersions.contains(self.minimumVersion) else {
             throw EmulatorError(.invalidConfiguration, "The minimum version must be 3 or 4, not \(self.minimumVersion)")
         }
@@ -41,15 +47,15 @@ extension EmulatorLimits {
         try Self.check(self.operationFailures, "operationFailures", 1...255)
         try Self.check(self.listLength, "listLength", 1...10_000)
         for (name, seconds) in [
-            ("activationCodeLifetime", self.activationCodeLifetime), ("tokenTimestampAge", self.tokenTimestampAge),
+            ("activationCodeLifetime", self.activationCodeLifetime),
+            ("temporaryKeyLifetime", self.temporaryKeyLifetime),
+            ("operationLifetime", self.operationLifetime), ("tokenTimestampAge", self.tokenTimestampAge),
             ("tokenTimestampAhead", self.tokenTimestampAhead),
-            ("encryptionTimestampAhead", self.encryptionTimestampAhead),
-            ("temporaryKeyLifetime", self.temporaryKeyLifetime), ("operationLifetime", self.operationLifetime),
-        ] {
+            ("encryptionTimestampAhead", self.encryptionTimestampAhead), ("temporaryBlock", self.temporaryBlock),
+        ] as [(String, Double?)] {
             // Time is counted in milliseconds. Not a number is in no range.
-            try Self.check(seconds, name, 0.001...31_536_000)
+            if let seconds { try Self.check(seconds, name, 0.001...31_536_000) }
         }
-        if let temporaryBlock { try Self.check(temporaryBlock, "temporaryBlock", 0.001...31_536_000) }
         try Self.check(self.temporaryBlockMultiplier, "temporaryBlockMultiplier", 1...100)
         try Self.check(self.proximityCodeStep, "proximityCodeStep", 1...3600)
         guard self.proximityCodeStep.rounded() == self.proximityCodeStep else {

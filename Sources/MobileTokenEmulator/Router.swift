@@ -25,7 +25,11 @@ struct Router: Sendable {
     private func respondHere(_ request: ReceivedRequest) async -> ServerResponse {
         var request = request
         request.origin = self.address.origin
-        let site = Site(origin: self.address.origin, access: self.access)
+        let site = Site(
+            origin: self.address.origin,
+            access: self.access,
+            profile: self.core.configuration.profile
+        )
         if let response = site.response(to: request) { return response }
         guard ControlAPI.serves(request.path) else { return await self.core.respond(to: request) }
         if let refusal = self.access.refusal(of: request) { return refusal }

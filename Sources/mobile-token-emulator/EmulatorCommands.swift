@@ -16,6 +16,8 @@ enum EmulatorCommands {
         .init("tls", nil, "serve HTTPS with a throw-away certificate; its file and pin are shown"),
         .init("user", "NAME", "the user of the cloud API (default: developer)"),
         .init("password", "TEXT", "the password of the cloud API (default: a random one)"),
+        .init("server", "RELEASE", "the release of real servers to behave as: 1.9, 1.10, 2.1 or 2.2 (default: 2.2)"),
+        .init("strict", nil, "refuse as real servers do where the server would otherwise help"),
         .init("minimum-version", "NUMBER", "the oldest version of the protocol to accept: 3 or 4 (default: 3)"),
         .init("suites", "NAMES", "the suites of version 4 to accept, with commas between (default: all)"),
         .init("offer-upgrade", nil, "offer activations of version 3 the upgrade to version 4"),
@@ -144,6 +146,7 @@ enum EmulatorCommands {
         if invocation.has("tls") { configuration.tls = .selfSigned }
         configuration.cloudUser = invocation["user"] ?? configuration.cloudUser
         configuration.cloudPassword = invocation["password"]
+        configuration.profile = try profile(invocation)
         configuration.protocolRules = try protocolRules(invocation, configuration)
         configuration.dataFile = invocation["data"]
         configuration.pushURL = invocation["push-url"]
@@ -173,6 +176,18 @@ enum EmulatorCommands {
             await emulator.stop()
             throw error
         }
+    }
+
+    private static func profile(_ invocation: Invocation) throws -> EmulatorServerProfile {
+        var profile = EmulatorServerProfile()
+        profile.isStrict = invocation.has("strict")
+        guard let name = invocation["server"] else { return profile }
+        guard let release = EmulatorServerProfile.Release(rawValue: name) else {
+            let known = EmulatorServerProfile.Release.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError(message: "'\(name)' is none of the releases \(known)", command: invocation.command)
+        }
+        profile.release = release
+        return profile
     }
 
     private static func protocolRules(

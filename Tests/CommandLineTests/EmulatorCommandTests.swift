@@ -36,7 +36,10 @@ import Testing
     @Test func versionsAndSuitesAreChosenAtTheStart() async throws {
         let home = try TemporaryFolder()
         let program = try Program.start(
-            ["emulator", "--json", "--minimum-version", "4", "--suites", "EC_P384", "--offer-upgrade"],
+            [
+                "emulator", "--json", "--minimum-version", "4", "--suites", "EC_P384", "--offer-upgrade", "--server",
+                "2.1", "--strict",
+            ],
             home: home.url
         )
         let document = try JSONValue(parsing: try #require(await program.nextLine()))
@@ -46,10 +49,13 @@ import Testing
         let rules = try JSONValue(parsing: await transport.send(request).body)
         #expect(rules["minimumVersion"]?.int64 == 4 && rules["offeredSuites"] == ["EC_P384"])
         #expect(rules["upgradeOffers"] == ["mobile-token"])
+        #expect(rules["server"] == "2.1" && rules["isStrict"] == true)
         await transport.shutdown()
         program.send(signal: SIGTERM)
         #expect(await program.outcome().exitCode == 0)
-        for words in [["--minimum-version", "5"], ["--suites", "LEGACY_P256"], ["--suites", "EC_P384,,x"]] {
+        for words in [
+            ["--minimum-version", "5"], ["--suites", "LEGACY_P256"], ["--suites", "EC_P384,,x"], ["--server", "3"],
+        ] {
             let refused = try Program.start(["emulator"] + words, home: home.url)
             #expect(await refused.outcome().exitCode == 2)
         }

@@ -15,13 +15,15 @@ struct ActivationIdentity {
         case recovery = "RECOVERY"
     }
 
+    /// The members that the outer layer may have.
+    static let members: Set<String> = ["type", "identityAttributes", "customAttributes", "activationData"]
+
     let kind: Kind
     let attributes: [String: String]
 
     /// Reads the members of the outer layer.
     init(_ layer: JSONObject) throws(Refusal) {
-        // The documentation says `activationType`, clients send `type`.
-        let name = try layer.string("type", or: "activationType")
+        let name = try layer.string("type")
         guard let kind = Kind(rawValue: name) else { throw .activation("the activation type is unknown") }
         var attributes: [String: String] = [:]
         for (name, value) in try layer.valuesByName(of: "identityAttributes") {
@@ -60,14 +62,22 @@ extension Backend {
         switch identity.kind {
         case .code:
             return .registration(try self.registration(waitingFor: identity, otp: otp, application, &context))
-        case .direct:
+        case .direct where identity.attributes["method"]?.isExactly("oidc") == true:
             let (key, userID) = try self.signedInUser(identity, at: context.now)
             try self.requireRoomForActivation()
             return .oidc(grantKey: key, userID: userID)
-        case .custom:
-            // Every caller gets an activation: there are no passwords here. The user is named by the attribute that
+        case .custom, .direct:
+            // Another method is for the bank's own code to judge, as everything is that is custom. Every caller gets an activation: there are no passwords here. The user is named by the attribute that
             // says so, or by the first in alphabetical order.
             let named = ["userId", "username", "login"].lazy.compactMap { identity.attributes[$0] }.first
+            if identity.kind == .direct, named == nil {
+                // Nobody meant the name of a user by what is of an OpenID provider.
+                let isThere = identity.attributes["method"] != nil
+                throw .activation(
+                    isThere
+                        ? "the method of the direct activation is unknown" : "'method' is missing, and the user's name"
+                )
+            }
             let first = identity.attributes.min { $0.key < $1.key }?.value
             guard let userID = named ?? first, !userID.isEmpty else {
                 throw .activation("there are no identity attributes")
@@ -89,9 +99,6 @@ extension Backend {
                 throw .activation("the identity attribute '\(name)' is missing")
             }
             return value
-        }
-        guard try attribute("method").isExactly("oidc") else {
-            throw .activation("the method of the direct activation is unknown")
         }
         let (code, nonce) = (try attribute("code"), try attribute("nonce"))
         guard let provider = self.oidcProvider(try attribute("providerId")) else {

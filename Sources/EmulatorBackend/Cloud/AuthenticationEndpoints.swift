@@ -79,11 +79,10 @@ enum AuthenticationEndpoints {
         defer { context.takeOver(received) }
         do {
             let use = try bank.verifyToken(&received)
-            bank.remember(use, at: context.now)
             return .json(.object(bank.tokenVerdict(use)))
         } catch {
             // A header without sense is not a token that is wrong.
-            guard error.kind != .header, error.kind != .missingHeader else { throw .tokenHeader(error) }
+            guard error.kind != .header else { throw .tokenHeader(error) }
             context.refusal = error.reason
             return .json(.object(bank.tokenVerdict(refusing: received.activationID)))
         }

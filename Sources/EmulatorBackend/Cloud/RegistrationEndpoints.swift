@@ -145,7 +145,7 @@ enum RegistrationEndpoints {
         if isInProgress { throw .registrationInProgress }
     }
 
-    private static func freshActivationCode(_ bank: inout Backend) throws(CryptoError) -> String {
+    static func freshActivationCode(_ bank: inout Backend) throws(CryptoError) -> String {
         while true {
             let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
             let code = try ActivationCode(randomBytes: randomBytes).code

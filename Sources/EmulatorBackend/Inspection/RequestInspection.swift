@@ -47,6 +47,11 @@ package struct RequestInspection: Sendable {
         self.decryptedRequest.append(content.maskingSecrets())
     }
 
+    /// The envelope stayed closed, and the request went on without its content.
+    mutating func noteUnopened(because reason: String) {
+        self.decryptedRequest.append(.string("The envelope was not opened: \(reason)"))
+    }
+
     /// Layers are sealed from the inside.
     mutating func noteSealed(_ content: JSONValue) {
         self.decryptedResponse.insert(content.maskingSecrets(), at: 0)

@@ -159,7 +159,7 @@ extension OperationDecision {
 
     /// Real servers call it a failed authentication when they cannot tell what is to be decided.
     fileprivate static func notAuthenticated(_ reason: String) -> Refusal {
-        AuthenticationDialect.mobileToken.refusal(AuthenticationFailure(.code, reason))
+        .mobileTokenAuthentication(reason)
     }
 }
 

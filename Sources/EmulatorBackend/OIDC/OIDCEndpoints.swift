@@ -58,24 +58,13 @@ enum OIDCEndpoints {
     /// Both versions of the protocol encrypt the same request for the application.
     static func configuration(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse
     {
-        let header = context.request.header(EncryptionHeader.name)
-        if let opened = try? Version4.EncryptionHeader(parsing: header, scope: .application) {
-            guard let application = bank.application(ofKey: opened.applicationKey) else {
-                throw .encryption("the application key is unknown")
-            }
-            let envelope = try Version4.OpenedEnvelope(
-                opening: context.json(),
-                for: Version4.Recipient(application: application, activation: nil, purpose: .genericApplication),
-                &bank,
-                &context
-            )
-            let response = try Self.configuration(bank, envelope.content(), context)
-            return .json(try envelope.seal(response, &context))
-        }
-        let envelope = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
-        let response = try Self.configuration(bank, envelope.json(), context)
-        bank.remember(envelope, at: context.now)
-        return .json(try bank.seal(response, in: envelope, &context))
+        let demand = AnnotatedDemand(
+            proof: .envelope(refusal: Refusal.encryption),
+            scope: .application,
+            members: ["providerId"]
+        )
+        let call = try bank.receive(&context, demand)
+        return try bank.respond(Self.configuration(bank, call.content ?? [:], context), to: call, &context)
     }
 
     private static func configuration(
@@ -83,24 +72,20 @@ enum OIDCEndpoints {
         _ request: JSONObject,
         _ context: RequestContext
     ) throws(Refusal) -> JSONValue {
-        let id = try request.string("providerId")
-        guard let provider = bank.oidcProvider(id) else {
+        guard let id = try? request.optionalString("providerId"), let provider = bank.oidcProvider(id) else {
             throw Refusal(
                 400,
-                "ERR_CONFIG",
-                "POWER_AUTH_CONFIG_ERROR",
+                "APPLICATION_CONFIGURATION_ERROR",
+                "The application is not configured for it",
                 because: "there is no such provider, or it is switched off"
             )
         }
-        return [
-            "status": "OK",
-            "responseObject": [
-                "providerId": .string(provider.id), "clientId": .string(provider.clientID),
-                "scopes": .string(provider.scopes),
-                "authorizeUri": .string(Self.issuer(of: provider, context) + "/authorize"),
-                "redirectUri": .string(provider.redirectURL), "pkceEnabled": .bool(provider.requiresPKCE),
-            ],
-        ]
+        return .wrapped([
+            "providerId": .string(provider.id), "clientId": .string(provider.clientID),
+            "scopes": .string(provider.scopes),
+            "authorizeUri": .string(Self.issuer(of: provider, context) + "/authorize"),
+            "redirectUri": .string(provider.redirectURL), "pkceEnabled": .bool(provider.requiresPKCE),
+        ])
     }
 
     // MARK: - The provider

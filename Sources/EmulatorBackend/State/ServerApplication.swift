@@ -12,6 +12,8 @@ package struct ServerApplication: Sendable {
     let version4Keys: Version4.MasterKeys
     /// What the bank wants to know it by.
     let roles: [String]
+    /// Its secure configuration.
+    var configurationEntries: [ConfigurationEntry] = []
 
     init(
         id: String,
@@ -48,7 +50,7 @@ package struct ServerApplication: Sendable {
 }
 
 extension ServerApplication: Codable, Identifiable {
-    private enum CodingKeys: CodingKey { case id, key, secret, masterPrivateKey, roles }
+    private enum CodingKeys: CodingKey { case id, key, secret, masterPrivateKey, roles, configuration }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -63,6 +65,8 @@ extension ServerApplication: Codable, Identifiable {
             masterKey: P256PrivateKey(scalar: masterKey.secret),
             roles: container.decodeIfPresent([String].self, forKey: .roles) ?? []
         )
+        self.configurationEntries =
+            try container.decodeIfPresent([ConfigurationEntry].self, forKey: .configuration) ?? []
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -72,5 +76,7 @@ extension ServerApplication: Codable, Identifiable {
         try container.encode(self.secret.base64, forKey: .secret)
         try container.encode(ExportableSecret(self.masterKey.scalar), forKey: .masterPrivateKey)
         if !self.roles.isEmpty { try container.encode(self.roles, forKey: .roles) }
+        guard !self.configurationEntries.isEmpty else { return }
+        try container.encode(self.configurationEntries, forKey: .configuration)
     }
 }

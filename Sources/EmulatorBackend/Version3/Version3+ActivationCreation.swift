@@ -21,8 +21,19 @@ extension Version3 {
         /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
         /// would be opened by a server behind it.
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let outer = try bank.openEncrypted(&context, scope: .application, purpose: .genericApplication)
+            do throws(Refusal) {
+                return try Self.make(&bank, &context)
+            } catch {
+                throw error.asActivation
+            }
+        }
+
+        private static func make(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+            -> ServerResponse
+        {
+            let outer = try Self.openOuter(bank, &context)
             let layer = try outer.json()
+            try layer.refuseMembers(except: ActivationIdentity.members)
             let inner = try Self.openInner(bank, of: layer, outer, &context)
             let request = try ActivationRequest(outer: layer, inner: inner.json())
             let grant = try Self.grant(&bank, of: request, outer.application, &context)
@@ -39,11 +50,31 @@ extension Version3 {
                 "serverPublicKey": .string(Base64.encode(keys.serverKey.publicKey.uncompressed)),
                 "ctrData": .string(Base64.encode(keys.counter.data)),
             ]
-            content["activationRecovery"] = ["recoveryCode": .string(recovery.code), "puk": .string(recovery.puk)]
+            content["activationRecovery"] = recovery.map { ["recoveryCode": .string($0.code), "puk": .string($0.puk)] }
             var response: JSONObject = ["activationData": try bank.seal(.object(content), in: inner, &context)]
             response["customAttributes"] = request.customAttributes.map { .object($0) }
             response["userInfo"] = activation.claims(at: context.now)
             return .json(try bank.seal(.object(response), in: outer, &context))
+        }
+
+        private static func openOuter(
+            _ bank: Backend,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> OpenedEnvelope {
+            let addressee = try Addressee(context, .application)
+            guard let version = ProtocolVersion(rawValue: addressee.versionName), version.isVersion3 else {
+                throw .activation("the envelope is of another version of the protocol")
+            }
+            guard let application = bank.application(ofKey: addressee.applicationKey) else {
+                throw .activation("the application key is unknown")
+            }
+            let recipient = Recipient(
+                version: version,
+                application: application,
+                activation: nil,
+                purpose: .genericApplication
+            )
+            return try bank.open(try context.json(), recipient, &context)
         }
 
         private static func openInner(

@@ -21,17 +21,9 @@ extension Version3 {
                     "/pa/v3/activation/remove",
                     "Removes an activation.",
                     shows: .code,
-                    takes: .optional(.anyRequest),
+                    takes: .ignored,
                     gives: .activationIDResponse,
                     Self.remove
-                ),
-                .device(
-                    "POST",
-                    "/pa/v3/user/info",
-                    "Tells what is known of the user.",
-                    takes: .required(.envelope3),
-                    gives: .sealed3,
-                    Self.userInfo
                 ),
             ]
             + ["DELETE", "GET", "POST", "PUT"].map { method in
@@ -40,15 +32,15 @@ extension Version3 {
                     "/pa/v3/signature/validate",
                     "Verifies a signature.",
                     shows: .code,
-                    takes: method == "POST" || method == "PUT" ? .optional(.anyRequest) : nil,
+                    takes: method == "POST" || method == "PUT" ? .ignored : nil,
                     gives: .done,
                     Self.validate
                 )
             }
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let request = try context.requestObject()
-            let id = try request.string("activationId")
+            let request = try context.requestObject(bank.profile, missing: Refusal.activation)
+            let id = try request.string("activationId", bank.profile, missing: Refusal.activation)
             guard let challenge = Base64.decode(try request.string("challenge")), challenge.count == 16 else {
                 throw .invalidRequest("'challenge' is not 16 bytes in Base64")
             }
@@ -77,7 +69,7 @@ extension Version3 {
             nonce: [UInt8]
         ) throws(Refusal) -> [UInt8] {
             do {
-                let offersUpgrade = bank.protocolRules.offersUpgrade(to: activation.applicationID)
+                let offersUpgrade = bank.offersUpgrade(to: activation.applicationID)
                 let isUpgrading = activation.device?.version4 != nil
                 let upgradeVersion = offersUpgrade || isUpgrading ? MajorVersion.version4 : .version3
                 let blob = ActivationStatusBlob(
@@ -96,27 +88,17 @@ extension Version3 {
         }
 
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let demand = CodeDemand(uriID: "/pa/activation/remove", types: .twoFactors, version: .version3)
+            var demand = CodeDemand(uriID: "/pa/activation/remove", types: .twoFactors, version: .version3)
+            demand.admitRemoval(bank)
             let id = try bank.authenticate(&context, demand).activation.id
             bank.remove(id, &context)
             return .object(["activationId": .string(id)])
         }
 
         static func validate(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let types = Set<SignatureType>.onlineFactors.union([.possessionKnowledgeBiometry])
-            _ = try bank.authenticate(
-                &context,
-                CodeDemand(uriID: "/pa/signature/validate", types: types, version: .version3)
-            )
+            let demand = CodeDemand(uriID: "/pa/signature/validate", types: .onlineFactors, version: .version3)
+            _ = try bank.authenticate(&context, demand)
             return .ok
-        }
-
-        static func userInfo(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let envelope = try bank.openEncrypted(&context, scope: .activation, purpose: .genericActivation)
-            _ = try envelope.json()
-            guard let activation = envelope.activation else { throw .encryption("the activation is missing") }
-            bank.remember(envelope, at: context.now)
-            return .json(try bank.seal(activation.claims(at: context.now), in: envelope, &context))
         }
     }
 }

@@ -15,14 +15,7 @@ extension Version3 {
         fileprivate let use: (name: String, expiration: Milliseconds)
 
         /// The plaintext as JSON; nothing is an empty object.
-        func json() throws(Refusal) -> JSONObject {
-            guard !self.plaintext.isEmpty else { return [:] }
-            let limits = JSONLimits(maximumDepth: 64)
-            guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
-                throw .invalidRequest("The decrypted body is not a JSON object")
-            }
-            return object
-        }
+        func json() throws(Refusal) -> JSONObject { try JSONObject(plaintext: self.plaintext) }
     }
 
     /// For whom a request is encrypted, and for what.
@@ -36,79 +29,51 @@ extension Version3 {
 }
 
 extension Backend {
-    /// Opens a request that is encrypted and not signed: its header tells for whom.
-    func openEncrypted(
+    /// Receives a request to a standard endpoint that is encrypted first, and then signed. The signature is judged before
+    /// the envelope is opened, so that a damaged one costs a step of the counter.
+    ///
+    /// - Parameter refusal: Makes the endpoint's refusal of an envelope that does not open.
+    mutating func authenticateEncrypted(
         _ context: inout RequestContext,
-        scope: EncryptionScope,
-        purpose: ECIESPurpose
-    ) throws(Refusal) -> Version3.OpenedEnvelope {
-        guard let value = context.request.header(EncryptionHeader.name) else {
-            throw .encryption("the header \(EncryptionHeader.name) is missing")
-        }
-        let header: EncryptionHeader
+        purpose: ECIESPurpose,
+        _ demand: CodeDemand,
+        refusing refusal: (String) -> Refusal
+    ) throws(Refusal) -> (request: AuthenticatedRequest, envelope: Version3.OpenedEnvelope) {
+        let code: RequestCode
         do {
-            header = try EncryptionHeader(parsing: value, scope: scope)
+            code = try self.requestCode(of: &context)
         } catch {
-            throw .encryption(error.description)
+            throw self.refusal(error)
         }
-        guard let application = self.application(ofKey: header.applicationKey) else {
-            throw .encryption("the application key is unknown")
+        let cover = CodeCover { bank, context in (try? bank.open(for: code, purpose, &context))?.plaintext }
+        let request = try self.authenticate(&context, demand, covering: cover)
+        do throws(Refusal) {
+            let envelope = try self.open(for: code, purpose, &context)
+            self.remember(envelope, at: context.now)
+            return (request, envelope)
+        } catch {
+            throw refusal(error.reason)
         }
-        var activation: ServerActivation?
-        if let id = header.activationID {
-            context.activationID = id
-            guard let known = self.state.activations[id], known.applicationID == application.id else {
-                throw .encryption("there is no such activation")
-            }
-            guard known.status == .active else { throw .encryption("the activation is \(known.status.rawValue)") }
-            activation = known
-        }
+    }
+
+    /// Opens the envelope of a signed request: its signature header tells for whom. Nothing is remembered.
+    func open(
+        for code: RequestCode,
+        _ purpose: ECIESPurpose,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> Version3.OpenedEnvelope {
+        guard let version = ProtocolVersion(rawValue: code.versionName), version.isVersion3,
+            let activation = self.state.activations[code.activationID], activation.status == .active,
+            let application = self.application(ofKey: code.applicationKey),
+            application.id == activation.applicationID
+        else { throw .encryption("the header of the signature names nobody who could have sent it") }
         let recipient = Version3.Recipient(
-            version: header.version,
+            version: version,
             application: application,
             activation: activation,
             purpose: purpose
         )
         return try self.open(try context.json(), recipient, &context)
-    }
-
-    /// Opens a request that is signed as well: its signature header tells for whom. The envelope comes first, so that a
-    /// damaged one costs no counter and no attempt.
-    mutating func authenticateEncrypted(
-        _ context: inout RequestContext,
-        purpose: ECIESPurpose,
-        uriID: String,
-        allowing types: Set<SignatureType>
-    ) throws(Refusal) -> (request: AuthenticatedRequest, envelope: Version3.OpenedEnvelope) {
-        do {
-            let code = try self.requestCode(of: &context)
-            var opened: Version3.OpenedEnvelope?
-            // Without these, it cannot be opened; the signature is then refused for the same reason.
-            if let version = ProtocolVersion(rawValue: code.versionName), code.version == .version3,
-                let activation = self.state.activations[code.activationID], activation.status == .active,
-                let application = self.application(ofKey: code.applicationKey),
-                application.id == activation.applicationID
-            {
-                let recipient = Version3.Recipient(
-                    version: version,
-                    application: application,
-                    activation: activation,
-                    purpose: purpose
-                )
-                opened = try self.open(try context.json(), recipient, &context)
-            }
-            let demand = CodeDemand(uriID: uriID, types: types, version: .version3)
-            let request = try self.verify(code, &context, demand)
-            guard let opened else { throw Refusal.encryption("the envelope was not opened") }
-            self.remember(opened, at: context.now)
-            return (request, opened)
-        } catch let failure as AuthenticationFailure {
-            throw AuthenticationDialect.powerAuth.refusal(failure)
-        } catch let refusal as Refusal {
-            throw refusal
-        } catch {
-            throw .encryption("the request cannot be opened")
-        }
     }
 
     /// Opens an envelope. Nothing is remembered before the request is accepted.
@@ -118,9 +83,10 @@ extension Backend {
         _ context: inout RequestContext
     ) throws(Refusal) -> Version3.OpenedEnvelope {
         let now = context.now
-        guard self.protocolRules.accepts(.version3) else {
+        guard self.accepts(.version3) else {
             throw .encryption("the server no longer accepts version \(recipient.version.rawValue)")
         }
+        try object.refuseMembers(except: ECIESRequest.members)
         guard let request = ECIESRequest(object) else { throw .encryption("the envelope has not the right members") }
         var scope = ECIESScope.application
         if let activation = recipient.activation {
@@ -161,13 +127,10 @@ extension Backend {
         _ recipient: Version3.Recipient,
         at now: Milliseconds
     ) throws(Refusal) -> (P256PrivateKey, Milliseconds) {
-        var expiration = now + Self.envelopeAge
+        var expiration = now + TimestampWindow.longestMemory
         if let timestamp = request.timestamp, recipient.version.usesTimestamps {
-            guard timestamp <= now + self.limits.encryptionTimestampAhead.inMilliseconds else {
-                throw .encryption("the timestamp is too far ahead")
-            }
-            guard timestamp >= now - Self.envelopeAge else { throw .encryption("the timestamp is too old") }
-            expiration = timestamp + Self.envelopeAge
+            try self.check(timestamp, at: now)
+            expiration = self.profile.envelopeWindow(self.limits).end(of: timestamp, at: now)
         }
         guard recipient.version.usesTemporaryKeys else {
             let serverKey = recipient.activation?.device?.version3?.serverKey
@@ -181,8 +144,14 @@ extension Backend {
         return (privateKey, key.expires)
     }
 
-    /// How old an envelope may be, and for how long it is remembered: as long as a token request.
-    private static var envelopeAge: Milliseconds { 7_200_000 }
+    /// Throws when the timestamp of an envelope differs too much from the server's time.
+    func check(_ timestamp: Milliseconds, at now: Milliseconds) throws(Refusal) {
+        let window = self.profile.envelopeWindow(self.limits)
+        guard let objection = window.objection(to: timestamp, at: now) else { return }
+        throw .encryption(
+            objection + self.profile.releases { $0.envelopeWindow(self.limits).admits(timestamp, at: now) }
+        )
+    }
 
     /// Makes sure that this request is not accepted again.
     mutating func remember(_ envelope: Version3.OpenedEnvelope, at now: Milliseconds) {
@@ -207,6 +176,11 @@ extension Backend {
 }
 
 extension ECIESRequest {
+    /// The members that an envelope may have.
+    static let members: Set<String> = [
+        "temporaryKeyId", "ephemeralPublicKey", "encryptedData", "mac", "nonce", "timestamp",
+    ]
+
     /// Reads an envelope from JSON; nil when a member is missing, given twice or of another type.
     init?(_ object: JSONObject) {
         func bytes(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64.decode($0) } }

@@ -25,6 +25,9 @@ extension Version3 {
             _ identity: ActivationIdentity,
             _ application: ServerApplication
         ) throws(Refusal) -> ActivationGrant {
+            guard bank.profile.hasRecovery else {
+                throw .activation("there is no recovery\(bank.profile.releases { $0.hasRecovery })")
+            }
             guard let code = identity.attributes["recoveryCode"], let puk = identity.attributes["puk"],
                 let recovery = bank.state.recoveryCodes[code], recovery.applicationID == application.id
             else { throw .activation("the recovery code is unknown") }
@@ -43,11 +46,12 @@ extension Version3 {
             return .replacement(of: recovery.activationID, userID: recovery.userID)
         }
 
-        /// Makes the code that goes with a new activation.
+        /// Makes the code that goes with a new activation, where there is recovery.
         static func issueCode(
             _ bank: inout Backend,
             for activation: ServerActivation
-        ) throws(Refusal) -> RecoveryCode {
+        ) throws(Refusal) -> RecoveryCode? {
+            guard bank.profile.hasRecovery else { return nil }
             let randomBytes = bank.state.randomness.bytes(ActivationCode.randomByteCount)
             guard let code = try? ActivationCode(randomBytes: randomBytes).code else {
                 throw .activation("no recovery code can be made")
@@ -68,18 +72,26 @@ extension Version3 {
         static func confirm(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
+            let demand = CodeDemand(
+                uriID: "/pa/recovery/confirm",
+                types: [.possessionKnowledge],
+                version: .version3
+            )
             let (request, envelope) = try bank.authenticateEncrypted(
                 &context,
                 purpose: .recoveryConfirm,
-                uriID: "/pa/recovery/confirm",
-                allowing: .twoFactors
+                demand,
+                refusing: Refusal.recoveryConfirmation
             )
-            let code = try envelope.json().string("recoveryCode")
+            let code: String
+            do throws(Refusal) { code = try envelope.json().string("recoveryCode") } catch {
+                throw .recoveryConfirmation(error.reason)
+            }
             guard let recovery = bank.state.recoveryCodes[code], recovery.userID == request.activation.userID,
                 recovery.applicationID == request.application.id
-            else { throw .recovery("the recovery code is unknown") }
+            else { throw .recoveryConfirmation("the recovery code is unknown") }
             guard recovery.status == .created || recovery.status == .active else {
-                throw .recovery("the recovery code is \(recovery.status.rawValue)")
+                throw .recoveryConfirmation("the recovery code is \(recovery.status.rawValue)")
             }
             bank.state.recoveryCodes.update(recovery.code) { $0.status = .active }
             let response: JSONValue = ["alreadyConfirmed": .bool(recovery.status == .active)]

@@ -11,7 +11,7 @@ extension Version3 {
                 "POST",
                 "/pa/v3/status",
                 "Tells the server's time and name.",
-                takes: .optional(.anyRequest),
+                takes: .ignored,
                 gives: .serverStatusResponse,
                 Self.status
             ),
@@ -26,8 +26,7 @@ extension Version3 {
         ]
 
         static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            _ = try context.json()
-            return .object([
+            .object([
                 "serverTime": .number(JSONNumber(context.now)),
                 "application": ["name": .string(bank.applicationName), "version": "1.0.0"],
             ])
@@ -36,8 +35,10 @@ extension Version3 {
         static func createTemporaryKey(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
-            let token = try context.requestObject().string("jwt")
-            guard bank.protocolRules.accepts(.version3) else {
+            guard let token = try? context.requestObject().string("jwt") else {
+                throw .temporaryKey("'jwt' is missing")
+            }
+            guard bank.accepts(.version3) else {
                 throw .temporaryKey("the server no longer accepts version 3")
             }
             do {
@@ -91,7 +92,9 @@ extension Version3 {
             guard let activation = bank.state.activations[id], activation.applicationID == application.id,
                 let keys = activation.device?.version3
             else { throw .temporaryKey("there is no such activation") }
-            guard activation.status != .removed else { throw .temporaryKey("the activation is REMOVED") }
+            guard activation.status == .active || activation.status == .blocked else {
+                throw .temporaryKey("the activation is \(activation.status.rawValue)")
+            }
             return keys
         }
     }

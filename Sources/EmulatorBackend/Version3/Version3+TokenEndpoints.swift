@@ -39,13 +39,13 @@ extension Version3 {
         ]
 
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let demand = CodeDemand(uriID: "/pa/token/create", types: .onlineFactors, version: .version3)
             let (request, envelope) = try bank.authenticateEncrypted(
                 &context,
                 purpose: .tokenCreate,
-                uriID: "/pa/token/create",
-                allowing: .onlineFactors
+                demand,
+                refusing: context.refusalOfTokenRequest
             )
-            _ = try envelope.json()
             let token = ServerToken(
                 id: bank.state.randomness.identifier(),
                 secret: bank.state.randomness.secret(16),
@@ -68,7 +68,8 @@ extension Version3 {
         static func remove(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
             let demand = CodeDemand(uriID: "/pa/token/remove", types: .onlineFactors, version: .version3)
             let activation = try bank.authenticate(&context, demand).activation
-            let id = try context.requestObject().string("tokenId")
+            let id = try context.requestObject(bank.profile, missing: Refusal.requestInvalid)
+                .string("tokenId", bank.profile, missing: Refusal.requestInvalid)
             if bank.state.tokens[id]?.activationID == activation.id { bank.state.tokens[id] = nil }
             return .object(["tokenId": .string(id)])
         }
@@ -76,34 +77,66 @@ extension Version3 {
         static func unlockVault(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
-            let (request, envelope) = try bank.authenticateEncrypted(
-                &context,
-                purpose: .vaultUnlock,
-                uriID: "/pa/vault/unlock",
-                allowing: [.possessionKnowledge, .possessionKnowledgeBiometry]
-            )
-            if let reason = try envelope.json().optionalString("reason") {
-                guard Self.isVaultReason(reason) else {
-                    throw Refusal(
-                        400,
-                        "ERR_SECURE_VAULT",
-                        "POWER_AUTH_SECURE_VAULT_INVALID",
-                        because: "the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short"
-                    )
-                }
-            }
+            let (request, envelope) = try Self.receiveVaultRequest(&bank, &context)
             guard let keys = request.activation.device?.version3?.derived,
                 let wrapped = try? Vault.encrypt(vaultKey: keys.vault, transportKey: keys.transport)
-            else {
-                throw Refusal(400, "ERR_SECURE_VAULT", "POWER_AUTH_SECURE_VAULT_INVALID")
-            }
+            else { throw .vault("the keys do not fit") }
             let response: JSONValue = ["encryptedVaultEncryptionKey": .string(Base64.encode(wrapped))]
             return .json(try bank.seal(response, in: envelope, &context))
         }
 
-        private static func isVaultReason(_ reason: String) -> Bool {
-            (3...255).contains(reason.utf8.count)
-                && reason.utf8.allSatisfy { $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) }
+        /// The vault is the exception among the standard endpoints: the envelope is opened and read before the signature is
+        /// looked at, so that what is wrong with it moves nothing.
+        private static func receiveVaultRequest(
+            _ bank: inout Backend,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> (AuthenticatedRequest, OpenedEnvelope) {
+            let demand = CodeDemand(
+                uriID: "/pa/vault/unlock",
+                types: bank.profile.typesForVault3(bank.protocolRules),
+                version: .version3
+            )
+            let code: RequestCode
+            do {
+                code = try bank.requestCode(of: &context)
+                _ = try bank.activation(admittedBy: demand, for: code)
+            } catch {
+                throw bank.refusal(error)
+            }
+            let envelope: OpenedEnvelope
+            do throws(Refusal) {
+                envelope = try bank.open(for: code, .vaultUnlock, &context)
+                bank.remember(envelope, at: context.now)
+            } catch {
+                throw .vault(error.reason)
+            }
+            try Self.check(envelope, bank)
+            guard demand.types.contains(code.type) else {
+                throw .vault("\(code.type.rawValue) does not open the vault")
+            }
+            return (try bank.authenticate(&context, demand), envelope)
         }
+
+        private static func check(_ envelope: OpenedEnvelope, _ bank: Backend) throws(Refusal) {
+            let reason: String?
+            do throws(Refusal) {
+                let content = try envelope.json()
+                try content.refuseMembers(except: ["reason"])
+                reason = try content.optionalString("reason")
+            } catch {
+                throw bank.refusal(AuthenticationFailure(error.reason))
+            }
+            try Vault.check(reason: reason)
+        }
+    }
+}
+
+extension Vault {
+    /// Throws when a reason that a device gives for opening the vault is not of its form. It may give none.
+    static func check(reason: String?) throws(Refusal) {
+        guard let reason else { return }
+        guard (3...255).contains(reason.utf8.count),
+            reason.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "_-.".utf8.contains($0) })
+        else { throw .vault("the reason has other characters than A-Z, a-z, 0-9, '_', '-' and '.', or is too short") }
     }
 }

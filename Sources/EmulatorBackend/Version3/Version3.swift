@@ -24,6 +24,7 @@ enum Version3: ServedVersion {
         let header = try TokenHeader(parsing: value)
         return RequestToken(
             version: .version3,
+            versionName: header.version.rawValue,
             tokenID: header.tokenID,
             nonce: header.nonce,
             timestamp: header.timestamp,

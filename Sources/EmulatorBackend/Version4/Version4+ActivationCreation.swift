@@ -1,3 +1,4 @@
+import Basics
 import EmulatorMessages
 import ExactJSON
 import PowerAuthCrypto
@@ -20,29 +21,17 @@ extension Version4 {
 
         /// Exchanges keys with a device. Two envelopes lie inside one another, both of one temporary key.
         static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let header = try Version4.encryptionHeader(of: context, scope: .application)
-            guard let application = bank.application(ofKey: header.applicationKey) else {
-                throw .encryption("the application key is unknown")
+            do throws(Refusal) {
+                return try Self.make(&bank, &context)
+            } catch {
+                throw error.asActivation
             }
-            let outer = try OpenedEnvelope(
-                opening: context.json(),
-                for: Recipient(application: application, activation: nil, purpose: .genericApplication),
-                &bank,
-                &context
-            )
-            let layer = try outer.content()
-            guard let data = try layer.optionalObject("activationData") else {
-                throw .validation("'activationData' is missing")
-            }
-            let inner = try OpenedEnvelope(
-                opening: data,
-                for: Recipient(application: application, activation: nil, purpose: .activation),
-                &bank,
-                &context
-            )
-            guard inner.temporaryKeyID == outer.temporaryKeyID else {
-                throw .encryption("the two layers were encrypted with different keys")
-            }
+        }
+
+        private static func make(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+            -> ServerResponse
+        {
+            let (layer, outer, inner, application) = try Self.open(&bank, &context)
             let content = try inner.content()
             let identity = try ActivationIdentity(layer)
             let customAttributes = try layer.optionalObject("customAttributes")
@@ -65,6 +54,35 @@ extension Version4 {
             response["customAttributes"] = customAttributes.map { .object($0) }
             response["userInfo"] = activation.claims(at: context.now)
             return .json(try outer.seal(.object(response), &context))
+        }
+
+        /// Opens both layers. They are used up by that.
+        private static func open(
+            _ bank: inout Backend,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> (JSONObject, outer: OpenedEnvelope, inner: OpenedEnvelope, ServerApplication) {
+            let addressee = try Addressee(context, .application)
+            guard addressee.versionName.isExactly(Version4.name) else {
+                throw .activation("the envelope is of another version of the protocol")
+            }
+            guard let application = bank.application(ofKey: addressee.applicationKey) else {
+                throw .activation("the application key is unknown")
+            }
+            let forServer = Recipient(application: application, activation: nil, purpose: .genericApplication)
+            let outer = try bank.open(context.json(), forServer, &context)
+            bank.remember(outer, at: context.now)
+            let layer = try outer.content()
+            try layer.refuseMembers(except: ActivationIdentity.members)
+            guard let data = try layer.optionalObject("activationData") else {
+                throw .activation("'activationData' is missing")
+            }
+            let forServerBehind = Recipient(application: application, activation: nil, purpose: .activation)
+            let inner = try bank.open(data, forServerBehind, &context)
+            bank.remember(inner, at: context.now)
+            guard inner.temporaryKeyID == outer.temporaryKeyID else {
+                throw .activation("the two layers were encrypted with different keys")
+            }
+            return (layer, outer, inner, application)
         }
     }
 

@@ -8,39 +8,51 @@ extension Version4 {
     enum ActivationEndpoints {
         static let routes: [Backend.Route] =
             [
-                .version4(
-                    .activationStatus,
-                    admission: .whateverTheState,
+                .device(
+                    "POST",
+                    Endpoint.activationStatus.path,
                     "Tells an activation's status.",
+                    takes: .required(.envelope4),
+                    gives: .sealed4,
                     Self.status
                 ),
                 .version4(.activationConfirm, admission: .unconfirmed, "Confirms an activation.", Self.confirm),
                 .version4(
                     .activationRemove,
                     "Removes an activation.",
+                    takes: .ignored,
                     gives: .activationIDResponse,
                     Self.remove
                 ),
-                .version4(.activationRename, adds: .contents, "Renames an activation.", Self.rename),
-                .version4(.activationDetail, "Shows an activation to its device.", Self.detail),
-                .version4(.userInfo, "Tells what is known of the user.", Self.userInfo),
             ]
             + ["DELETE", "GET", "POST", "PUT"].map { method in
                 .version4(
                     .validate,
                     method: method,
                     "Verifies a code.",
-                    takes: method == "POST" || method == "PUT" ? .optional(.anyRequest) : nil
+                    takes: method == "POST" || method == "PUT" ? .ignored : nil
                 ) { (_, _, _) throws(Refusal) in nil }
             }
 
-        static func status(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            _ = try call.parameters()
-            let (activation, keys) = (call.activation, call.keys)
+        static func status(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
+            let demand = AnnotatedDemand(
+                proof: .envelope(refusal: Refusal.activation),
+                version: .version4,
+                admission: .whateverTheState,
+                members: []
+            )
+            let call = try bank.receive(&context, demand)
+            guard let activation = call.activation, let keys = activation.device?.version4 else {
+                throw .activation("there are no keys of version 4")
+            }
+            return try bank.respond(Self.status(bank, of: activation, keys), to: call, &context)
+        }
+
+        private static func status(
+            _ bank: Backend,
+            of activation: ServerActivation,
+            _ keys: Keys
+        ) throws(Refusal) -> JSONValue {
             do {
                 let blob = ActivationStatusBlob(
                     state: activation.status.state,
@@ -87,45 +99,6 @@ extension Version4 {
             bank.remove(call.activation.id, &context)
             return ["activationId": .string(call.activation.id)]
         }
-
-        static func rename(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            guard let name = try call.parameters().optionalString("activationName"), !name.isBlank else {
-                throw .validation("'activationName' is missing")
-            }
-            bank.state.activations.update(call.activation.id) { $0.rename(name) }
-            let renamed = bank.state.activations[call.activation.id] ?? call.activation
-            context.report(renamed)
-            return Self.presented(renamed)
-        }
-
-        static func detail(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            _ = try call.parameters()
-            return Self.presented(call.activation)
-        }
-
-        /// These two responses are wrapped inside of the envelope as well.
-        private static func presented(_ activation: ServerActivation) -> JSONValue {
-            var content: JSONObject = ["activationId": .string(activation.id)]
-            content["activationName"] = activation.name.map { .string($0) }
-            return ["status": "OK", "responseObject": .object(content)]
-        }
-
-        static func userInfo(
-            _ bank: inout Backend,
-            _ call: Call,
-            _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            _ = try call.parameters()
-            return call.activation.claims(at: context.now)
-        }
     }
 }
 
@@ -136,8 +109,8 @@ extension Admission {
         belongsToUpgrade: true
     )
 
-    /// Also while the server side has not committed it.
-    fileprivate static let unconfirmed = Self(states: [.active, .pendingCommit])
+    /// Also while the server side has not committed it and the device has not confirmed it.
+    fileprivate static let unconfirmed = Self(includesUnconfirmed: true)
 }
 
 extension ServerActivation {
@@ -173,9 +146,4 @@ extension Backend {
         self.state.activations.update(activationID) { $0.updateVersion4Keys(change) }
         if let activation = self.state.activations[activationID] { context.report(activation) }
     }
-}
-
-extension String {
-    /// Whether there is nothing in it but white space.
-    fileprivate var isBlank: Bool { self.utf8.allSatisfy { $0 <= 0x20 } }
 }

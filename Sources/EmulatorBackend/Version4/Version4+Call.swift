@@ -10,8 +10,7 @@ extension Version4 {
         let activation: ServerActivation
         /// The keys of version 4, also while an upgrade waits for its confirmation.
         let keys: Keys
-        /// `nil` where no code is asked for.
-        let type: SignatureType?
+        let type: SignatureType
         private let envelope: OpenedEnvelope?
         private let context: RequestContext
 
@@ -19,7 +18,7 @@ extension Version4 {
             _ application: ServerApplication,
             _ activation: ServerActivation,
             _ keys: Keys,
-            type: SignatureType?,
+            type: SignatureType,
             envelope: OpenedEnvelope?,
             _ context: RequestContext
         ) {
@@ -35,7 +34,7 @@ extension Version4 {
         func parameters() throws(Refusal) -> JSONObject {
             if let envelope = self.envelope { return try envelope.content() }
             guard let object = try self.context.json().optionalObject("requestObject") else {
-                throw .validation("The request object is missing")
+                throw .validation("requestObject: must not be null")
             }
             return object
         }
@@ -65,6 +64,7 @@ extension Backend.Route {
     /// - Parameters:
     ///   - body: What it takes, unless bodies are encrypted.
     ///   - response: What it gives, unless bodies are encrypted.
+    ///   - refusal: Makes the refusal of an envelope that does not open.
     static func version4(
         _ endpoint: Version4.Endpoint,
         method: String = "POST",
@@ -73,6 +73,7 @@ extension Backend.Route {
         _ summary: String,
         takes body: RouteDescription.Body? = .optional(.anyRequest),
         gives response: Schema = .done,
+        refusing refusal: @escaping @Sendable (String) -> Refusal = Refusal.encryption,
         _ perform: @escaping CallHandler
     ) -> Self {
         .device(
@@ -84,9 +85,7 @@ extension Backend.Route {
             takes: endpoint.encryption == nil ? body : .required(.envelope4),
             gives: endpoint.encryption == nil ? response : .sealed4
         ) { (bank, context) throws(Refusal) in
-            let call = try Version4.receive(endpoint, admission, &bank, &context)
-            let content = try perform(&bank, call, &context)
-            return try call.response(content, &context)
+            try Version4.call(endpoint, admission, &bank, &context, refusing: refusal, perform)
         }
     }
 }
@@ -104,124 +103,85 @@ extension Version4.Endpoint {
 // MARK: - Receiving
 
 extension Version4 {
+    /// Receives a request, does what is asked for, and responds.
+    static func call(
+        _ endpoint: Endpoint,
+        _ admission: Admission,
+        _ bank: inout Backend,
+        _ context: inout RequestContext,
+        refusing refusal: (String) -> Refusal,
+        _ perform: Backend.Route.CallHandler
+    ) throws(Refusal) -> ServerResponse {
+        let call = try Self.receive(endpoint, admission, &bank, &context, refusing: refusal)
+        let content = try perform(&bank, call, &context)
+        return try call.response(content, &context)
+    }
+
+    /// Receives a request to a standard endpoint with a code of its own purpose. The code is judged before the envelope is
+    /// opened, so that a damaged one costs a step of the counter.
     fileprivate static func receive(
         _ endpoint: Endpoint,
         _ admission: Admission,
         _ bank: inout Backend,
-        _ context: inout RequestContext
+        _ context: inout RequestContext,
+        refusing refusal: (String) -> Refusal
     ) throws(Refusal) -> Call {
+        let demand = try Self.demand(endpoint, admission, bank)
+        let code: RequestCode
         do {
-            switch endpoint.authentication {
-            case .none:
-                return try Self.receiveEncrypted(endpoint, admission, &bank, &context)
-            case .code(let uriID, let types):
-                var types = Set(types.compactMap { SignatureType(rawValue: $0.rawValue) })
-                if endpoint == .activationRemove, bank.protocolRules.allowsRemovalByPossession {
-                    types.insert(.possession)
-                }
-                let demand = CodeDemand(
-                    uriID: uriID,
-                    types: types,
-                    version: .version4,
-                    admission: admission
-                )
-                return try Self.receive(endpoint, demand, &bank, &context)
-            case .token:
-                return try Self.receiveWithToken(endpoint, &bank, &context)
-            case .version3Code:
-                throw Refusal.encryption("the endpoint is for activations of version 3")
-            }
-        } catch let failure as AuthenticationFailure {
-            throw AuthenticationDialect.powerAuth.refusal(failure)
-        } catch let refusal as Refusal {
-            throw refusal
+            code = try bank.requestCode(of: &context)
         } catch {
-            throw .encryption("the request cannot be opened")
+            throw bank.refusal(error)
         }
-    }
-
-    /// A request with a code. The envelope comes first, so that a damaged one costs no counter and no attempt.
-    private static func receive(
-        _ endpoint: Endpoint,
-        _ demand: CodeDemand,
-        _ bank: inout Backend,
-        _ context: inout RequestContext
-    ) throws -> Call {
-        let code = try bank.requestCode(of: &context)
+        var cover = CodeCover()
+        if let purpose = endpoint.encryption {
+            cover.peek = { bank, context in (try? Self.open(for: code, purpose, bank, &context))?.plaintext }
+        }
+        let request = try bank.authenticate(&context, demand, covering: cover)
+        guard let keys = request.activation.device?.version4 else { throw .encryption("there are no keys") }
         var envelope: OpenedEnvelope?
-        // Without these, it cannot be opened; the code is then refused for the same reason.
-        if let purpose = endpoint.encryption, let activation = try? bank.activation(admittedBy: demand, for: code),
-            let keys = activation.device?.version4, let application = bank.application(ofKey: code.applicationKey),
-            application.id == activation.applicationID
-        {
-            let recipient = Recipient(application: application, activation: (activation.id, keys), purpose: purpose)
-            envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
-        }
-        let request = try bank.verify(code, &context, demand)
-        guard let keys = request.activation.device?.version4, endpoint.encryption == nil || envelope != nil else {
-            throw Refusal.encryption("the envelope was not opened")
+        if let purpose = endpoint.encryption {
+            do throws(Refusal) {
+                let opened = try Self.open(for: code, purpose, bank, &context)
+                bank.remember(opened, at: context.now)
+                envelope = opened
+            } catch {
+                throw refusal(error.reason)
+            }
         }
         return Call(request.application, request.activation, keys, type: request.type, envelope: envelope, context)
     }
 
-    /// A request that is encrypted and not authenticated: its header tells for whom.
-    private static func receiveEncrypted(
+    private static func demand(
         _ endpoint: Endpoint,
         _ admission: Admission,
-        _ bank: inout Backend,
+        _ bank: Backend
+    ) throws(Refusal) -> CodeDemand {
+        guard case .code(let uriID, let types) = endpoint.authentication else {
+            throw .encryption("the endpoint takes no code of version 4")
+        }
+        var demand = CodeDemand(
+            uriID: uriID,
+            types: Set(types.compactMap { SignatureType(rawValue: $0.rawValue) }),
+            version: .version4,
+            admission: admission
+        )
+        if endpoint == .activationRemove { demand.admitRemoval(bank) }
+        return demand
+    }
+
+    /// Opens the envelope of a request with a code: its header tells for whom. Nothing is remembered.
+    static func open(
+        for code: RequestCode,
+        _ purpose: EncryptionPurpose,
+        _ bank: Backend,
         _ context: inout RequestContext
-    ) throws(Refusal) -> Call {
-        guard let purpose = endpoint.encryption else { throw .encryption("the endpoint is not encrypted") }
-        let header = try Self.encryptionHeader(of: context, scope: .activation)
-        context.activationID = header.activationID
-        guard let application = bank.application(ofKey: header.applicationKey) else {
-            throw .encryption("the application key is unknown")
-        }
-        guard let activation = bank.state.activations[header.activationID ?? ""],
-            activation.applicationID == application.id, let device = activation.device, let keys = device.version4
-        else { throw .encryption("there is no such activation") }
-        guard admission.states.contains(activation.status) else {
-            throw .encryption("the activation is \(activation.status.rawValue)")
-        }
-        guard device.admits(.version4, admission) else { throw .encryption("the activation is of version 3") }
+    ) throws(Refusal) -> OpenedEnvelope {
+        guard code.version == .version4, let activation = bank.state.activations[code.activationID],
+            activation.status == .active, let keys = activation.device?.version4,
+            let application = bank.application(ofKey: code.applicationKey), application.id == activation.applicationID
+        else { throw .encryption("the header of the code names nobody who could have sent it") }
         let recipient = Recipient(application: application, activation: (activation.id, keys), purpose: purpose)
-        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
-        return Call(application, activation, keys, type: nil, envelope: envelope, context)
-    }
-
-    /// A request with a token. The envelope comes first here, too; a header that names its keys once more is not needed.
-    private static func receiveWithToken(
-        _ endpoint: Endpoint,
-        _ bank: inout Backend,
-        _ context: inout RequestContext
-    ) throws -> Call {
-        let use = try bank.verifyToken(&context)
-        guard let keys = use.activation.device?.version4, let purpose = endpoint.encryption,
-            let application = bank.state.applications[use.activation.applicationID]
-        else { throw AuthenticationFailure(.token, "the token is of another version of the protocol") }
-        if context.request.header(EncryptionHeader.name) != nil {
-            let header = try Self.encryptionHeader(of: context, scope: .activation)
-            guard header.applicationKey == application.key, header.activationID == use.activation.id else {
-                throw Refusal.encryption("the headers name different keys")
-            }
-        }
-        let recipient = Recipient(application: application, activation: (use.activation.id, keys), purpose: purpose)
-        let envelope = try OpenedEnvelope(opening: context.json(), for: recipient, &bank, &context)
-        bank.remember(use, at: context.now)
-        return Call(application, use.activation, keys, type: nil, envelope: envelope, context)
-    }
-
-    static func encryptionHeader(
-        of context: RequestContext,
-        scope: EncryptionScope
-    ) throws(Refusal) -> EncryptionHeader {
-        guard let value = context.request.header(EncryptionHeader.name) else {
-            throw .encryption("the header \(EncryptionHeader.name) is missing")
-        }
-        do {
-            return try EncryptionHeader(parsing: value, scope: scope)
-        } catch {
-            throw .encryption(error.description)
-        }
+        return try bank.open(try context.json(), recipient, &context)
     }
 }

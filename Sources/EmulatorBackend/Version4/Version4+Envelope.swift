@@ -15,18 +15,20 @@ extension Version4 {
     /// An encrypted request that was opened, and what it takes to respond to it.
     struct OpenedEnvelope {
         let temporaryKeyID: String
+        let plaintext: [UInt8]
         private var exchange: ServerExchange
-        private let plaintext: [UInt8]
+        /// What tells this request from every other, and until when it would be accepted again.
+        fileprivate let use: (name: String, expiration: Milliseconds)
 
-        /// Opens an envelope. Its nonce is used up by that, whatever becomes of the request; that of one that does not open
-        /// stays unused, since anyone could have made it.
-        init(
+        /// Opens an envelope. Nothing is remembered.
+        fileprivate init(
             opening body: JSONObject,
             for recipient: Recipient,
-            _ bank: inout Backend,
+            _ bank: Backend,
             _ context: inout RequestContext
         ) throws(Refusal) {
             let now = context.now
+            try body.refuseMembers(except: ["temporaryKeyId", "encryptedData", "nonce", "timestamp"])
             guard let request = body.message(EncryptedRequest.self) else {
                 throw .encryption("the envelope has not the right members")
             }
@@ -35,7 +37,7 @@ extension Version4 {
             guard case .version4(let secret) = key.material else {
                 throw .temporaryKey("the temporary key is of another version of the protocol")
             }
-            guard request.isFresh(at: now) else { throw .encryption("the timestamp is too old or too far ahead") }
+            try bank.check(request.timestamp, at: now)
             let use = "N\(key.id)\(Base64.encode(request.nonce))"
             guard !bank.state.replays.contains(use, at: now) else { throw .encryption("the request was sent before") }
             do throws(EncryptionError) {
@@ -47,17 +49,11 @@ extension Version4 {
                 throw .encryption(error.description)
             }
             self.temporaryKeyID = key.id
-            bank.state.replays.insert(use, until: key.expires, at: now)
+            self.use = (use, key.expires)
         }
 
         /// The content of the request.
-        func content() throws(Refusal) -> JSONObject {
-            let limits = JSONLimits(maximumDepth: 64)
-            guard let object = (try? JSONValue(parsing: self.plaintext, limits: limits))?.object else {
-                throw .invalidRequest("The decrypted body is not a JSON object")
-            }
-            return object
-        }
+        func content() throws(Refusal) -> JSONObject { try JSONObject(plaintext: self.plaintext) }
 
         /// Encrypts the response.
         func seal(_ content: JSONValue, _ context: inout RequestContext) throws(Refusal) -> JSONValue {
@@ -69,6 +65,22 @@ extension Version4 {
                 throw .encryption("the response cannot be encrypted")
             }
         }
+    }
+}
+
+extension Backend {
+    /// Opens an envelope. Nothing is remembered.
+    func open(
+        _ body: JSONObject,
+        _ recipient: Version4.Recipient,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> Version4.OpenedEnvelope {
+        try Version4.OpenedEnvelope(opening: body, for: recipient, self, &context)
+    }
+
+    /// Makes sure that this request is not accepted again. One that does not open stays unused: anyone could have made it.
+    mutating func remember(_ envelope: Version4.OpenedEnvelope, at now: Milliseconds) {
+        self.state.replays.insert(envelope.use.name, until: envelope.use.expiration, at: now)
     }
 }
 

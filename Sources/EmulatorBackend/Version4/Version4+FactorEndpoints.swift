@@ -7,9 +7,19 @@ extension Version4 {
     /// The keys of password and biometry, which a device can have replaced.
     enum FactorEndpoints {
         static let routes: [Backend.Route] = [
-            .version4(.passwordChange, "Agrees on another key for the password.", Self.changePassword),
-            .version4(.biometryAdd, "Agrees on a key for biometry.", Self.addBiometry),
-            .version4(.biometryRemove, "Turns biometry off.", Self.removeBiometry),
+            .version4(
+                .passwordChange,
+                "Agrees on another key for the password.",
+                refusing: Refusal.passwordChange,
+                Self.changePassword
+            ),
+            .version4(
+                .biometryAdd,
+                "Agrees on a key for biometry.",
+                refusing: Refusal.biometry,
+                Self.addBiometry
+            ),
+            .version4(.biometryRemove, "Turns biometry off.", takes: .ignored, Self.removeBiometry),
         ]
 
         /// The new key waits beside the current one until one of them is used: the response may be lost.
@@ -50,7 +60,7 @@ extension Version4 {
             refusing refusal: (String) -> Refusal,
             _ change: (inout Keys, SecretBytes) -> Void
         ) throws(Refusal) -> JSONValue? {
-            guard let request = try call.parameters().message(SharedSecretRequest.self) else {
+            guard let request = (try? call.parameters())?.message(SharedSecretRequest.self) else {
                 throw refusal("the request is not of the form of its suite")
             }
             guard request.suite == call.keys.suite, bank.protocolRules.acceptsSuite(request.suite) else {

@@ -28,6 +28,7 @@ extension Version4: ServedVersion {
         let header = try TokenHeader(parsing: value)
         return RequestToken(
             version: .version4,
+            versionName: Self.name,
             tokenID: header.tokenID,
             nonce: header.nonce,
             timestamp: header.timestamp,

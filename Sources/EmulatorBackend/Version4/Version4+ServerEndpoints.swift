@@ -11,7 +11,7 @@ extension Version4 {
                 "POST",
                 Endpoint.serverStatus.path,
                 "Tells the server's time, its name and its suites.",
-                takes: .optional(.serverStatusRequest),
+                takes: .required(.serverStatusRequest),
                 gives: .serverStatusResponse,
                 Self.status
             ),
@@ -30,14 +30,10 @@ extension Version4 {
                 "serverTime": .number(JSONNumber(context.now)),
                 "application": ["name": .string(bank.applicationName), "version": "1.0.0"],
             ]
+            guard !context.request.body.isEmpty else { throw .serverStatus("the body is missing") }
             if let key = try context.json().optionalObject("requestObject")?.optionalString("applicationKey") {
                 guard bank.application(ofKey: key) != nil else {
-                    throw Refusal(
-                        400,
-                        "ERR_STATUS",
-                        "POWER_AUTH_STATUS_ERROR",
-                        because: "the application key is unknown"
-                    )
+                    throw .serverStatus("the application key is unknown")
                 }
                 content["supportedAlgorithms"] = .strings(bank.protocolRules.offeredSuites.map(\.rawValue))
             }
@@ -47,9 +43,9 @@ extension Version4 {
         static func createTemporaryKey(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
-            guard let object = try context.json().optionalObject("requestObject"),
-                let jwt = try object.optionalString("jwt"), !jwt.isEmpty
-            else { throw .validation("'jwt' is missing") }
+            guard let jwt = try? context.requestObject().string("jwt") else {
+                throw .temporaryKey("'jwt' is missing")
+            }
             do {
                 let unverified = try TemporaryKeyRequest.Unverified(jwt: jwt)
                 let signer = try Self.signer(bank, for: unverified, &context)

@@ -7,7 +7,24 @@ extension Version4 {
     /// Tokens, which stand for the factors that they were created with, and the vault.
     enum TokenEndpoints {
         static let routes: [Backend.Route] = [
-            .version4(.tokenCreate, adds: .token, "Creates a token.", Self.create),
+            .device(
+                "POST",
+                Endpoint.tokenCreate.path,
+                adds: .token,
+                "Creates a token.",
+                shows: .code,
+                takes: .required(.envelope4),
+                gives: .sealed4
+            ) { (bank, context) throws(Refusal) in
+                try Version4.call(
+                    .tokenCreate,
+                    Admission(),
+                    &bank,
+                    &context,
+                    refusing: context.refusalOfTokenRequest,
+                    Self.create
+                )
+            },
             .version4(
                 .tokenRemove,
                 "Removes a token.",
@@ -15,7 +32,15 @@ extension Version4 {
                 gives: .tokenIDResponse,
                 Self.remove
             ),
-            .version4(.vaultUnlock, "Hands out a key of the vault.", Self.unlockVault),
+            .device(
+                "POST",
+                Endpoint.vaultUnlock.path,
+                "Hands out a key of the vault.",
+                shows: .code,
+                takes: .required(.envelope4),
+                gives: .sealed4,
+                Self.unlockVault
+            ),
         ]
 
         static func create(
@@ -23,13 +48,11 @@ extension Version4 {
             _ call: Call,
             _ context: inout RequestContext
         ) throws(Refusal) -> JSONValue? {
-            _ = try call.parameters()
-            guard let type = call.type else { return nil }
             let token = ServerToken(
                 id: bank.state.randomness.identifier(),
                 secret: bank.state.randomness.secret(TokenResponse.secretByteCount),
                 activationID: call.activation.id,
-                factors: type,
+                factors: call.type,
                 created: context.now,
                 version: .version4
             )
@@ -51,20 +74,60 @@ extension Version4 {
             return ["tokenId": .string(id)]
         }
 
+        /// The vault is the exception among the standard endpoints: the envelope is opened and read before the code is looked
+        /// at, so that what is wrong with it moves nothing.
         static func unlockVault(
             _ bank: inout Backend,
-            _ call: Call,
             _ context: inout RequestContext
-        ) throws(Refusal) -> JSONValue? {
-            guard let request = try call.parameters().message(VaultRequest.self) else {
-                throw .vault("the key is unknown, or the reason is not of its form")
+        ) throws(Refusal) -> ServerResponse {
+            let code: RequestCode
+            do {
+                code = try bank.requestCode(of: &context)
+            } catch {
+                throw bank.refusal(error)
             }
-            let types = request.keyIdentifier.allowedTypes.map(\.rawValue)
-            guard let type = call.type, types.contains(type.rawValue) else {
-                let reason = "\(request.keyIdentifier.rawValue) is not handed out for these factors"
-                throw AuthenticationDialect.powerAuth.refusal(AuthenticationFailure(.factors, reason))
+            let (identifier, envelope) = try Self.open(code, &bank, &context)
+            let types = bank.protocolRules.typesForVault4(identifier)
+            guard types.contains(code.type) else {
+                throw .vault("\(identifier.rawValue) is not handed out for \(code.type.rawValue)")
             }
-            return .encoding(VaultResponse(vaultEncryptionKey: call.keys.derived.vault.key(request.keyIdentifier)))
+            let demand = CodeDemand(uriID: "/pa/vault/unlock", types: types, version: .version4)
+            let activation = try bank.authenticate(&context, demand).activation
+            guard let vault = activation.device?.version4?.derived.vault else { throw .vault("there are no keys") }
+            return .json(
+                try envelope.seal(.encoding(VaultResponse(vaultEncryptionKey: vault.key(identifier))), &context)
+            )
         }
+
+        /// Opens and reads the request for a key.
+        private static func open(
+            _ code: RequestCode,
+            _ bank: inout Backend,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> (VaultKeyIdentifier, OpenedEnvelope) {
+            do throws(Refusal) {
+                let envelope = try Version4.open(for: code, .vaultUnlock, bank, &context)
+                bank.remember(envelope, at: context.now)
+                let content = try envelope.content()
+                try content.refuseMembers(except: ["keyIdentifier", "reason"])
+                guard let identifier = VaultKeyIdentifier(rawValue: try content.string("keyIdentifier")) else {
+                    throw .vault("the key is unknown")
+                }
+                try Vault.check(reason: content.optionalString("reason"))
+                return (identifier, envelope)
+            } catch {
+                throw .vault(error.reason)
+            }
+        }
+    }
+}
+
+extension RequestContext {
+    /// Returns the refusal of a token whose request did not open: an envelope that lacks a member is told apart.
+    func refusalOfTokenRequest(_ reason: String) -> Refusal {
+        let members = (try? self.json())?.keys ?? []
+        let isOld = !members.contains("timestamp") && members.contains("mac")
+        let needed = isOld ? ["nonce"] : ["nonce", "timestamp", "temporaryKeyId"]
+        return needed.allSatisfy { members.contains($0) } ? .tokenError(reason) : .requestInvalid(reason)
     }
 }

@@ -17,36 +17,29 @@ extension Version4 {
                 gives: .sealed4,
                 Self.start
             ),
-            .version4(.upgradeConfirm, admission: .upgrade, "Makes an upgrade final.", Self.confirm),
+            .version4(
+                .upgradeConfirm,
+                admission: .upgrade,
+                "Makes an upgrade final.",
+                takes: .ignored,
+                Self.confirm
+            ),
         ]
 
         /// Makes keys of version 4 beside those of version 3. Doing so again replaces them.
         static func start(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            let header = try Version4.encryptionHeader(of: context, scope: .application)
-            guard let application = bank.application(ofKey: header.applicationKey) else {
-                throw .encryption("the application key is unknown")
-            }
-            let envelope = try OpenedEnvelope(
-                opening: context.json(),
-                for: Recipient(application: application, activation: nil, purpose: .upgradeStart),
-                &bank,
-                &context
-            )
-            let demand = CodeDemand(
-                uriID: "/pa/upgrade/start",
-                types: [.possessionKnowledge],
-                version: .version3,
-                admission: .upgrade
-            )
-            let activation = try bank.authenticate(&context, demand).activation
-            guard activation.applicationID == application.id else {
-                throw .encryption("the headers name different applications")
-            }
-            guard bank.protocolRules.offersUpgrade(to: application.id) else {
+            let (activation, application, envelope) = try Self.receive(&bank, &context)
+            guard bank.offersUpgrade(to: application.id) else {
                 throw .upgrade("the upgrade is not offered to this application")
             }
-            let content = try envelope.content()
-            let enablesBiometry = try content.optionalBool("enableBiometry") ?? false
+            let content: JSONObject
+            let enablesBiometry: Bool
+            do throws(Refusal) {
+                content = try envelope.content()
+                enablesBiometry = try content.optionalBool("enableBiometry") ?? false
+            } catch {
+                throw .upgrade(error.reason)
+            }
             let request = try NewKeysRequest(content, refusing: Refusal.upgrade)
             guard bank.protocolRules.acceptsSuite(request.suite) else {
                 throw .upgrade("the suite \(request.suite.rawValue) is not accepted")
@@ -56,6 +49,51 @@ extension Version4 {
             bank.state.activations.update(activation.id) { $0.beginUpgrade(to: keys) }
             context.report(activation)
             return .json(try envelope.seal(.encoding(message), &context))
+        }
+
+        /// A code of version 3, and then an envelope of version 4 with a header of its own.
+        private static func receive(
+            _ bank: inout Backend,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> (ServerActivation, ServerApplication, OpenedEnvelope) {
+            let demand = CodeDemand(
+                uriID: "/pa/upgrade/start",
+                types: [.possessionKnowledge],
+                version: .version3,
+                admission: .upgrade
+            )
+            let header: EncryptionHeader
+            do {
+                _ = try bank.requestCode(of: &context)
+                let value = context.request.header(EncryptionHeader.name)
+                header = try EncryptionHeader(parsing: value, scope: .application)
+            } catch {
+                throw .upgrade("a header is missing or not of its form: \(error)")
+            }
+            let cover = CodeCover { bank, context in (try? Self.open(bank, header, &context))?.1.plaintext }
+            let activation = try bank.authenticate(&context, demand, covering: cover).activation
+            do throws(Refusal) {
+                let (application, envelope) = try Self.open(bank, header, &context)
+                guard activation.applicationID == application.id else {
+                    throw .upgrade("the headers name different applications")
+                }
+                bank.remember(envelope, at: context.now)
+                return (activation, application, envelope)
+            } catch {
+                throw .upgrade(error.reason)
+            }
+        }
+
+        private static func open(
+            _ bank: Backend,
+            _ header: EncryptionHeader,
+            _ context: inout RequestContext
+        ) throws(Refusal) -> (ServerApplication, OpenedEnvelope) {
+            guard let application = bank.application(ofKey: header.applicationKey) else {
+                throw .upgrade("the application key is unknown")
+            }
+            let recipient = Recipient(application: application, activation: nil, purpose: .upgradeStart)
+            return (application, try bank.open(context.json(), recipient, &context))
         }
 
         /// The first code that is made with the keys of version 4. Tokens and recovery codes of version 3 end with it.

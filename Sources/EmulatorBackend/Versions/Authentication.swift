@@ -10,13 +10,13 @@ struct AuthenticatedRequest {
     let type: SignatureType
 }
 
-/// A token whose proof is right, and what tells this request from every other.
+/// A token whose proof is right.
 struct TokenUse {
     let activation: ServerActivation
     /// Those that the token was made with.
     let factors: SignatureType
-    fileprivate let name: String
-    fileprivate let expiration: Milliseconds
+    /// The version of the protocol that the token is of.
+    let version: MajorVersion
 }
 
 extension Set<SignatureType> {
@@ -28,17 +28,23 @@ extension Set<SignatureType> {
 
 extension Backend {
     /// Verifies the signature or the code of a request. It counts: the counter moves when it is right, failed attempts when
-    /// it is wrong. Factors are judged afterwards, so that the client's counter and ours stay together.
+    /// it is wrong. A type that the endpoint does not take is refused before, and nothing moves.
     mutating func authenticate(
         _ context: inout RequestContext,
         _ demand: CodeDemand,
+        covering cover: CodeCover = CodeCover(),
         dialect: AuthenticationDialect = .powerAuth
     ) throws(Refusal) -> AuthenticatedRequest {
         do {
-            return try self.verify(try self.requestCode(of: &context), &context, demand)
+            return try self.verify(try self.requestCode(of: &context), &context, demand, cover)
         } catch {
-            throw dialect.refusal(error)
+            throw dialect.refusal(error, self.profile)
         }
+    }
+
+    /// The refusal of a request that is not authenticated, in the words of `/pa`.
+    func refusal(_ failure: AuthenticationFailure) -> Refusal {
+        AuthenticationDialect.powerAuth.refusal(failure, self.profile)
     }
 
     /// Reads the header, and names the activation to the journal. Nothing is counted for a header that cannot be read.
@@ -60,7 +66,7 @@ extension Backend {
         _ read: (any ServedVersion.Type, String) throws(HeaderError) -> Value?
     ) throws(AuthenticationFailure) -> Value {
         guard let header = context.request.header(name) else {
-            throw AuthenticationFailure(.missingHeader, "the header \(name) is missing")
+            throw AuthenticationFailure(.header, "the header \(name) is missing")
         }
         do {
             for version in MajorVersion.allCases.reversed() {
@@ -75,23 +81,39 @@ extension Backend {
     mutating func verify(
         _ code: RequestCode,
         _ context: inout RequestContext,
-        _ demand: CodeDemand
+        _ demand: CodeDemand,
+        _ cover: CodeCover = CodeCover()
     ) throws(AuthenticationFailure) -> AuthenticatedRequest {
+        try self.checkType(of: code, demand)
         let activation = try self.activation(admittedBy: demand, for: code)
         guard let application = self.application(ofKey: code.applicationKey),
             application.id == activation.applicationID
         else {
             throw self.countFailure(activation.id, code.type, "the application key is wrong", &context)
         }
-        guard let data = Self.signedData(of: context.request, uriID: demand.uriID, nonce: code.nonce) else {
-            throw AuthenticationFailure(.header, "the query is malformed")
+        let bytes = cover.plaintext ?? context.request.body
+        guard let data = Self.signedData(of: context.request, bytes, uriID: demand.uriID, nonce: code.nonce) else {
+            throw AuthenticationFailure("the query is malformed")
         }
         let toVerify = CodeToVerify(form: .online(code.bytes, application.secret), type: code.type, data: data)
-        let accepted = try self.verify(toVerify, of: code, activation, &context)
-        guard demand.types.contains(code.type) else {
-            throw AuthenticationFailure(.factors, "\(code.type.rawValue) is not what this resource asks for")
+        let accepted = try self.verify(toVerify, of: code, activation, demand, cover, &context)
+        guard demand.version.map({ $0 == code.version }) ?? true else {
+            throw AuthenticationFailure(
+                .request,
+                "the code is right, and of a version that this endpoint does not take"
+            )
         }
         return AuthenticatedRequest(activation: accepted, application: application, type: code.type)
+    }
+
+    /// Throws when the endpoint does not take codes of this type.
+    private func checkType(of code: RequestCode, _ demand: CodeDemand) throws(AuthenticationFailure) {
+        guard !demand.types(in: self.profile).contains(code.type) else { return }
+        let others = self.profile.releases { demand.types(in: $0).contains(code.type) }
+        throw AuthenticationFailure(
+            demand.namesWrongType ? .type : .invalid,
+            "\(code.type.rawValue) is not what this resource asks for\(others)"
+        )
     }
 
     /// Returns the activation that a code names, if the endpoint admits it.
@@ -100,24 +122,29 @@ extension Backend {
         for code: RequestCode
     ) throws(AuthenticationFailure) -> ServerActivation {
         guard let activation = self.state.activations[code.activationID], let device = activation.device else {
-            throw AuthenticationFailure(.code, "there is no such activation")
+            throw AuthenticationFailure("there is no such activation")
         }
-        guard demand.admission.states.contains(activation.status) else {
-            throw AuthenticationFailure(.code, "the activation is \(activation.status.rawValue)")
+        guard demand.admission.admits(activation) else {
+            throw AuthenticationFailure("the activation is \(activation.status.rawValue)")
         }
-        guard device.admits(code.version, demand.admission), demand.version.map({ $0 == code.version }) ?? true else {
-            throw AuthenticationFailure(.code, "the code is of another version of the protocol")
+        guard device.admits(code.version, demand.admission) else {
+            throw AuthenticationFailure("the code is of another version of the protocol")
         }
-        guard self.protocolRules.accepts(code.version) || demand.admission.belongsToUpgrade else {
-            throw AuthenticationFailure(.code, "the server no longer accepts version \(code.versionName)")
+        guard self.accepts(code.version) || demand.admission.belongsToUpgrade else {
+            throw AuthenticationFailure("the server does not accept version \(code.versionName)")
         }
         return activation
     }
 
     /// Requests with a body sign it, the others their query.
-    private static func signedData(of request: ReceivedRequest, uriID: String, nonce: [UInt8]) -> SignatureData? {
+    static func signedData(
+        of request: ReceivedRequest,
+        _ body: [UInt8],
+        uriID: String,
+        nonce: [UInt8]
+    ) -> SignatureData? {
         guard request.method == "GET" else {
-            return SignatureData(method: request.method, uriID: uriID, nonce: nonce, body: request.body)
+            return SignatureData(method: request.method, uriID: uriID, nonce: nonce, body: body)
         }
         return try? SignatureData(method: request.method, uriID: uriID, nonce: nonce, query: request.rawQuery)
     }
@@ -129,6 +156,8 @@ extension Backend {
         _ code: CodeToVerify,
         of request: RequestCode,
         _ activation: ServerActivation,
+        _ demand: CodeDemand,
+        _ cover: CodeCover,
         _ context: inout RequestContext
     ) throws(AuthenticationFailure) -> ServerActivation {
         let version = request.version
@@ -140,36 +169,20 @@ extension Backend {
             return verified
         case .refused:
             var diagnosis = activation.diagnosis(of: code, version, lookAhead: self.limits.lookAhead)
-            if diagnosis?.nearest == nil { diagnosis?.hint = self.hint(why: code, of: request, activation, context) }
+            let trial = CodeTrial(
+                code: code,
+                uriID: demand.uriID,
+                request: request,
+                activation: activation,
+                lookAhead: self.limits.lookAhead
+            )
+            let hint = self.hint(from: trial, isNear: diagnosis?.nearest != nil, cover, &context)
+            diagnosis?.hint = hint
             context.inspect(code, of: activation, version, diagnosis)
             throw self.countFailure(activation.id, code.type, diagnosis?.reason ?? "the code is wrong", &context)
         case .notJudged(let reason):
-            throw AuthenticationFailure(.notJudged, reason)
+            throw AuthenticationFailure(reason)
         }
-    }
-
-    /// Returns what a wrong code would be right for: a client may have signed its data under another name.
-    private func hint(
-        why code: CodeToVerify,
-        of request: RequestCode,
-        _ activation: ServerActivation,
-        _ context: RequestContext
-    ) -> String? {
-        let received = context.request
-        func isRight(_ data: SignatureData?) -> Bool {
-            guard let data, data != code.data else { return false }
-            var trial = activation
-            let other = CodeToVerify(form: code.form, type: code.type, data: data)
-            if case .accepted = trial.verify(other, of: request.version, lookAhead: self.limits.lookAhead) {
-                return true
-            }
-            return false
-        }
-        for uriID in RequestCode.uriIDs
-        where isRight(Self.signedData(of: received, uriID: uriID, nonce: request.nonce)) {
-            return "it is right for the URI identifier \(uriID)"
-        }
-        return nil
     }
 
     /// Takes over an activation whose counter a right code has moved.
@@ -193,66 +206,74 @@ extension Backend {
         if type != .possession {
             self.state.activations.update(activationID) { $0.fail(type, limits, at: context.now) }
         }
-        guard let activation = self.state.activations[activationID] else { return AuthenticationFailure(.code, reason) }
+        guard let activation = self.state.activations[activationID] else { return AuthenticationFailure(reason) }
         if let deadline = activation.deadline { self.watch(deadline) }
         if type != .possession { context.report(activation) }
-        guard activation.status == .blocked else { return AuthenticationFailure(.code, reason) }
-        return AuthenticationFailure(.code, "\(reason); it was the last attempt of the activation")
+        guard activation.status == .blocked else { return AuthenticationFailure(reason) }
+        return AuthenticationFailure("\(reason); it was the last attempt of the activation")
     }
 
     /// Verifies the token of a request. Nothing is counted, and the counter stays.
+    ///
+    /// - Parameters:
+    ///   - types: The types of the code that the token may have been made with.
+    ///   - version: The version of the endpoint; `nil` for one that devices of every version call.
     mutating func authenticateToken(
         _ context: inout RequestContext,
+        of types: Set<SignatureType> = .onlineFactors,
+        version: MajorVersion? = nil,
         dialect: AuthenticationDialect
     ) throws(Refusal) -> ServerActivation {
-        do {
+        do throws(AuthenticationFailure) {
             let use = try self.verifyToken(&context)
-            self.remember(use, at: context.now)
+            guard CodeDemand.types(types, in: self.profile).contains(use.factors) else {
+                throw AuthenticationFailure("a token made with \(use.factors.rawValue) is not what is asked for")
+            }
+            guard version.map({ $0 == use.version }) ?? true else {
+                throw AuthenticationFailure(.request, "the token is right, and of a version that is not taken here")
+            }
             return use.activation
         } catch {
-            throw dialect.refusal(error)
+            throw dialect.refusal(error, self.profile)
         }
     }
 
-    /// Makes sure that this request is not accepted again.
-    mutating func remember(_ use: TokenUse, at now: Milliseconds) {
-        self.state.replays.insert(use.name, until: use.expiration, at: now)
-    }
-
-    /// Verifies the token of a request. Nothing is remembered before the request is accepted.
-    func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> TokenUse {
+    /// Verifies the token of a request. Its nonce is used up by that, even when the digest is wrong.
+    mutating func verifyToken(_ context: inout RequestContext) throws(AuthenticationFailure) -> TokenUse {
         let shown = try Self.read(RequestToken.headerName, of: context) { (version, value) throws(HeaderError) in
             try version.requestToken(inHeader: value)
         }
         guard let token = self.state.tokens[shown.tokenID] else {
-            throw AuthenticationFailure(.token, "there is no such token")
+            throw AuthenticationFailure("there is no such token")
         }
         context.activationID = token.activationID
         guard let activation = self.state.activations[token.activationID] else {
-            throw AuthenticationFailure(.token, "there is no such activation")
+            throw AuthenticationFailure("there is no such activation")
         }
         guard activation.status == .active else {
-            throw AuthenticationFailure(.token, "the activation is \(activation.status.rawValue)")
+            throw AuthenticationFailure("the activation is \(activation.status.rawValue)")
         }
         guard shown.version == token.version, token.version == activation.device?.version else {
-            throw AuthenticationFailure(.token, "the token is of another version of the protocol")
+            throw AuthenticationFailure("the token is of another version of the protocol")
         }
-        guard self.protocolRules.accepts(token.version) else {
-            throw AuthenticationFailure(.token, "the server no longer accepts version \(token.version.rawValue)")
+        guard self.accepts(token.version) else {
+            throw AuthenticationFailure("the server does not accept version \(token.version.rawValue)")
         }
-        let oldest = context.now - self.limits.tokenTimestampAge.inMilliseconds
-        guard shown.timestamp >= oldest else { throw AuthenticationFailure(.token, "the timestamp is too old") }
-        guard shown.timestamp <= context.now + self.limits.tokenTimestampAhead.inMilliseconds else {
-            throw AuthenticationFailure(.token, "the timestamp is too far ahead")
-        }
-        guard shown.isMade(token.secret.secret) else {
-            throw AuthenticationFailure(.token, "the token digest is wrong")
+        let window = self.profile.tokenWindow(ofVersion: shown.versionName, self.limits)
+        if let objection = window.objection(to: shown.timestamp, at: context.now) {
+            let others = self.profile.releases {
+                $0.tokenWindow(ofVersion: shown.versionName, self.limits).admits(shown.timestamp, at: context.now)
+            }
+            throw AuthenticationFailure(objection + others)
         }
         let use = "T" + token.id + Base64.encode(shown.nonce)
         guard !self.state.replays.contains(use, at: context.now) else {
-            throw AuthenticationFailure(.token, "the request was sent before")
+            throw AuthenticationFailure("the request was sent before")
         }
-        let expiration = shown.timestamp + self.limits.tokenTimestampAge.inMilliseconds
-        return TokenUse(activation: activation, factors: token.factors, name: use, expiration: expiration)
+        self.state.replays.insert(use, until: window.end(of: shown.timestamp, at: context.now), at: context.now)
+        guard shown.isMade(token.secret.secret) else {
+            throw AuthenticationFailure("the token digest is wrong")
+        }
+        return TokenUse(activation: activation, factors: token.factors, version: token.version)
     }
 }

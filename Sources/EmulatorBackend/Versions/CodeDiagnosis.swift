@@ -71,12 +71,13 @@ package struct CodeDiagnosis: Sendable, Equatable {
     }
 
     /// The reason in words.
-    package var reason: String {
+    package var reason: String { self.finding + (self.hint.map { "; \($0)" } ?? "") }
+
+    private var finding: String {
         let keys = self.keyNames.isEmpty ? "" : " with the " + self.keyNames.joined(separator: " and ")
         let tried = "the counters 0 to \(self.lookAhead - 1) steps ahead were tried\(keys)"
         guard let nearest = self.nearest else {
-            let hint = self.hint.map { "; \($0)" } ?? ""
-            return "the \(self.noun) is wrong: \(tried), and no component matches\(hint)"
+            return "the \(self.noun) is wrong: \(tried), and no component matches"
         }
         guard nearest.rightCount < self.factors.count else {
             let offset = nearest.stepsAhead

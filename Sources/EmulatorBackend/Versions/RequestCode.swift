@@ -10,9 +10,13 @@ struct RequestCode {
     static let uriIDs: [String] =
         [
             "/operation/authorize", "/operation/cancel", "/operation/history", "/device/register/signature",
-            "/pa/activation/remove", "/pa/recovery/confirm", "/pa/signature/validate", "/pa/token/create",
-            "/pa/token/remove", "/pa/vault/unlock", "/pa/upgrade/start", "/pa/auth/validate",
+            "/api/activation/code",
         ]
+        + [
+            "activation/remove", "activation/rename", "activation/confirm", "signature/validate", "auth/validate",
+            "token/create", "token/remove", "vault/unlock", "password/change", "biometry/add", "biometry/remove",
+            "upgrade/start", "upgrade/confirm", "recovery/confirm",
+        ].map { "/pa/" + $0 }
 
     let version: MajorVersion
     /// The version in full, such as `3.3`.
@@ -32,6 +36,8 @@ struct RequestToken {
     static let headerName = "X-PowerAuth-Token"
 
     let version: MajorVersion
+    /// The version in full, such as `3.3`.
+    let versionName: String
     let tokenID: String
     let nonce: [UInt8]
     let timestamp: Milliseconds
@@ -43,10 +49,31 @@ struct RequestToken {
 struct CodeDemand {
     /// Names the endpoint in the data that is signed.
     let uriID: String
+    /// What it takes; one of another type is refused before the code is looked at.
     let types: Set<SignatureType>
-    /// The version of the endpoint; `nil` for one that devices of every version call.
+    /// The version of the endpoint; `nil` for one that devices of every version call. It is judged after the code.
     var version: MajorVersion?
     var admission = Admission()
+    /// Whether a wrong type is called so. Most endpoints only say that the code is invalid.
+    var namesWrongType = false
+
+    /// What the endpoint takes in a generation of servers.
+    func types(in profile: EmulatorServerProfile) -> Set<SignatureType> { Self.types(self.types, in: profile) }
+
+    /// Adds the type with three factors where it is still accepted beside both of those with two.
+    static func types(_ types: Set<SignatureType>, in profile: EmulatorServerProfile) -> Set<SignatureType> {
+        guard profile.acceptsThreeFactors, types.isSuperset(of: .twoFactors) else { return types }
+        return types.union([.possessionKnowledgeBiometry])
+    }
+}
+
+/// What the code of a request covers.
+struct CodeCover {
+    /// What was found in the envelope, in place of the body.
+    var plaintext: [UInt8]?
+    /// Looks into an envelope that is opened only after the code was judged: to find out for which bytes a wrong code is
+    /// right.
+    var peek: ((Backend, inout RequestContext) -> [UInt8]?)?
 }
 
 /// Which activations an endpoint admits.
@@ -55,4 +82,12 @@ struct Admission {
     /// Whether the endpoint belongs to an upgrade: it admits the keys of both versions while one is under way, and version 3
     /// even where the server demands version 4.
     var belongsToUpgrade = false
+    /// Whether one that is not committed yet is admitted while its device has not confirmed it.
+    var includesUnconfirmed = false
+
+    func admits(_ activation: ServerActivation) -> Bool {
+        if self.states.contains(activation.status) { return true }
+        return self.includesUnconfirmed && activation.status == .pendingCommit
+            && activation.device?.version4?.awaitsConfirmation == true
+    }
 }

@@ -12,6 +12,9 @@ extension ControlAPI {
         var offeredSuites: [String]
         var upgradeOffers: [String]
         var allowsRemovalByPossession: Bool
+        /// The release of real servers that the server behaves as, and whether strictly. They stay as long as it runs.
+        var server: String
+        var isStrict: Bool
     }
 
     /// A change of the rules; what is left out stays.
@@ -53,13 +56,16 @@ extension ControlAPI {
 
     func protocolRules() async -> ServerResponse {
         let rules = await self.core.protocolRules
+        let profile = self.core.configuration.profile
         return .encoding(
             ProtocolState(
                 minimumVersion: rules.minimumVersion,
                 allowedSuites: rules.allowedSuites.map(\.rawValue).sorted(),
                 offeredSuites: rules.offeredSuites.map(\.rawValue),
                 upgradeOffers: rules.upgradeOffers.sorted(),
-                allowsRemovalByPossession: rules.allowsRemovalByPossession
+                allowsRemovalByPossession: rules.allowsRemovalByPossession,
+                server: profile.release.rawValue,
+                isStrict: profile.isStrict
             )
         )
     }

@@ -60,6 +60,12 @@ extension Schema {
             .required("minimumVersion", .count), .required("allowedSuites", .strings),
             .required("offeredSuites", .strings), .required("upgradeOffers", .strings),
             .required("allowsRemovalByPossession", .boolean),
+            .required(
+                "server",
+                .oneOf(EmulatorServerProfile.Release.self),
+                "The release of real servers that it behaves as."
+            ),
+            .required("isStrict", .boolean, "Whether it does so where another way would help more."),
         ]
     )
 
@@ -69,7 +75,7 @@ extension Schema {
             .optional("minimumVersion", .integer(3...4)),
             .optional("allowedSuites", .list(of: .oneOf(AlgorithmSuite.self)), "None allows all."),
             .optional("upgradeOffers", .strings, "The applications whose activations are offered version 4."),
-            .optional("allowsRemovalByPossession", .boolean, "Whether a device goes with one factor, in version 4."),
+            .optional("allowsRemovalByPossession", .boolean, "Whether a device goes with one factor."),
         ]
     )
 

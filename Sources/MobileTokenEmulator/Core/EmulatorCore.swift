@@ -202,7 +202,7 @@ actor EmulatorCore {
     var protocolRules: EmulatorProtocolRules { self.backend.protocolRules }
 
     func setProtocolRules(_ rules: EmulatorProtocolRules) throws(EmulatorError) {
-        try rules.check()
+        try rules.check(self.configuration.profile)
         self.backend.protocolRules = rules
         self.send(.protocolRules)
     }

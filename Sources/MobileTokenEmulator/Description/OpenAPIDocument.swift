@@ -1,3 +1,4 @@
+import EmulatorBackend
 import EmulatorMessages
 import ExactJSON
 
@@ -6,6 +7,8 @@ struct OpenAPIDocument {
     let routes: [any DescribedRoute]
     /// Where the server is found.
     let server: String
+    /// What the server behaves as.
+    let profile: EmulatorServerProfile
 
     var json: JSONValue {
         [
@@ -17,7 +20,7 @@ struct OpenAPIDocument {
                 A strict development server for push approval: PowerAuth 3.x and 4.0, the Mobile Token API, the cloud API \
                 of a bank's backend, and a control API. Everything is served bare and under /enrollment-server, and the \
                 cloud API under /powerauth-cloud too. x-origin tells which calls of it, and which members, are PowerAuth \
-                Cloud's and which are this server's alone.
+                Cloud's and which are this server's alone. The server behaves as \(self.profile.summary).
                 """,
             ],
             "servers": [["url": .string(self.server)]],

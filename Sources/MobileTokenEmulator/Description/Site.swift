@@ -37,12 +37,18 @@ struct Site: Sendable {
 
     /// `HEAD` is treated as `GET`.
     static let routes = RouteTable([
-        Route("/", "Lists what there is.", gives: .json(.index)) { _, _ in .json(Self.index) },
+        Route("/", "Lists what there is.", gives: .json(.index)) { site, _ in .json(site.index) },
         Route("/health", "Says that the server is ready.", gives: .json(.health)) { _, _ in
             .json(["status": "READY"])
         },
         Route("/openapi.json", "Describes all of it, in OpenAPI 3.1.", gives: .json(.open())) { site, _ in
-            .json(OpenAPIDocument(routes: Self.allRoutes, server: site.origin).json)
+            .json(
+                OpenAPIDocument(
+                    routes: Self.allRoutes(of: site.profile),
+                    server: site.origin,
+                    profile: site.profile
+                ).json
+            )
         },
         Route("/docs", isGuarded: true, "Describes all of it, for people.", gives: Self.html) { _, _ in
             ConsolePage.documentation
@@ -67,14 +73,17 @@ struct Site: Sendable {
     ])
 
     /// Every route of the server: whatever is told of the routes comes from here.
-    static let allRoutes: [any DescribedRoute] =
-        Self.routes.routes + ControlAPI.routes.routes + Backend.routes.routes
+    static func allRoutes(of profile: EmulatorServerProfile) -> [any DescribedRoute] {
+        Self.routes.routes + ControlAPI.routes.routes + Backend.routes(of: profile).routes
+    }
 
     private static let html = RouteDescription.Content.other(type: "text/html; charset=utf-8")
 
     /// Where the server is found.
     let origin: String
     let access: ControlAccess
+    /// What the backend behaves as.
+    let profile: EmulatorServerProfile
 
     /// Responds to a request that is for none of the APIs; `nil` for one that is.
     func response(to request: ReceivedRequest) -> ServerResponse? {
@@ -90,22 +99,25 @@ struct Site: Sendable {
         }
     }
 
-    private static let index: JSONValue = [
-        "name": "Mobile Token Emulator",
-        "purpose": "A strict development server for push approval. Keep real secrets away.",
-        "console": "console/",
-        "documentation": "docs",
-        "openAPI": "openapi.json",
-        "health": "health",
-        "routes": .array(
-            Self.allRoutes.map { route in
-                [
-                    "method": .string(route.method), "path": .string(route.path),
-                    "summary": .string(route.description.summary),
-                ]
-            }
-        ),
-    ]
+    private var index: JSONValue {
+        [
+            "name": "Mobile Token Emulator",
+            "purpose": "A strict development server for push approval. Keep real secrets away.",
+            "server": .string(self.profile.summary),
+            "console": "console/",
+            "documentation": "docs",
+            "openAPI": "openapi.json",
+            "health": "health",
+            "routes": .array(
+                Self.allRoutes(of: self.profile).map { route in
+                    [
+                        "method": .string(route.method), "path": .string(route.path),
+                        "summary": .string(route.description.summary),
+                    ]
+                }
+            ),
+        ]
+    }
 }
 
 extension Schema {
@@ -114,7 +126,8 @@ extension Schema {
     fileprivate static let index = Self.object(
         "Index",
         [
-            .required("name", .string), .required("purpose", .string), .required("console", .string),
+            .required("name", .string), .required("purpose", .string), .required("server", .string),
+            .required("console", .string),
             .required("documentation", .string), .required("openAPI", .string), .required("health", .string),
             .required(
                 "routes",

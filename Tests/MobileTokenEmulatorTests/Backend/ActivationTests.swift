@@ -46,14 +46,14 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func aReplayedActivationIsRefused() throws {
+    @Test(.wireFact("B8", "4.2")) func aReplayedActivationIsRefused() throws {
         var fixture = try BackendFixture()
         var device = self.device(fixture)
         let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
         #expect(fixture.send(Self.path, headers: attempt.headers, json: attempt.body).status == 200)
         let state = try fixture.exportedState()
         let replay = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
-        #expect(replay.outcome == "400 ERR_ENCRYPTION")
+        #expect(replay.outcome == "400 ERR_ACTIVATION" && replay.reason == "the request was sent before")
         #expect(try fixture.exportedState() == state)
     }
 
@@ -96,13 +96,26 @@ import WireFacts
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test(arguments: ["type", "activationType"]) func theTypeHasTwoNames(member: String) throws {
+    @Test(.wireFact("A7")) func theTypeHasOneNameAndOthersAreRefused() throws {
+        var fixture = try BackendFixture()
+        var device = self.device(fixture)
+        let attempt = try device.activationAttempt(
+            ["username": "bob"],
+            kind: "CUSTOM",
+            kindMember: "activationType",
+            in: &fixture
+        )
+        let reply = fixture.send(Self.path, headers: attempt.headers, json: attempt.body)
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(reply.reason == "'activationType' is a member that real servers refuse here")
+    }
+
+    @Test func whatADeviceTellsOfItselfIsKept() throws {
         var fixture = try BackendFixture()
         var device = self.device(fixture)
         let attempt = try device.activationAttempt(
             ["username": "bob", "colour": "blue"],
             kind: "CUSTOM",
-            kindMember: member,
             customAttributes: ["shoe": 44],
             in: &fixture
         )
@@ -181,8 +194,9 @@ import WireFacts
         #expect(fixture.send("/pa/v3/activation/status", json: short).outcome == "400 INVALID_REQUEST")
     }
 
-    @Test func aRecoveryCodeMakesANewActivationInPlaceOfTheOld() throws {
-        var fixture = try BackendFixture()
+    @Test(.wireFact("B21", "4.1"), arguments: [EmulatorServerProfile.Release.v1_9, .v1_10])
+    func aRecoveryCodeMakesANewActivationInPlaceOfTheOld(release: EmulatorServerProfile.Release) throws {
+        var fixture = try BackendFixture { $0.profile = .init(release) }
         let lost = try fixture.deviceWithToken()
         let recovery = try #require(lost.recovery)
         func attempt(puk: JSONValue) throws -> (reply: Reply, device: TestDevice, TestDevice.ActivationAttempt) {
@@ -192,7 +206,8 @@ import WireFacts
             return (fixture.send(Self.path, headers: attempt.headers, json: attempt.body), device, attempt)
         }
         let wrong = try attempt(puk: "12345")
-        #expect(wrong.reply.outcome == "400 ERR_RECOVERY")
+        #expect(wrong.reply.outcome == "400 INVALID_RECOVERY_CODE")
+        #expect(wrong.reply.object["message"] == "POWER_AUTH_RECOVERY_INVALID")
         #expect(wrong.reply.object["currentRecoveryPukIndex"] == 1)
         let right = try attempt(puk: #require(recovery["puk"]))
         var device = right.device
@@ -204,21 +219,52 @@ import WireFacts
         #expect(again.reply.outcome == "400 ERR_ACTIVATION")
     }
 
-    @Test func aRecoveryCodeIsConfirmed() throws {
-        var fixture = try BackendFixture()
+    @Test(.wireFact("B21")) func aRecoveryCodeIsConfirmed() throws {
+        var fixture = try BackendFixture { $0.profile = .init(.v1_10) }
         var device = try fixture.activeDevice()
         let code = try #require(device.recovery?["recoveryCode"])
-        func confirm(_ code: JSONValue) throws -> (reply: Reply, answer: JSONValue?) {
+        func confirm(
+            _ code: JSONValue,
+            _ type: SignatureType = .possessionKnowledge
+        ) throws -> (reply: Reply, answer: JSONValue?) {
             try device.sendSignedAndEncrypted(
                 "/pa/v3/recovery/confirm",
                 uriID: "/pa/recovery/confirm",
                 .recoveryConfirm,
-                .possessionKnowledge,
+                type,
                 ["recoveryCode": code],
                 in: &fixture
             )
         }
         #expect(try confirm(code).answer?["alreadyConfirmed"] == true)
-        #expect(try confirm("AAAAA-AAAAA-AAAAA-AAAAA").reply.outcome == "400 ERR_RECOVERY")
+        let unknown = try confirm("AAAAA-AAAAA-AAAAA-AAAAA").reply
+        #expect(unknown.outcome == "401 ERR_AUTHENTICATION")
+        #expect(unknown.object["message"] == "POWER_AUTH_RECOVERY_CONFIRM_ERROR")
+        let biometric = try confirm(code, .possessionBiometry).reply
+        #expect(biometric.object["message"] == "POWER_AUTH_SIGNATURE_INVALID")
+    }
+
+    @Test(.wireFact("B21")) func thereIsNoRecoveryAnyMore() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        #expect(device.recovery == nil)
+        let (reply, _) = try device.sendSignedAndEncrypted(
+            "/pa/v3/recovery/confirm",
+            uriID: "/pa/recovery/confirm",
+            .recoveryConfirm,
+            .possessionKnowledge,
+            ["recoveryCode": "AAAAA-AAAAA-AAAAA-AAAAA"],
+            in: &fixture
+        )
+        #expect(reply.outcome == "404 ERROR_NOT_FOUND" && reply.counterBefore == nil)
+    }
+
+    @Test(.wireFact("B28")) func aDirectActivationOfAnotherMethodIsACustomOne() throws {
+        var fixture = try BackendFixture()
+        var device = self.device(fixture)
+        let identity: JSONValue = ["method": "bankid", "userId": "bob"]
+        let attempt = try device.activationAttempt(identity, kind: "DIRECT", in: &fixture)
+        try device.finish(attempt, with: fixture.send(Self.path, headers: attempt.headers, json: attempt.body))
+        #expect(fixture.backend.activations[0].userID == "bob")
     }
 }

@@ -6,7 +6,7 @@ import WireFacts
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
-/// What the server refuses of encrypted requests. None of it changes anything, the counter included.
+/// What the server refuses of encrypted requests.
 @Suite struct EncryptionRefusalTests {
     /// A signed and encrypted request whose envelope is damaged before it is signed.
     private static func createToken(
@@ -28,11 +28,10 @@ import WireFacts
         )
     }
 
-    @Test func damagedEnvelopesMoveNothing() throws {
+    @Test(.wireFact("B6", "4.2")) func damagedEnvelopesCostAStepAndMakeNoToken() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         _ = try device.temporaryKey(activationScope: true, in: &fixture)
-        let state = try fixture.exportedState()
         let damages: [(String, (inout JSONObject) -> Void)] = [
             ("mac", { $0["mac"] = .string(Base64.encode([UInt8](repeating: 0, count: 32))) }),
             ("short mac", { $0["mac"] = "AAAA" }),
@@ -48,10 +47,13 @@ import WireFacts
         ]
         for (name, damage) in damages {
             let reply = try Self.createToken(&device, &fixture, damaging: damage)
-            #expect(reply.outcome == "400 ERR_ENCRYPTION", "\(name)")
-            #expect(reply.counterBefore == reply.counterAfter)
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION", "\(name)")
+            let isLacking = name == "no nonce" || name == "no timestamp"
+            let message = isLacking ? "POWER_AUTH_REQUEST_INVALID" : "POWER_AUTH_TOKEN_ERROR"
+            #expect(reply.object["message"]?.string == message, "\(name)")
+            #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
         }
-        #expect(try fixture.exportedState() == state)
+        #expect(fixture.backend.state.tokens.count == 0)
     }
 
     @Test func aWrongSignatureOverAGoodEnvelopeCounts() throws {
@@ -80,19 +82,9 @@ import WireFacts
             return try device.sendSigned(path, uriID: "/pa/token/create", .possession, body, in: &fixture)
         }
         #expect(try send(&fixture).status == 200)
-        let state = try fixture.exportedState()
-        #expect(try send(&fixture).outcome == "400 ERR_ENCRYPTION")
-        #expect(try fixture.exportedState() == state)
-    }
-
-    @Test func timestampsMayRunAMinuteAhead() throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        let cases: [(Milliseconds, Int)] = [(60_000, 200), (60_001, 400), (-290_000, 200)]
-        for (offset, status) in cases {
-            let reply = try Self.createToken(&device, timestampOffset: offset, &fixture)
-            #expect(reply.status == status, "\(offset)")
-        }
+        let replay = try send(&fixture)
+        #expect(replay.outcome == "401 ERR_AUTHENTICATION" && replay.reason == "the request was sent before")
+        #expect(fixture.backend.state.tokens.count == 1)
     }
 
     @Test func temporaryKeysEndAfterFiveMinutes() throws {
@@ -102,9 +94,8 @@ import WireFacts
         fixture.advance(seconds: 299.999)
         #expect(try Self.createToken(&device, &fixture).status == 200)
         fixture.advance(seconds: 0.001)
-        let state = try fixture.exportedState()
-        #expect(try Self.createToken(&device, &fixture).outcome == "400 ERR_TEMPORARY_KEY")
-        #expect(try fixture.exportedState() == state)
+        let late = try Self.createToken(&device, &fixture)
+        #expect(late.outcome == "401 ERR_AUTHENTICATION" && late.object["message"] == "POWER_AUTH_TOKEN_ERROR")
         device.forgetTemporaryKeys()
         #expect(try Self.createToken(&device, &fixture).status == 200)
     }
@@ -114,10 +105,10 @@ import WireFacts
         var device = try fixture.activeDevice()
         let application = try device.temporaryKey(activationScope: false, in: &fixture)
         let reply = try Self.createToken(&device, &fixture) { $0["temporaryKeyId"] = .string(application.id) }
-        #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.object["message"] == "POWER_AUTH_TOKEN_ERROR")
     }
 
-    @Test func temporaryKeyRequestsAreChecked() throws {
+    @Test(.wireFact("B19")) func temporaryKeyRequestsAreChecked() throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice()
         let state = try fixture.exportedState()
@@ -153,12 +144,39 @@ import WireFacts
         ]
         for token in tokens {
             let reply = fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(token)]])
-            #expect(reply.outcome == (token.isEmpty ? "400 INVALID_REQUEST" : "400 ERR_TEMPORARY_KEY"))
+            #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        }
+        for body in [[:], ["requestObject": .null], ["requestObject": [:]]] as [JSONValue] {
+            #expect(fixture.send("/pa/v3/keystore/create", json: body).outcome == "400 ERR_TEMPORARY_KEY")
         }
         #expect(try fixture.exportedState() == state)
     }
 
-    @Test func theEncryptionHeaderMustFitTheScope() throws {
+    @Test(.wireFact("B20", "2.5")) func onlyAnActivationThatWasCommittedGetsATemporaryKey() throws {
+        var fixture = try BackendFixture()
+        var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
+        let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
+        try device.activate(["code": #require(registration.json["activationCode"])], in: &fixture)
+        func ask() -> String {
+            let request = TemporaryKeyRequest(
+                applicationKey: device.application.key,
+                activationID: device.activationID,
+                challenge: SecureRandom.bytes(18)
+            )
+            let jwt = request.jwt(applicationSecret: device.applicationSecret, transportKey: device.keys?.transport)
+            return fixture.send("/pa/v3/keystore/create", json: ["requestObject": ["jwt": .string(jwt)]]).outcome
+        }
+        #expect(ask() == "400 ERR_TEMPORARY_KEY")
+        let path = "/v2/registrations/\(device.activationID)"
+        _ = fixture.cloud("POST", path + "/commit", [:])
+        #expect(ask() == "200 OK")
+        _ = fixture.cloud("PUT", path, ["change": "BLOCK"])
+        #expect(ask() == "200 OK")
+        _ = fixture.cloud("DELETE", path)
+        #expect(ask() == "400 ERR_TEMPORARY_KEY")
+    }
+
+    @Test(.wireFact("B8", "4.2")) func theEncryptionHeaderMustFitTheScope() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         let attempt = try device.activationAttempt(["userId": "bob"], kind: "CUSTOM", in: &fixture)
@@ -170,7 +188,7 @@ import WireFacts
         ]
         for headers in wrong {
             let reply = fixture.send("/pa/v3/activation/create", headers: headers, json: attempt.body)
-            #expect(reply.outcome == "400 ERR_ENCRYPTION")
+            #expect(reply.outcome == "400 ERR_ACTIVATION")
         }
         #expect(try fixture.exportedState() == state)
     }
@@ -191,7 +209,7 @@ import WireFacts
         #expect(fixture.send("/pa/v3/user/info", headers: headers, json: again).outcome == "400 ERR_ENCRYPTION")
     }
 
-    @Test(.wireFact("3.2", "DEFECTS2-10")) func theVaultOpensForPasswordAndPossessionOnly() throws {
+    @Test(.wireFact("B7", "2.5", "4.2", "3.2", "DEFECTS2-10")) func theVaultOpensForPasswordAndPossessionOnly() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         func unlock(_ type: SignatureType, reason: String) throws -> (reply: Reply, answer: JSONValue?) {
@@ -204,12 +222,46 @@ import WireFacts
                 in: &fixture
             )
         }
-        #expect(try unlock(.possession, reason: "TEST").reply.outcome == "401 ERR_AUTHENTICATION")
-        #expect(try unlock(.possessionKnowledge, reason: "no good").reply.outcome == "400 ERR_SECURE_VAULT")
+        for (type, reason) in [
+            (SignatureType.possession, "TEST"), (.possessionKnowledge, "no good"),
+            (.possessionKnowledgeBiometry, "TEST"), (.possessionBiometry, "TEST"),
+        ] {
+            let reply = try unlock(type, reason: reason).reply
+            #expect(reply.outcome == "400 ERR_SECURE_VAULT" && reply.counterAfter == reply.counterBefore)
+        }
         let answer = try #require(try unlock(.possessionKnowledge, reason: "ADD_BIOMETRY").answer)
         #expect(answer["activationId"] == nil)
         let wrapped = try #require(answer["encryptedVaultEncryptionKey"]?.string.flatMap { Base64.decode($0) })
         let keys = try #require(device.keys)
         #expect(try Vault.decryptVaultKey(wrapped, transportKey: keys.transport) == keys.vault)
+    }
+
+    @Test(.wireFact("B7", "2.5")) func whatIsWrongWithAVaultRequestMovesNothing() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice()
+        func unlock(
+            _ content: JSONValue,
+            damaging damage: (inout JSONObject) -> Void = { _ in }
+        ) throws -> Reply {
+            var encryptor = try device.encryptor(.vaultUnlock, activationScope: true, in: &fixture)
+            let sealed = try TestDevice.encrypt(content, &encryptor, timestamp: fixture.milliseconds)
+            var body = try #require(sealed.object)
+            damage(&body)
+            let path = "/pa/v3/vault/unlock"
+            return try device.sendSigned(
+                path,
+                uriID: "/pa/vault/unlock",
+                .possessionKnowledge,
+                .object(body),
+                in: &fixture
+            )
+        }
+        let broken = try unlock([:]) { $0["mac"] = "AAAA" }
+        #expect(broken.outcome == "400 ERR_SECURE_VAULT" && broken.counterAfter == broken.counterBefore)
+        let unreadable = try unlock(["reason": 5])
+        #expect(unreadable.outcome == "401 ERR_AUTHENTICATION" && unreadable.counterAfter == unreadable.counterBefore)
+        #expect(fixture.backend.activations[0].failedAttempts == 0)
+        _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
+        #expect(try unlock([:]).outcome == "401 ERR_AUTHENTICATION")
     }
 }

@@ -1,7 +1,9 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
+@testable import EmulatorBackend
 @testable import MobileTokenEmulator
 
 /// What the server refuses of signed requests, and what it counts when it does.
@@ -67,11 +69,15 @@ import Testing
         SignatureType.possession, .possessionKnowledge, .possessionBiometry, .possessionKnowledgeBiometry,
     ])
     func signaturesAreValidatedWhateverTheFactorsBesidePossession(type: SignatureType) throws {
-        var fixture = try BackendFixture()
-        var device = try fixture.activeDevice()
-        let path = "/pa/v3/signature/validate"
-        let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", type, in: &fixture)
-        #expect(reply.outcome == "200 OK")
+        for release in EmulatorServerProfile.Release.allCases {
+            var fixture = try BackendFixture { $0.profile = .init(release) }
+            var device = try fixture.activeDevice()
+            let path = "/pa/v3/signature/validate"
+            let reply = try device.sendSigned(path, uriID: "/pa/signature/validate", type, in: &fixture)
+            let isGone = type == .possessionKnowledgeBiometry && release >= .v2_1
+            #expect(reply.outcome == (isGone ? "401 ERR_AUTHENTICATION" : "200 OK"))
+            #expect(reply.reason?.hasSuffix("; servers of release 1.9, 1.10 take it") ?? !isGone)
+        }
     }
 
     @Test func possessionAloneNeitherCountsNorResets() throws {
@@ -115,21 +121,33 @@ import Testing
         #expect(inStep.outcome == "200 OK")
     }
 
-    @Test func goodSignaturesWithWrongFactorsMoveTheCounter() throws {
+    @Test(.wireFact("B5", "2.6")) func aTypeThatTheEndpointDoesNotTakeIsRefusedBeforeTheSignature() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
+        let state = try fixture.exportedState()
         let cases: [(path: String, uriID: String, SignatureType)] = [
             ("/api/auth/token/app/operation/history", "/operation/history", .possession),
             ("/api/auth/token/app/operation/cancel", "/operation/cancel", .possessionKnowledge),
             ("/pa/v3/activation/remove", "/pa/activation/remove", .possession),
             ("/pa/v3/signature/validate", "/pa/signature/validate", .knowledge),
         ]
-        for (index, (path, uriID, type)) in cases.enumerated() {
+        for (path, uriID, type) in cases {
             let reply = try device.sendSigned(path, uriID: uriID, type, in: &fixture)
-            #expect(reply.status == 401)
-            #expect(reply.counterAfter == UInt64(index + 1))
+            #expect(reply.status == 401 && reply.inspection.code == nil)
+            let isRemoval = uriID == "/pa/activation/remove"
+            guard reply.code == "ERR_AUTHENTICATION" else { continue }
+            let message = isRemoval ? "POWER_AUTH_CODE_TYPE_INVALID" : "POWER_AUTH_CODE_INVALID"
+            #expect(reply.object["message"]?.string == message)
         }
-        #expect(fixture.status(ofActivation: device.activationID) == "ACTIVE")
+        // Nor is a wrong signature counted then.
+        device.wrongKnowledge = device.keys?.possession
+        _ = try device.sendSigned(
+            "/pa/v3/signature/validate",
+            uriID: "/pa/signature/validate",
+            .knowledge,
+            in: &fixture
+        )
+        #expect(try fixture.exportedState() == state)
     }
 
     @Test func malformedBodiesAfterAGoodSignatureMoveTheCounter() throws {

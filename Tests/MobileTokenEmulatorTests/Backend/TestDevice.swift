@@ -252,6 +252,38 @@ struct TestDevice {
         return (reply, try Self.decrypt(reply.json, &encryptor))
     }
 
+    /// A request to an annotated endpoint: the content is signed, and then encrypted.
+    mutating func sendAnnotated(
+        _ path: String,
+        uriID: String,
+        _ type: SignatureType = .possessionKnowledge,
+        _ json: JSONValue,
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        var encryptor = try self.encryptor(.genericActivation, activationScope: true, in: &fixture)
+        var body = try #require(Self.encrypt(json, &encryptor, timestamp: fixture.milliseconds).object)
+        change(&body)
+        let header = try self.signatureHeader(type, uriID: uriID, body: json.serialized())
+        let reply = fixture.send(path, headers: [header], json: .object(body))
+        guard reply.status == 200 else { return (reply, nil) }
+        return (reply, try Self.decrypt(reply.json, &encryptor))
+    }
+
+    /// A request that is encrypted for the activation, and has no signature.
+    mutating func sendEnvelope(
+        _ path: String,
+        _ json: JSONValue = [:],
+        headers: [(name: String, value: String)] = [],
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, answer: JSONValue?) {
+        var encryptor = try self.encryptor(.genericActivation, activationScope: true, in: &fixture)
+        let body = try Self.encrypt(json, &encryptor, timestamp: fixture.milliseconds)
+        let reply = fixture.send(path, headers: headers + [self.encryptionHeader(activationScope: true)], json: body)
+        guard reply.status == 200 else { return (reply, nil) }
+        return (reply, try Self.decrypt(reply.json, &encryptor))
+    }
+
     mutating func authorize(
         _ operation: (id: String, data: String),
         _ type: SignatureType = .possessionKnowledge,

@@ -10,11 +10,13 @@ import Testing
         ("lookAhead", \.lookAhead, 1...64), ("failedAttempts", \.failedAttempts, 1...255),
         ("operationFailures", \.operationFailures, 1...255), ("listLength", \.listLength, 1...10_000),
     ]
-    private static let seconds: [(String, any WritableKeyPath<Emulator.Limits, Double> & Sendable)] = [
-        ("activationCodeLifetime", \.activationCodeLifetime), ("tokenTimestampAge", \.tokenTimestampAge),
-        ("tokenTimestampAhead", \.tokenTimestampAhead), ("encryptionTimestampAhead", \.encryptionTimestampAhead),
-        ("temporaryKeyLifetime", \.temporaryKeyLifetime), ("proximityCodeStep", \.proximityCodeStep),
-        ("operationLifetime", \.operationLifetime),
+    private static let seconds: [(String, @Sendable (inout Emulator.Limits, Double) -> Void)] = [
+        ("activationCodeLifetime", { $0.activationCodeLifetime = $1 }),
+        ("tokenTimestampAge", { $0.tokenTimestampAge = $1 }), ("tokenTimestampAhead", { $0.tokenTimestampAhead = $1 }),
+        ("encryptionTimestampAhead", { $0.encryptionTimestampAhead = $1 }),
+        ("temporaryKeyLifetime", { $0.temporaryKeyLifetime = $1 }),
+        ("proximityCodeStep", { $0.proximityCodeStep = $1 }), ("operationLifetime", { $0.operationLifetime = $1 }),
+        ("temporaryBlock", { $0.temporaryBlock = $1 }),
     ]
 
     /// - Returns: Why a server does not start with these limits, or nil when it does.
@@ -46,14 +48,14 @@ import Testing
     }
 
     @Test func timesHaveBounds() async throws {
-        for (name, path) in Self.seconds {
+        for (name, set) in Self.seconds {
             for value in [0, -1, -0.0, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude] {
                 #expect(
-                    await self.refusal { $0.limits[keyPath: path] = value }?.contains("'\(name)'") == true,
+                    await self.refusal { set(&$0.limits, value) }?.contains("'\(name)'") == true,
                     "\(value)"
                 )
             }
-            #expect(await self.refusal { $0.limits[keyPath: path] = 1 } == nil)
+            #expect(await self.refusal { set(&$0.limits, 1) } == nil)
         }
         #expect(await self.refusal { $0.limits.proximityCodeStep = 1.5 } != nil)
     }

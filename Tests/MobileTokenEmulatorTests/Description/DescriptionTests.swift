@@ -11,7 +11,11 @@ import WireFacts
 
 /// What the server says of itself. That it is true is tested wherever a request is answered; see ``DescribedRoute``.
 @Suite(.timeLimit(.minutes(1))) struct DescriptionTests {
-    private static let document = OpenAPIDocument(routes: Site.allRoutes, server: "http://127.0.0.1:1").json
+    private static let document = OpenAPIDocument(
+        routes: Site.allRoutes,
+        server: "http://127.0.0.1:1",
+        profile: EmulatorServerProfile()
+    ).json
 
     /// Method and path, such as `POST /v2/operations`, with what is said of it.
     private static var operations: [(name: String, operation: JSONValue)] {

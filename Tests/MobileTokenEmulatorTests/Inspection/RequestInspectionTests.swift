@@ -96,7 +96,7 @@ import Testing
     // MARK: Bodies
 
     @Test func bothLayersOfAnActivationAreTold() throws {
-        var fixture = try BackendFixture()
+        var fixture = try BackendFixture { $0.profile = .init(.v1_10) }
         var device = TestDevice(application: fixture.backend.defaultApplication, version: .v3_3)
         let registration = fixture.cloud("POST", "/v2/registrations", ["userId": "alice"])
         let code = try #require(registration.json["activationCode"])

@@ -2,6 +2,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -104,7 +105,7 @@ import Testing
         #expect(try Self.activate(code, suite: suite, in: &fixture).status == 200)
     }
 
-    @Test func bothLayersAreOfOneKeyAndOfTheirPurpose() throws {
+    @Test(.wireFact("B8", "4.2")) func bothLayersAreOfOneKeyAndOfTheirPurpose() throws {
         var fixture = try BackendFixture()
         let (_, code) = try Self.registration(in: &fixture)
         var device = try TestDevice4(application: fixture.backend.defaultApplication)
@@ -119,11 +120,11 @@ import Testing
         }
         let content = JSONValue.object(try keys.content)
         let wrongPurpose = try device.envelope(.genericApplication, content, in: &fixture)
-        #expect(try send(wrongPurpose.body).outcome == "400 ERR_ENCRYPTION")
+        #expect(try send(wrongPurpose.body).outcome == "400 ERR_ACTIVATION")
         let otherKey = try device.envelope(.activation, content, in: &fixture)
         device.forgetTemporaryKeys()
-        #expect(try send(otherKey.body).outcome == "400 ERR_ENCRYPTION")
-        #expect(try send(nil).outcome == "400 ERR_VALIDATION")
+        #expect(try send(otherKey.body).outcome == "400 ERR_ACTIVATION")
+        #expect(try send(nil).outcome == "400 ERR_ACTIVATION")
         let recovery = try device.envelope(.activation, content, in: &fixture)
         #expect(try send(recovery.body, "RECOVERY").outcome == "400 ERR_ACTIVATION")
         let right = try device.envelope(.activation, content, in: &fixture)

@@ -2,6 +2,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -65,14 +66,14 @@ import Testing
         #expect(fixture.backend.activations[0].failedAttempts == 0)
     }
 
-    @Test func aBiometricCodeWhileBiometryIsOffIsAnErrorOfItsOwnAndDoesNotCount() throws {
+    @Test(.wireFact("4.1")) func aBiometricCodeWhileBiometryIsOffDoesNotCount() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
         device.biometry = device.keys?.biometry
         let state = try fixture.exportedState()
         let reply = try device.validate(.possessionBiometry, in: &fixture)
         #expect(reply.outcome == "401 ERR_AUTHENTICATION")
-        #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_ERROR")
+        #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
         #expect(reply.reason == "biometry is off")
         #expect(try fixture.exportedState() == state)
     }
@@ -93,7 +94,7 @@ import Testing
         #expect(fixture.status(ofActivation: device.activationID) == "REMOVED")
     }
 
-    @Test func headersOfOneVersionAreNoneOfTheOther() throws {
+    @Test(.wireFact("4.1", "2.6")) func headersOfOneVersionAreNoneOfTheOther() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
         var older = try fixture.activeDevice(user: "bob")
@@ -111,17 +112,19 @@ import Testing
         for header in damaged {
             let name = Version4.AuthenticationHeader.name
             let reply = fixture.send("POST", "/pa/v4/auth/validate", headers: [(name, header)], body: body)
-            #expect(reply.status == 401 && reply.object["message"]?.string == "POWER_AUTH_REQUEST_INVALID")
+            #expect(reply.status == 401 && reply.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
         }
         let missing = fixture.send("POST", "/pa/v4/auth/validate", body: body)
-        #expect(missing.object["message"]?.string == "POWER_AUTH_HTTP_HEADER_MISSING")
+        #expect(missing.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
         #expect(try fixture.exportedState() == state)
-        // A right code at the endpoint of the other version is none there.
+        // A right code at the endpoint of the other version is right, and moves the counter; then it is refused.
         let three = try older.sendSigned("/pa/v4/auth/validate", uriID: "/pa/auth/validate", in: &fixture)
-        #expect(three.outcome == "401 ERR_AUTHENTICATION")
         let four = try device.send("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
-        #expect(four.outcome == "401 ERR_AUTHENTICATION")
-        #expect(try fixture.exportedState() == state)
+        for reply in [three, four] {
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(reply.object["message"]?.string == "POWER_AUTH_REQUEST_INVALID")
+            #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
+        }
         #expect(try device.validate(in: &fixture).outcome == "200 OK")
         #expect(
             try older.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture).status
@@ -152,12 +155,12 @@ import Testing
         for value in [asThree.value, asFour.value] {
             let reply = fixture.send(path, headers: [(TokenHeader.name, value)], json: [:])
             #expect(reply.outcome == "401 ERR_AUTHENTICATION")
-            #expect(reply.object["message"]?.string == "POWER_AUTH_TOKEN_INVALID")
+            #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_INVALID")
         }
         let header = try device.tokenHeader(timestamp: fixture.milliseconds)
         #expect(fixture.send(path, headers: [header], json: [:]).outcome == "200 OK")
         #expect(fixture.send(path, headers: [header], json: [:]).outcome == "401 ERR_AUTHENTICATION")
-        for offset: Milliseconds in [-7_200_001, 60_001] {
+        for offset: Milliseconds in [-300_001, 300_001] {
             let late = try device.tokenHeader(timestamp: fixture.milliseconds + offset)
             #expect(fixture.send(path, headers: [late], json: [:]).outcome == "401 ERR_AUTHENTICATION")
         }
@@ -192,23 +195,58 @@ import Testing
         #expect(elsewhere.reason?.hasSuffix("and no component matches") == true)
     }
 
-    @Test func anEncryptedRequestThatDoesNotOpenMovesNothing() throws {
+    @Test(.wireFact("B6", "4.2")) func anEnvelopeThatDoesNotOpenHasCostAStep() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
         let envelope = try device.envelope(.tokenCreate, [:], in: &fixture)
         // The code is right, and of the bytes that were sent.
         let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
-        let body = other.body
-        let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: body)
-        let state = try fixture.exportedState()
         let path = Version4.Endpoint.tokenCreate.path
-        #expect(fixture.send("POST", path, headers: [header], body: body).outcome == "400 ERR_ENCRYPTION")
+        func send(_ body: [UInt8], signing signed: [UInt8]) throws -> Reply {
+            let header = try device.codeHeader(.possession, uriID: "/pa/token/create", body: signed)
+            return fixture.send("POST", path, headers: [header], body: body)
+        }
+        let closed = try send(other.body, signing: other.body)
+        #expect(closed.outcome == "401 ERR_AUTHENTICATION" && closed.object["message"] == "POWER_AUTH_TOKEN_ERROR")
+        #expect(closed.counterAfter == closed.counterBefore.map { $0 + 1 })
+        // A wrong code is judged first, and leaves the envelope unused.
+        let wrong = try send(envelope.body, signing: other.body)
+        #expect(wrong.object["message"] == "POWER_AUTH_CODE_INVALID" && wrong.counterAfter == wrong.counterBefore)
+        #expect(try send(envelope.body, signing: envelope.body).status == 200)
+        let replay = try send(envelope.body, signing: envelope.body)
+        #expect(replay.object["message"] == "POWER_AUTH_TOKEN_ERROR" && replay.reason == "the request was sent before")
+        let incomplete = Array(#"{"encryptedData":"AAAA","nonce":"AAAA"}"#.utf8)
+        let lacking = try send(incomplete, signing: incomplete)
+        #expect(lacking.object["message"] == "POWER_AUTH_REQUEST_INVALID")
+    }
+
+    @Test(
+        .wireFact("B6", "4.2"),
+        arguments: [
+            (Version4.Endpoint.passwordChange, "400 ERR_PASSWORD_CHANGE"), (.biometryAdd, "400 ERR_BIOMETRY"),
+        ]
+    )
+    func newKeysAreAskedForWithTheCodeFirst(endpoint: Version4.Endpoint, outcome: String) throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.activeDevice4()
+        guard case .code(let uriID, _) = endpoint.authentication else { throw TestDevice4.NoCode() }
+        let other = try device.envelope(.vaultUnlock, [:], in: &fixture)
+        let header = try device.codeHeader(.possessionKnowledge, uriID: uriID, body: other.body)
+        let reply = fixture.send("POST", endpoint.path, headers: [header], body: other.body)
+        #expect(reply.outcome == outcome, "\(reply.verdict)")
+        #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
+        let (unreadable, _) = try device.sendEncrypted(endpoint, .possessionKnowledge, ["a": 1], in: &fixture)
+        #expect(unreadable.outcome == outcome)
+    }
+
+    @Test(.wireFact("B30", "2.5")) func onlyAnActivationThatWaitsIsConfirmedBeforeTheCommit() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.pendingDevice4()
+        #expect(try device.confirm(in: &fixture).outcome == "200 OK")
+        let state = try fixture.exportedState()
+        #expect(try device.confirm(in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         #expect(try fixture.exportedState() == state)
-        // An envelope that opens is used up, although its code is wrong.
-        let wrong = try device.codeHeader(.possession, uriID: "/pa/token/create", body: body)
-        #expect(fixture.send("POST", path, headers: [wrong], body: envelope.body).outcome == "401 ERR_AUTHENTICATION")
-        let right = try device.codeHeader(.possession, uriID: "/pa/token/create", body: envelope.body)
-        let replay = fixture.send("POST", path, headers: [right], body: envelope.body)
-        #expect(replay.outcome == "400 ERR_ENCRYPTION" && replay.reason == "the request was sent before")
+        _ = fixture.cloud("POST", "/v2/registrations/\(device.activationID)/commit", [:])
+        #expect(try device.confirm(in: &fixture).outcome == "400 ERR_ACTIVATION")
     }
 }

@@ -91,7 +91,8 @@ import Testing
         #expect(try device.status(in: &fixture).blob.flags == [])
         device.biometry = third
         #expect(
-            try device.validate(.possessionBiometry, in: &fixture).object["message"]?.string == "POWER_AUTH_CODE_ERROR"
+            try device.validate(.possessionBiometry, in: &fixture).object["message"]?.string
+                == "POWER_AUTH_CODE_INVALID"
         )
     }
 

@@ -2,6 +2,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -115,7 +116,7 @@ import Testing
         #expect(fixture.send("POST", path, headers: [header], body: envelope.body).status == 200)
     }
 
-    @Test func headers() throws {
+    @Test(.wireFact("B29")) func headers() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
         try device.createToken(in: &fixture)
@@ -138,7 +139,9 @@ import Testing
                         #expect(HeaderFields(parsing: value).isLike(HeaderFields(parsing: header.value)), "\(position)")
                         continue
                     }
-                    #expect(copy.backend.state.takeChanges().isEmpty)
+                    // The nonce of a token is used up before its digest is looked at.
+                    let changes = copy.backend.state.takeChanges().filter { $0.kind != .replay }
+                    #expect(changes.isEmpty)
                 }
             }
         }

@@ -2,6 +2,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -10,7 +11,7 @@ import Testing
 @Suite struct TemporaryKeyRefusalTests4 {
     private static let path = Version4.Endpoint.temporaryKey.path
 
-    @Test func requestsThatAreNotSignedForTheirScopeAreRefused() throws {
+    @Test(.wireFact("B19")) func requestsThatAreNotSignedForTheirScopeAreRefused() throws {
         var fixture = try BackendFixture()
         let device = try fixture.activeDevice4()
         let state = try fixture.exportedState()
@@ -36,7 +37,7 @@ import Testing
             #expect(reply.object["message"]?.string == "POWER_AUTH_TEMPORARY_KEY_FAILURE")
         }
         for body in [["requestObject": ["jwt": ""]], ["requestObject": [:]], [:]] as [JSONValue] {
-            #expect(fixture.send(Self.path, json: body).outcome == "400 ERR_VALIDATION")
+            #expect(fixture.send(Self.path, json: body).outcome == "400 ERR_TEMPORARY_KEY")
         }
         #expect(fixture.send(Self.path, json: ["requestObject": ["jwt": "a.b.c"]]).outcome == "400 ERR_TEMPORARY_KEY")
         #expect(try fixture.exportedState() == state)
@@ -72,13 +73,15 @@ import Testing
         #expect(reply.outcome == "400 ERR_ENCRYPTION")
     }
 
-    @Test func anExpiredKeyIsRefusedAndAnotherIsTaken() throws {
+    @Test(.wireFact("A5", "4.2")) func anExpiredKeyIsRefusedAndAnotherIsTaken() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
         _ = try device.status(in: &fixture)
         fixture.advance(seconds: 300)
         let (reply, _) = try device.sendUnauthenticated(.activationStatus, in: &fixture)
-        #expect(reply.outcome == "400 ERR_TEMPORARY_KEY")
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        let (told, _) = try device.sendUnauthenticated(.userInfo, in: &fixture)
+        #expect(told.outcome == "400 ERR_ENCRYPTION")
         device.forgetTemporaryKeys()
         #expect(try device.status(in: &fixture).blob.state == .active)
     }
@@ -88,7 +91,7 @@ import Testing
         var device = try fixture.activeDevice4()
         let path = Version4.Endpoint.activationStatus.path
         for (offset, outcome) in [
-            (-300_001, "400 ERR_ENCRYPTION"), (300_001, "400 ERR_ENCRYPTION"), (-300_000, "200 OK"),
+            (-300_001, "400 ERR_ACTIVATION"), (300_001, "400 ERR_ACTIVATION"), (-300_000, "200 OK"),
             (300_000, "200 OK"),
         ] as [(Milliseconds, String)] {
             let timestamp = fixture.milliseconds + offset
@@ -97,7 +100,7 @@ import Testing
             #expect(reply.status == (outcome == "200 OK" ? 200 : 400))
             let state = try fixture.exportedState()
             let again = fixture.send("POST", path, headers: [envelope.header], body: envelope.body)
-            #expect(again.outcome == "400 ERR_ENCRYPTION")
+            #expect(again.outcome == "400 ERR_ACTIVATION")
             #expect(try fixture.exportedState() == state)
         }
     }

@@ -317,6 +317,23 @@ struct TestDevice4 {
         return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
     }
 
+    /// A request to an annotated endpoint: the content is authenticated, and then encrypted.
+    mutating func sendAnnotated(
+        _ path: String,
+        uriID: String,
+        _ type: CodeType = .possessionKnowledge,
+        _ content: JSONValue,
+        in fixture: inout BackendFixture,
+        changing change: (inout JSONObject) -> Void = { _ in }
+    ) throws -> (reply: Reply, content: JSONValue?) {
+        var envelope = try self.envelope(.genericActivation, content, in: &fixture)
+        var body = try #require(JSONValue(parsing: envelope.body).object)
+        change(&body)
+        let header = try self.codeHeader(type, uriID: uriID, body: content.serialized())
+        let reply = fixture.send(path, headers: [header], json: .object(body))
+        return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
+    }
+
     /// Sends a request that is encrypted and not authenticated.
     mutating func sendUnauthenticated(
         _ endpoint: Version4.Endpoint,
@@ -324,8 +341,18 @@ struct TestDevice4 {
         in fixture: inout BackendFixture
     ) throws -> (reply: Reply, content: JSONValue?) {
         guard let purpose = endpoint.encryption else { throw NoCode() }
+        return try self.sendEnvelope(endpoint.path, content, purpose, in: &fixture)
+    }
+
+    mutating func sendEnvelope(
+        _ path: String,
+        _ content: JSONValue = [:],
+        _ purpose: Version4.EncryptionPurpose = .genericActivation,
+        headers: [(name: String, value: String)] = [],
+        in fixture: inout BackendFixture
+    ) throws -> (reply: Reply, content: JSONValue?) {
         var envelope = try self.envelope(purpose, content, in: &fixture)
-        let reply = fixture.send("POST", endpoint.path, headers: [envelope.header], body: envelope.body)
+        let reply = fixture.send("POST", path, headers: headers + [envelope.header], body: envelope.body)
         return (reply, reply.status == 200 ? try envelope.open(reply) : nil)
     }
 

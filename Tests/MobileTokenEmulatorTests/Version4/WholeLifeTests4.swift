@@ -2,6 +2,7 @@ import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func whatTheServerSaysOfItselfNamesTheSuites() throws {
+    @Test(.wireFact("B31")) func whatTheServerSaysOfItselfNamesTheSuites() throws {
         var fixture = try BackendFixture()
         let path = Version4.Endpoint.serverStatus.path
         let plain = fixture.send(path, json: [:]).object
@@ -111,6 +112,7 @@ import Testing
         #expect(asked["supportedAlgorithms"] == .strings(AlgorithmSuite.available.map(\.rawValue)))
         let unknown = fixture.send(path, json: ["requestObject": ["applicationKey": "AAAA"]])
         #expect(unknown.outcome == "400 ERR_STATUS")
+        #expect(fixture.send("POST", path).outcome == "400 ERR_STATUS")
     }
 
     @Test func theSDKConfigurationHasTheKeysOfEverySuite() throws {
@@ -138,33 +140,14 @@ import Testing
         #expect(unknown.outcome == "400 ERROR_REQUEST")
     }
 
-    @Test func aDeviceIsRenamedAndSeesItself() throws {
+    @Test func aDeviceLearnsOfItsUser() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4()
-        let renamed = try device.sendEncrypted(.activationRename, in: &fixture, content: ["activationName": "Müller"])
-        let expected: JSONValue = ["activationId": .string(device.activationID), "activationName": "Müller"]
-        #expect(renamed?["status"]?.string == "OK" && renamed?["responseObject"] == expected)
-        try device.createToken(in: &fixture)
-        for withHeader in [true, false] {
-            var envelope = try device.envelope(.genericActivation, [:], in: &fixture)
-            let token = try device.tokenHeader(timestamp: fixture.milliseconds)
-            let headers = withHeader ? [token, envelope.header] : [token]
-            let path = Version4.Endpoint.activationDetail.path
-            let reply = fixture.send("POST", path, headers: headers, body: envelope.body)
-            #expect(try envelope.open(reply)["responseObject"] == expected)
-        }
-        let blank = try device.sendEncrypted(
-            .activationRename,
-            .possessionKnowledge,
-            ["activationName": " "],
-            in: &fixture
-        )
-        #expect(blank.reply.outcome == "400 ERR_VALIDATION")
         let (_, claims) = try device.sendUnauthenticated(.userInfo, in: &fixture)
         #expect(claims?["sub"]?.string == "alice")
     }
 
-    @Test func theVaultHandsOutEachKeyForItsFactors() throws {
+    @Test(.wireFact("A9", "B7")) func theVaultHandsOutEachKeyForItsFactors() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice4(enableBiometry: true)
         let vault = try #require(device.keys).vault
@@ -172,9 +155,8 @@ import Testing
             for type in [Version4.AuthenticationCodeType.possessionKnowledge, .possessionBiometry] {
                 let content: JSONValue = ["keyIdentifier": .string(identifier.rawValue), "reason": "TEST_a.b-1"]
                 let (reply, key) = try device.sendEncrypted(.vaultUnlock, type, content, in: &fixture)
-                guard identifier.allowedTypes.contains(type) else {
-                    #expect(reply.outcome == "401 ERR_AUTHENTICATION")
-                    #expect(reply.object["message"]?.string == "POWER_AUTH_CODE_TYPE_INVALID")
+                guard identifier != .applicationKnowledge || type == .possessionKnowledge else {
+                    #expect(reply.outcome == "400 ERR_SECURE_VAULT" && reply.counterAfter == reply.counterBefore)
                     continue
                 }
                 let response: Version4.VaultResponse = try #require(key).decode()
@@ -182,15 +164,20 @@ import Testing
             }
         }
         for content in [
-            ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "no"], ["keyIdentifier": "KEK_DEVICE_PRIVATE"],
+            ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "no"], ["reason": "TEST"],
             ["keyIdentifier": "OTHER", "reason": "TEST"], ["keyIdentifier": "KEK_DEVICE_PRIVATE", "reason": "a b c"],
+            ["keyIdentifier": "KEK_DEVICE_PRIVATE", "more": 1],
         ] as [JSONValue] {
             let (reply, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, content, in: &fixture)
-            #expect(reply.outcome == "400 ERR_SECURE_VAULT")
+            #expect(reply.outcome == "400 ERR_SECURE_VAULT" && reply.counterAfter == reply.counterBefore)
         }
-        let weak: JSONValue = ["keyIdentifier": "KDK_APP_VAULT_2FA", "reason": "TEST"]
+        let weak: JSONValue = ["keyIdentifier": "KDK_APP_VAULT_2FA"]
         let (alone, _) = try device.sendEncrypted(.vaultUnlock, .possession, weak, in: &fixture)
-        #expect(alone.outcome == "401 ERR_AUTHENTICATION")
+        #expect(alone.outcome == "400 ERR_SECURE_VAULT")
+        #expect(try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, weak, in: &fixture).reply.status == 200)
+        _ = fixture.cloud("PUT", "/v2/registrations/\(device.activationID)", ["change": "BLOCK"])
+        let (blocked, _) = try device.sendEncrypted(.vaultUnlock, .possessionKnowledge, weak, in: &fixture)
+        #expect(blocked.outcome == "400 ERR_SECURE_VAULT")
     }
 
     @Test func aTokenIsRemovedAndThenIsNone() throws {
@@ -202,16 +189,5 @@ import Testing
         #expect(try device.send(.tokenRemove, .possession, removal, in: &fixture).object["tokenId"]?.string == id)
         #expect(try device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         #expect(try device.send(.tokenRemove, .possession, in: &fixture).outcome == "400 ERR_VALIDATION")
-    }
-}
-
-extension TestDevice4 {
-    /// Sends an encrypted request with the password, and returns the content of the response.
-    fileprivate mutating func sendEncrypted(
-        _ endpoint: Version4.Endpoint,
-        in fixture: inout BackendFixture,
-        content: JSONValue
-    ) throws -> JSONValue? {
-        try self.sendEncrypted(endpoint, .possessionKnowledge, content, in: &fixture).content
     }
 }

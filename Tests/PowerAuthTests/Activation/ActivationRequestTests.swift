@@ -54,7 +54,7 @@ import TestSupport
     }
 
     @Test func everythingAskedForReachesTheServer() async throws {
-        let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711"))
+        let fixture = try Fixture(server: VerifyingServer(requiredOTP: "4711", release: .v1_10))
         var request = try ActivationRequest(code: try fixture.server.makeCode())
         request.name = "bot"
         request.otp = "4711"
@@ -91,7 +91,7 @@ import TestSupport
     }
 
     @Test func customCredentialsAndRecoveryCodesAreSentAsTheirKind() async throws {
-        let fixture = try Fixture()
+        let fixture = try Fixture(server: VerifyingServer(release: .v1_10))
         let custom = ActivationRequest(identityAttributes: ["login": "ada", "proof": "card"])
         let result = try await fixture.client.activate(custom, password: self.password)
         var seen = fixture.server.state.value.lastActivationRequest

@@ -75,7 +75,7 @@ import TestSupport
     }
 
     @Test func userInfoAndRecoveryCodes() async throws {
-        let fixture = try Fixture()
+        let fixture = try Fixture(server: VerifyingServer(release: .v1_10))
         let activation = try await fixture.activate()
         #expect(try await activation.userInfo()["preferred_username"]?.string == "alice")
         let authentication = Authentication.possessionAndKnowledge(password: Fixture.password)

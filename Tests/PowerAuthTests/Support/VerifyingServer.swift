@@ -59,9 +59,13 @@ final class VerifyingServer: HTTPTransport {
     init(
         commitsAtOnce: Bool = true,
         requiredOTP: String? = nil,
+        release: EmulatorServerProfile.Release = .v2_2,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-        self.backend = try BackendTransport(now: now) { $0.routes = TestEndpoints.routes }
+        self.backend = try BackendTransport(now: now) {
+            $0.routes = TestEndpoints.routes
+            $0.profile = EmulatorServerProfile(release)
+        }
         let application = self.backend.withBackend { $0.state.applications[$0.defaultApplicationID] }
         self.masterKey = try #require(application).masterKey
         self.configuration = try SDKConfiguration(
@@ -133,10 +137,11 @@ final class VerifyingServer: HTTPTransport {
         received.headers = request.headers.fields.map { ($0.name, $0.value) }
         received.body = request.body ?? []
         var context = RequestContext(received, at: self.milliseconds)
-        let envelope = try? self.backend.withBackend { $0 }
-            .openEncrypted(&context, scope: .application, purpose: .genericApplication)
-        let layer = try? envelope?.json()
-        self.state.withLock { $0.lastActivationRequest = layer.map(JSONValue.object) }
+        var copy = self.backend.withBackend { $0 }
+        let addressee = try? Addressee(context, .application)
+        let opened = try? addressee.map { try copy.open(&context, for: $0) }
+        let layer = opened.flatMap { try? JSONValue(parsing: $0.plaintext) }
+        self.state.withLock { $0.lastActivationRequest = layer }
     }
 
     func requestCount(_ path: String) -> Int {

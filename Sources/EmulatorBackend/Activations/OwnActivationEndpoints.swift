@@ -1,0 +1,112 @@
+import EmulatorMessages
+import ExactJSON
+import PowerAuthProtocol
+
+/// An activation as its own device names and sees it. Both versions of the protocol have these, as annotated endpoints.
+enum OwnActivationEndpoints {
+    static let routes: [Backend.Route] = MajorVersion.allCases.flatMap { version in
+        [
+            Self.route(version, "activation/rename", adds: .contents, "Renames an activation.", shows: .code) {
+                (bank, context) throws(Refusal) in try Self.rename(version, &bank, &context)
+            },
+            Self.route(
+                version,
+                "activation/detail",
+                "Shows an activation to its device, with a token of two factors and the encryption header.",
+                shows: .token
+            ) { (bank, context) throws(Refusal) in try Self.detail(version, &bank, &context) },
+            Self.route(version, "user/info", "Tells what is known of the user.") { (bank, context) throws(Refusal) in
+                try Self.userInfo(version, &bank, &context)
+            },
+        ]
+    }
+
+    private static func route(
+        _ version: MajorVersion,
+        _ path: String,
+        adds addition: Backend.Addition = .nothing,
+        _ summary: String,
+        shows access: RouteDescription.Access = .open,
+        _ perform: @escaping Backend.Route.Handler
+    ) -> Backend.Route {
+        .device(
+            "POST",
+            "/pa/v\(version.rawValue)/\(path)",
+            adds: addition,
+            summary,
+            shows: access,
+            takes: .required(version == .version3 ? .envelope3 : .envelope4),
+            gives: version == .version3 ? .sealed3 : .sealed4,
+            perform
+        )
+    }
+
+    private static func rename(
+        _ version: MajorVersion,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerResponse {
+        let code = CodeDemand(uriID: "/pa/activation/rename", types: .twoFactors, version: version)
+        let demand = AnnotatedDemand(proof: .code(code), members: ["activationName"])
+        let call = try bank.receive(&context, demand)
+        guard version != .version3 || bank.profile.renamesVersion3 else {
+            throw .activation("this release cannot rename\(bank.profile.releases { $0.renamesVersion3 })")
+        }
+        guard let name = try? call.content?.optionalString("activationName"), !name.isBlank else {
+            throw .requestInvalid("'activationName' is missing or blank")
+        }
+        guard let activation = call.activation else { throw .requestInvalid("no activation is named") }
+        bank.state.activations.update(activation.id) { $0.rename(name) }
+        let renamed = bank.state.activations[activation.id] ?? activation
+        context.report(renamed)
+        return try bank.respond(Self.presented(renamed), to: call, &context)
+    }
+
+    private static func detail(
+        _ version: MajorVersion,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerResponse {
+        let call = try bank.receive(&context, AnnotatedDemand(proof: .token(.twoFactors), version: version))
+        guard let activation = call.activation else { throw .requestInvalid("no activation is named") }
+        return try bank.respond(Self.presented(activation), to: call, &context)
+    }
+
+    private static func presented(_ activation: ServerActivation) -> JSONValue {
+        var content: JSONObject = ["activationId": .string(activation.id)]
+        content["activationName"] = activation.name.map { .string($0) }
+        return .wrapped(.object(content))
+    }
+
+    private static func userInfo(
+        _ version: MajorVersion,
+        _ bank: inout Backend,
+        _ context: inout RequestContext
+    ) throws(Refusal) -> ServerResponse {
+        let demand = AnnotatedDemand(proof: .envelope(refusal: Refusal.encryption), version: version)
+        let call = try bank.receive(&context, demand)
+        guard let activation = call.activation else { throw .encryption("the activation is missing") }
+        return try bank.respond(activation.claims(at: context.now), to: call, &context)
+    }
+}
+
+extension CodeDemand {
+    /// Adds what the removal of an activation has of its own: it may be allowed with possession alone, and it tells a wrong type
+    /// from a wrong code.
+    mutating func admitRemoval(_ bank: Backend) {
+        self.namesWrongType = true
+        guard bank.profile.canAllowRemovalByPossession, bank.protocolRules.allowsRemovalByPossession else { return }
+        self = CodeDemand(
+            uriID: self.uriID,
+            types: self.types.union([.possession]),
+            version: self.version,
+            admission: self.admission,
+            namesWrongType: true
+        )
+    }
+}
+
+extension String {
+    /// Whether there is nothing in it but white space.
+    var isBlank: Bool { self.utf8.allSatisfy { $0 <= 0x20 } }
+}

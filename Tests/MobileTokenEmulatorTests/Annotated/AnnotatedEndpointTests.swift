@@ -1,0 +1,202 @@
+import ExactJSON
+import PowerAuthProtocol
+import Testing
+import WireFacts
+
+@testable import EmulatorBackend
+@testable import MobileTokenEmulator
+
+/// The endpoints whose envelope is opened before anything else: the code covers what was in it.
+@Suite(.wireFact("A1", "B1", "2.1")) struct AnnotatedEndpointTests {
+    private static let uriID = "/pa/activation/rename"
+    private static let name: JSONValue = ["activationName": "Müller"]
+
+    @Test(.wireFact("A2"), arguments: MajorVersion.allCases, [SignatureType.possessionKnowledge, .possessionBiometry])
+    func aDeviceSignsTheNameAndEncryptsItThen(version: MajorVersion, type: SignatureType) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/rename")
+        let (reply, answer) = try device.signThenEncrypt(path, uriID: Self.uriID, Self.name, with: type, in: &fixture)
+        let expected: JSONValue = ["activationId": .string(device.activationID), "activationName": "Müller"]
+        #expect(answer?["status"]?.string == "OK" && answer?["responseObject"] == expected, "\(reply.verdict)")
+        #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 })
+        #expect(fixture.backend.activations[0].name == "Müller")
+    }
+
+    @Test(arguments: MajorVersion.allCases) func theOtherOrderIsAWrongCodeThatCounts(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/rename")
+        for attempt in 1...5 {
+            let reply = try device.encryptThenSign(path, uriID: Self.uriID, Self.name, in: &fixture)
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
+            #expect(fixture.failures == attempt)
+            #expect(reply.reason?.contains("right for the envelope as it was sent") == true, "\(reply.verdict)")
+        }
+        #expect(fixture.status(ofActivation: device.activationID) == "BLOCKED")
+    }
+
+    @Test(.wireFact("B6"), arguments: MajorVersion.allCases)
+    func aStandardEndpointWantsTheOtherOrder(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("token/create")
+        let purpose = "/pa/token/create"
+        let right = try device.encryptThenSign(path, uriID: purpose, [:], purpose: purpose, in: &fixture)
+        #expect(right.status == 200, "\(right.verdict)")
+        let wrong = try device.signStandardContent(path, purpose, in: &fixture)
+        #expect(wrong.outcome == "401 ERR_AUTHENTICATION" && fixture.failures == 1)
+        #expect(wrong.reason?.contains("right for the content of the envelope") == true, "\(wrong.verdict)")
+    }
+
+    @Test(.wireFact("A4", "4.2"), arguments: MajorVersion.allCases)
+    func anEnvelopeThatDoesNotOpenIsAWrongCode(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/rename")
+        let damages: [(inout JSONObject) -> Void] = [
+            { $0["temporaryKeyId"] = "00000000-0000-4000-8000-000000000000" },
+            { $0["timestamp"] = .number(JSONNumber(($0["timestamp"]?.int64 ?? 0) + 1)) },
+            { $0["nonce"] = nil }, { $0["more"] = 1 },
+        ]
+        for (number, damage) in damages.enumerated() {
+            let (reply, _) = try device.signThenEncrypt(
+                path,
+                uriID: Self.uriID,
+                Self.name,
+                in: &fixture,
+                changing: damage
+            )
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION" && reply.counterAfter == reply.counterBefore)
+            #expect(reply.object["message"] == "POWER_AUTH_CODE_INVALID")
+            #expect(reply.reason?.hasPrefix("the envelope was not opened (") == true, "\(reply.verdict)")
+            #expect(fixture.failures == number + 1)
+        }
+    }
+
+    @Test(.wireFact("A7", "4.2"), arguments: MajorVersion.allCases)
+    func aMemberTooManyIsAsGoodAsABrokenEnvelope(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/rename")
+        let content: JSONValue = ["activationName": "x", "platform": "linux"]
+        let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
+        #expect(reply.outcome == "401 ERR_AUTHENTICATION" && fixture.failures == 1)
+        #expect(reply.reason?.contains("'platform' is a member that real servers refuse here") == true)
+    }
+
+    @Test(.wireFact("B18"), arguments: MajorVersion.allCases)
+    func aBlankNameIsRefusedAfterTheCode(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/rename")
+        for content in [["activationName": " "], ["activationName": .null], [:]] as [JSONValue] {
+            let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, content, in: &fixture)
+            #expect(reply.outcome == "401 ERR_AUTHENTICATION")
+            #expect(reply.object["message"] == "POWER_AUTH_REQUEST_INVALID")
+            #expect(reply.counterAfter == reply.counterBefore.map { $0 + 1 } && fixture.failures == 0)
+        }
+        // Not encrypted at all: the code is right for the body as it was sent, and the endpoint sees no name.
+        let plain = try device.sign(path, uriID: Self.uriID, Self.name, in: &fixture)
+        #expect(plain.object["message"] == "POWER_AUTH_REQUEST_INVALID")
+        #expect(plain.counterAfter == plain.counterBefore.map { $0 + 1 } && fixture.failures == 0)
+    }
+
+    @Test(.wireFact("A2"), arguments: [EmulatorServerProfile.Release.v1_10, .v2_1])
+    func olderServersCannotRenameInVersion3(release: EmulatorServerProfile.Release) throws {
+        var fixture = try BackendFixture { $0.profile = .init(release) }
+        var device = try EitherDevice(.version3, in: &fixture)
+        let path = device.path("activation/rename")
+        let (reply, _) = try device.signThenEncrypt(path, uriID: Self.uriID, Self.name, in: &fixture)
+        #expect(reply.outcome == "400 ERR_ACTIVATION")
+        #expect(reply.reason == "this release cannot rename; servers of release 2.2 take it")
+    }
+
+    @Test(.wireFact("A3", "B2"), arguments: MajorVersion.allCases)
+    func detailWantsATokenOfTwoFactors(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        let path = device.path("activation/detail")
+        try device.createToken(.possession, in: &fixture)
+        let weak = try device.sendEnvelope(path, headers: [device.tokenHeader(in: fixture)], in: &fixture)
+        #expect(weak.reply.outcome == "401 ERR_AUTHENTICATION")
+        #expect(weak.reply.reason == "a token made with possession is not what is asked for")
+        for type in [SignatureType.possessionKnowledge, .possessionBiometry] {
+            try device.createToken(type, in: &fixture)
+            let (reply, answer) = try device.sendEnvelope(
+                path,
+                headers: [device.tokenHeader(in: fixture)],
+                in: &fixture
+            )
+            let expected: JSONValue = [
+                "activationId": .string(device.activationID), "activationName": "test device",
+            ]
+            #expect(answer?["responseObject"] == expected, "\(reply.verdict)")
+            // Without the header nothing is opened, and what was not opened is not answered.
+            let bare = fixture.send(path, headers: [try device.tokenHeader(in: fixture)], json: [:])
+            #expect(bare.status == 200 && bare.body.isEmpty)
+        }
+        let counter = fixture.backend.activations[0].counter
+        _ = try device.sendEnvelope(path, headers: [device.tokenHeader(in: fixture)], in: &fixture)
+        #expect(fixture.backend.activations[0].counter == counter)
+    }
+
+    @Test(arguments: MajorVersion.allCases) func theHeaderOfTheCodeOpensTheEnvelope(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        var device = try EitherDevice(version, in: &fixture)
+        var other = try EitherDevice(version, in: &fixture)
+        try other.createToken(.possessionKnowledge, in: &fixture)
+        // Token and envelope are each right, and of two activations.
+        let path = device.path("activation/detail")
+        let mixed = try device.sendEnvelope(path, headers: [other.tokenHeader(in: fixture)], in: &fixture)
+        #expect(mixed.reply.outcome == "401 ERR_AUTHENTICATION")
+    }
+
+    @Test(.wireFact("B1"), arguments: MajorVersion.allCases)
+    func theJournalNamesTheRightFactor(version: MajorVersion) throws {
+        var fixture = try BackendFixture()
+        let device = try EitherDevice(version, in: &fixture)
+        let reply: Reply
+        switch device {
+        case .version3(var device):
+            device.wrongKnowledge = device.keys?.biometry
+            reply = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
+        case .version4(var device):
+            device.knowledge = device.keys?.biometry
+            reply = try device.validate(in: &fixture)
+        }
+        #expect(reply.reason?.hasSuffix("; it is right for possession_biometry") == true, "\(reply.verdict)")
+    }
+}
+
+extension EitherDevice {
+    /// Signs the content of a standard call, in the order that such a call does not take.
+    fileprivate mutating func signStandardContent(
+        _ path: String,
+        _ purpose: String,
+        in fixture: inout BackendFixture
+    ) throws -> Reply {
+        let content = Array("{}".utf8)
+        switch self {
+        case .version3(var device):
+            defer { self = .version3(device) }
+            var encryptor = try device.encryptor(
+                #require(ECIESPurpose(rawValue: purpose)),
+                activationScope: true,
+                in: &fixture
+            )
+            let body = try TestDevice.encrypt([:], &encryptor, timestamp: fixture.milliseconds)
+            let header = try device.signatureHeader(.possessionKnowledge, uriID: purpose, body: content)
+            return fixture.send(path, headers: [header], json: body)
+        case .version4(var device):
+            defer { self = .version4(device) }
+            let envelope = try device.envelope(
+                #require(Version4.EncryptionPurpose(rawValue: purpose)),
+                [:],
+                in: &fixture
+            )
+            let header = try device.codeHeader(.possessionKnowledge, uriID: purpose, body: content)
+            return fixture.send("POST", path, headers: [header], body: envelope.body)
+        }
+    }
+}
