@@ -3,6 +3,7 @@
 @_exported public import struct EmulatorBackend.EmulatorLimits
 @_exported public import struct EmulatorBackend.EmulatorOIDCProvider
 @_exported public import struct EmulatorBackend.EmulatorProtocolRules
+@_exported public import struct EmulatorBackend.EmulatorServerProfile
 
 // Parameters of operations are JSON values, so users of this module need no second import.
 @_exported public import struct ExactJSON.JSONNumber

@@ -105,8 +105,3 @@ extension CodeDemand {
         )
     }
 }
-
-extension String {
-    /// Whether there is nothing in it but white space.
-    var isBlank: Bool { self.utf8.allSatisfy { $0 <= 0x20 } }
-}

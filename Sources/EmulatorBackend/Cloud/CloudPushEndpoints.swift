@@ -54,5 +54,5 @@ enum CloudPushEndpoints {
 }
 
 extension String {
-    fileprivate var isBlank: Bool { self.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
+    var isBlank: Bool { self.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 }
