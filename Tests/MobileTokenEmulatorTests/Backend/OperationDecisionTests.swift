@@ -113,7 +113,9 @@ import WireFacts
             #expect(try device.reject(operation.id, in: &fixture).outcome == "400 \(code)")
             #expect(device.sendWithToken(path, detail, in: &fixture).outcome == "400 \(code)")
             #expect(device.sendWithToken("\(path)/claim", detail, in: &fixture).outcome == "400 \(code)")
-            #expect(fixture.cloud("DELETE", "/v2/operations/\(operation.id)").outcome == "400 \(code)")
+            #expect(
+                fixture.cloud("DELETE", "/v2/operations/\(operation.id)").outcome == "400 ERROR_OPERATION_STATE_CHANGE"
+            )
         }
     }
 
