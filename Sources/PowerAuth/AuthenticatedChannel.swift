@@ -65,6 +65,10 @@ public protocol AuthenticatedChannel: Sendable {
         with authentication: Authentication
     ) async throws -> String
 
+    /// Takes in what another process may have done to the activation, before something is judged without the server. Does
+    /// nothing by default.
+    func refresh() async throws
+
     /// Returns whether `data` was signed by the server. `false` by default.
     func isSignedByServer(
         _ data: [UInt8],
@@ -94,6 +98,9 @@ extension AuthenticatedChannel {
     ) async throws -> String {
         throw MobileTokenError(.invalidAuthentication, "This activation does not support offline signatures")
     }
+
+    /// Does nothing.
+    public func refresh() async throws {}
 
     /// Returns `false`.
     public func isSignedByServer(

@@ -3,6 +3,8 @@ public import PowerAuth
 extension OperationsService {
     /// Checks that the server signed an offline operation, so that it may be shown.
     ///
+    /// In a process that runs while others may upgrade the activation, `Activation.refresh()` comes first.
+    ///
     /// - Throws: `offlineFailed` when neither of the server's keys for this activation made its signature.
     public nonisolated func verify(_ operation: UnverifiedOfflineOperation) throws -> OfflineOperation {
         do {
@@ -40,6 +42,7 @@ extension OperationsService {
         uriID: String = "/operation/authorize/offline",
         with authentication: Authentication
     ) async throws -> String {
+        try await self.channel.refresh()
         let operation = try self.verify(operation)
         switch AllowedSignatureType.Variant(authentication) {
         case .possession:

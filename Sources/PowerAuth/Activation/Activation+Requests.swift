@@ -52,6 +52,8 @@ extension Activation {
     /// - Returns: Whether it was confirmed already.
     @discardableResult
     public func confirmRecoveryCode(_ code: String, with authentication: Authentication) async throws -> Bool {
-        try await self.dialect.confirmRecoveryCode(code, of: self, with: authentication)
+        try await self.withStoredDialect {
+            try await $0.confirmRecoveryCode(code, of: self, with: authentication)
+        }
     }
 }

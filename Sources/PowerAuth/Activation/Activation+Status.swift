@@ -10,7 +10,12 @@ extension Activation {
     public func status() async throws -> ActivationStatus {
         try self.checkNotRemoved()
         var status = try await self.fetchStatus().status
-        if status.flags.contains(.upgradeAwaitsConfirmation), try await self.completePendingUpgrade() {
+        if status.flags.contains(.upgradeAwaitsConfirmation) {
+            do {
+                try await self.completePendingUpgrade()
+            } catch let error as MobileTokenError where error.isRefusal {
+                // It goes on waiting, which the status says.
+            }
             status = try await self.fetchStatus().status
         }
         if !status.counter.canSign { self.counterKnowledge.forget() }
@@ -28,6 +33,8 @@ extension Activation {
     struct ComparedStatus: Sendable {
         let status: ActivationStatus
         let counter: SigningCounter
+        /// The major version of the protocol in which the server knows the activation.
+        let serverVersion: UInt8
     }
 
     /// Makes one status request. Moves the counter forward when the server is ahead, which is safe at any time: the
@@ -62,7 +69,7 @@ extension Activation {
             flags: report.flags,
             blockedUntil: report.blockedUntil
         )
-        return ComparedStatus(status: status, counter: counter)
+        return ComparedStatus(status: status, counter: counter, serverVersion: report.serverVersion)
     }
 
     private nonisolated func compareCounter(

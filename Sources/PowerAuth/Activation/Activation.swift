@@ -43,9 +43,20 @@ public actor Activation: AuthenticatedChannel {
     /// How it speaks with the server, until it is upgraded.
     nonisolated var dialect: any ActivationDialect { self.currentDialect.withLock { $0 } }
 
-    /// Goes on in the version of the record, which an upgrade has changed, here or in another process.
+    /// Takes in what another process may have done to the activation in the store: an upgrade to another version of the protocol.
+    ///
+    /// Calls that ask the server do so by themselves. ``version``, ``fingerprint`` and what is judged without the server, such as
+    /// ``isSignedByServer(_:signature:key:format:)``, know what was last read.
+    public func refresh() async throws {
+        try self.checkNotRemoved()
+        try self.adopt(try await self.storedRecord())
+    }
+
+    /// Goes on with the keys of the record, which an upgrade has changed, here or in another process.
     func adopt(_ record: ActivationRecord) throws {
-        guard record.version != self.dialect.version else { return }
+        guard record.version != self.dialect.version || record.possessionKey != self.dialect.possessionKey else {
+            return
+        }
         let dialect = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
         self.currentDialect.withLock { $0 = dialect }
         self.forgetTokens()
@@ -103,7 +114,9 @@ public actor Activation: AuthenticatedChannel {
     public func remove(with authentication: Authentication) async throws {
         try await self.send(with: authentication) { keys in
             SignedRequest(try keys.dialect.endpoint(of: .removeActivation), keys: keys)
-        } receive: { _ in
+        } receive: { response in
+            let subject = Acknowledgement.Subject(member: "activationId", value: self.activationID)
+            try Acknowledgement.check(response, of: "activation/remove", about: subject)
             try await self.removeLocally()
         }
     }

@@ -23,16 +23,20 @@ protocol ActivationDialect: AnyObject, Sendable {
     /// Signs as the factor "something you have".
     var possessionKey: SecretBytes { get }
     /// Returns the knowledge key, which is a wrong one for a wrong password. Takes milliseconds in some versions.
-    func knowledgeKey(of record: ActivationRecord, password: SecretBytes) throws -> SecretBytes
+    func knowledgeKey(of record: ActivationRecord, password: SecretBytes, _ choice: KeyChoice) throws -> SecretBytes
     /// Returns the biometry key.
     ///
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` when the factor is not set up.
-    func biometryKey(of record: ActivationRecord, unlockedWith unlockKey: SecretBytes) throws -> SecretBytes
+    func biometryKey(
+        of record: ActivationRecord,
+        unlockedWith unlockKey: SecretBytes,
+        _ choice: KeyChoice
+    ) throws -> SecretBytes
     /// Throws unless a signature may combine these factors.
     func check(_ type: SignatureType) throws(MobileTokenError)
 
     /// Returns what is different after every change of the knowledge key, and of its version.
-    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8]
+    func knowledgeGeneration(of record: ActivationRecord, _ choice: KeyChoice) -> [UInt8]
     /// Throws unless a request may be signed in this dialect now.
     ///
     /// - Parameter isConfirming: Whether the request may come before a confirmation that the server waits for.

@@ -1,3 +1,4 @@
+import PowerAuthCrypto
 package import PowerAuthProtocol
 
 /// What an activation keeps beside its counter and its tokens, which is of one version of the protocol.
@@ -14,6 +15,14 @@ package enum VersionedKeys: Sendable, Equatable {
 }
 
 extension ActivationRecord {
+    /// The key of the factor "something you have", which tells one set of keys from another.
+    var possessionKey: SecretBytes {
+        switch self.keys {
+        case .version3(let keys): keys.possessionKey
+        case .version4(let keys): keys.possessionKey
+        }
+    }
+
     /// Returns how the activation speaks with the server.
     func dialect(server: ServerConnection, applicationKeys: ApplicationEncryption) throws -> any ActivationDialect {
         switch self.keys {

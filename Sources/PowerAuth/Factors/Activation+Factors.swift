@@ -28,14 +28,15 @@ extension Activation {
     func validate(_ authentication: Authentication, reason: ValidationReason) async throws {
         try await self.send(with: authentication) { keys in
             SignedRequest(try keys.dialect.endpoint(of: .validate(reason)), keys: keys)
-        } receive: { _ in
+        } receive: {
+            try Acknowledgement.check($0, of: "validate")
         }
     }
 
     /// Changes the password, after the server has confirmed the old one.
     public func changePassword(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(new)
-        try await self.dialect.changePassword(of: self, from: old, to: new)
+        try await self.withStoredDialect { try await $0.changePassword(of: self, from: old, to: new) }
     }
 
     /// Changes the password without asking the server. In version 3 of the protocol only; from version 4 on passwords are changed
@@ -46,17 +47,16 @@ extension Activation {
     public func changePasswordUnchecked(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(old)
         try Password.validate(new)
-        try self.checkNotRemoved()
-        try await self.dialect.changePasswordUnchecked(of: self, from: old, to: new)
+        try await self.withStoredDialect { try await $0.changePasswordUnchecked(of: self, from: old, to: new) }
     }
 
     /// Returns whether the biometry factor is set up.
     public func hasBiometryFactor() async throws -> Bool {
-        self.dialect.hasBiometryFactor(try await self.storedRecord())
+        try await self.withStoredDialect { $0.hasBiometryFactor(try await self.storedRecord()) }
     }
 
-    /// Forgets the biometry factor. The server does not need to know: without this key, the factor cannot be used.
+    /// Forgets the biometry factor, in version 4 of the protocol together with the server.
     public func removeBiometryFactor() async throws {
-        try await self.dialect.removeBiometryFactor(from: self)
+        try await self.withStoredDialect { try await $0.removeBiometryFactor(from: self) }
     }
 }

@@ -123,7 +123,9 @@ extension ReceiptArchive {
         }
         let signature = ReceiptSignature(
             activationID: activation.activationID,
-            devicePublicKey: try activation.dialect.devicePublicKey(of: try await activation.storedRecord()),
+            devicePublicKey: try await activation.withStoredDialect {
+                try $0.devicePublicKey(of: try await activation.storedRecord())
+            },
             localDate: activation.server.clocks.reading.wall.inWholeMilliseconds,
             signature: try await activation.signWithDeviceKey(
                 ReceiptSignature.message(head: head),

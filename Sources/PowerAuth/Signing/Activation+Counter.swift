@@ -59,7 +59,8 @@ extension Activation {
             isConfirming: true
         )
         do {
-            _ = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)
+            let response = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)
+            try Acknowledgement.check(response, of: request.path)
             return nil
         } catch let error as MobileTokenError where error.code == .authenticationFailed {
             let compared = try await self.fetchStatus()

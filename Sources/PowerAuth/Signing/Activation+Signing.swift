@@ -15,10 +15,25 @@ extension Activation {
         _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
         receive: @escaping @Sendable (ChannelResponse) async throws -> Value
     ) async throws -> Value {
+        try await self.send(
+            with: authentication,
+            in: dialect,
+            makeRequest,
+            receiveInTurn: { response, _, _ in try await receive(response) }
+        )
+    }
+
+    /// Signs and sends a request when its turn comes, and hands the response to `receive` with the keys that signed and the turn.
+    nonisolated func send<Value: Sendable>(
+        with authentication: Authentication,
+        in dialect: (any ActivationDialect)? = nil,
+        _ makeRequest: @Sendable (SigningKeys) throws -> SignedRequest,
+        receiveInTurn receive: @escaping @Sendable (ChannelResponse, SigningKeys, SigningTurn) async throws -> Value
+    ) async throws -> Value {
         try await self.withSigningKeys(for: authentication, in: dialect) { keys in
             let request = try makeRequest(keys)
             return try await self.withSigningTurn { turn, caller in
-                try await receive(try await self.exchange(request, in: turn, for: caller))
+                try await receive(try await self.exchange(request, in: turn, for: caller), keys, turn)
             }
         }
     }
@@ -61,12 +76,14 @@ extension Activation {
             // Nothing has happened yet: the last moment at which a canceled request leaves no trace.
             try caller.checkIsWaiting()
             do {
-                return try await self.attempt(
+                let response = try await self.attempt(
                     request,
                     body,
                     in: turn,
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
+                await self.keepProven(request.keys, in: turn)
+                return response
             } catch let obstacle as AwaitingConfirmation {
                 guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
                 try await self.completeUpgrade(in: turn, for: caller)

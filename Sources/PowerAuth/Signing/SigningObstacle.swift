@@ -4,6 +4,9 @@ protocol SigningObstacle: Error {}
 /// The keys are not those of the record any more: the activation was upgraded, or the password changed.
 struct OutdatedDialect: SigningObstacle {}
 
+/// A call makes sense in one version only, and the activation is of another by now.
+struct UpgradedMeanwhile: SigningObstacle {}
+
 /// The server waits for a confirmation, before which it accepts nothing else.
 struct AwaitingConfirmation: SigningObstacle {
     enum Step: Sendable {

@@ -27,7 +27,9 @@ extension Activation {
         guard let token = try await self.storedRecord().tokens[name] else { return }
         try await self.send(with: .possession) { keys in
             SignedRequest(try keys.dialect.endpoint(of: .removeToken(id: token.id)), keys: keys)
-        } receive: { _ in
+        } receive: { response in
+            let subject = Acknowledgement.Subject(member: "tokenId", value: token.id)
+            try Acknowledgement.check(response, of: "token/remove", about: subject)
             try await self.forgetToken(name, token)
         }
     }

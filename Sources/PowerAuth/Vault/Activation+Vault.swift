@@ -31,7 +31,9 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.dialect.dataKey(of: self, index: index, with: authentication, reason: reason)
+        try await self.withStoredDialect {
+            try await $0.dataKey(of: self, index: index, with: authentication, reason: reason)
+        }
     }
 
     /// Signs data with the device's private key for ECDSA: over SHA-256 in version 3 of the protocol, over SHA-384 in version
@@ -39,7 +41,8 @@ extension Activation {
     ///
     /// In a hybrid suite this is one signature of two; see ``deviceSignature(of:with:reason:)``.
     ///
-    /// - Parameter authentication: Possession and knowledge.
+    /// - Parameter authentication: Possession and knowledge; in version 4 of the protocol possession and biometry as well, unless
+    ///   the server forbids it.
     public func signWithDeviceKey(
         _ data: [UInt8],
         with authentication: Authentication,
@@ -51,13 +54,16 @@ extension Activation {
     /// Signs data with all private keys of the device: in version 4 of the protocol ECDSA on P-384 over SHA-384, and ML-DSA
     /// where the suite has it.
     ///
-    /// - Parameter authentication: Possession and knowledge.
+    /// - Parameter authentication: Possession and knowledge; in version 4 of the protocol possession and biometry as well, unless
+    ///   the server forbids it.
     public func deviceSignature(
         of data: [UInt8],
         with authentication: Authentication,
         reason: VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> DeviceSignature {
-        try await self.dialect.deviceSignature(of: data, by: self, with: authentication, reason: reason)
+        try await self.withStoredDialect {
+            try await $0.deviceSignature(of: data, by: self, with: authentication, reason: reason)
+        }
     }
 
     /// Derives a key for the application's own data. In version 4 of the protocol only.
@@ -78,21 +84,23 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.dialect.applicationKey(
-            of: self,
-            base: base,
-            index: index,
-            byteCount: byteCount,
-            with: authentication,
-            reason: reason
-        )
+        try await self.withStoredDialect {
+            try await $0.applicationKey(
+                of: self,
+                base: base,
+                index: index,
+                byteCount: byteCount,
+                with: authentication,
+                reason: reason
+            )
+        }
     }
 
     /// Sets up the biometry factor, or replaces the key that protects it. On a server that key is 16 bytes from outside:
     /// a file, a KMS, an HSM.
     public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
         try BiometryUnlockKey.validate(key)
-        try await self.dialect.addBiometryFactor(to: self, key: key, password: password)
+        try await self.withStoredDialect { try await $0.addBiometryFactor(to: self, key: key, password: password) }
     }
 }
 

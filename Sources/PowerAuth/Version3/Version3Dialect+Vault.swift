@@ -10,7 +10,7 @@ extension Version3Dialect {
         with authentication: Authentication,
         reason: VaultUnlockReason
     ) async throws -> SecretBytes {
-        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, _ in
+        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, _, _ in
             try MobileTokenError.mapCryptoErrors { try Vault.dataKey(vaultKey: vaultKey, index: index) }
         }
     }
@@ -34,7 +34,7 @@ extension Version3Dialect {
         with authentication: Authentication,
         reason: VaultUnlockReason
     ) async throws -> DeviceSignature {
-        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, keys in
+        try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, keys, _ in
             let privateKey = try keys.devicePrivateKey(vaultKey: vaultKey)
             return try MobileTokenError.mapCryptoErrors {
                 DeviceSignature(ecdsa: try privateKey.derSignature(for: data), mldsa: nil)
@@ -49,7 +49,7 @@ extension Version3Dialect {
         of activation: Activation,
         with authentication: Authentication,
         reason: VaultUnlockReason,
-        _ use: @escaping @Sendable (SecretBytes, Version3Keys) async throws -> Result
+        _ use: @escaping @Sendable (SecretBytes, Version3Keys, SigningTurn) async throws -> Result
     ) async throws -> Result {
         guard authentication.knowledge != nil else {
             throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
@@ -60,14 +60,14 @@ extension Version3Dialect {
             SignedRequest(path: path, uriID: "/pa/vault/unlock", keys: keys) {
                 try await self.keys.encrypt(plaintext, for: .vaultUnlock)
             }
-        } receive: { response in
+        } receiveInTurn: { response, _, turn in
             let vaultKey = try response.read { bytes in
                 let encrypted = try Self.encryptedVaultKey(in: bytes, for: self.activationID, of: path)
                 return try MobileTokenError.mapErrors(ofResponse: path) {
                     try Vault.decryptVaultKey(encrypted, transportKey: self.transportKey)
                 }
             }
-            return try await use(vaultKey, try self.keys(of: try await activation.storedRecord()))
+            return try await use(vaultKey, try self.keys(of: try await activation.storedRecord()), turn)
         }
     }
 

@@ -51,7 +51,7 @@ final class Version3Dialect: ActivationDialect {
     func check(_ type: SignatureType) {}
 
     /// Always the same: a change of password protects the same key anew.
-    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8] { [] }
+    func knowledgeGeneration(of record: ActivationRecord, _ choice: KeyChoice) -> [UInt8] { [] }
 
     func checkUse(of record: ActivationRecord, isConfirming: Bool) throws { _ = try self.keys(of: record) }
 }

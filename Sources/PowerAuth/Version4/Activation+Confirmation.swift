@@ -6,7 +6,7 @@ extension Activation {
     /// Confirms a new activation of version 4, without which the server accepts nothing else.
     ///
     /// Activating does this by itself. When the network fails in between, the activation is stored nevertheless, and this method
-    /// completes it. Does nothing when there is nothing to confirm.
+    /// completes it. Does nothing when the server waits for no confirmation.
     ///
     /// ```swift
     /// do {
@@ -33,20 +33,31 @@ extension Activation {
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
     ) async throws {
-        guard let stored = try await self.storedRecord().version4, stored.pendingConfirmation == .activation else {
+        guard let stored = try await self.storedRecord().version4, try await self.isConfirmationAwaited(stored) else {
             return
         }
         let content = Version4.ActivationConfirmation(enableBiometry: stored.wrappedBiometryKey != nil)
         let request = SignedRequest(try DialectEndpoint(.activationConfirm, content), keys: keys, isConfirming: true)
         do {
-            try await self.confirm(request, in: turn, for: caller) { !$0.flags.contains(.awaitsConfirmation) }
+            try await self.confirm(request, in: turn, for: caller) { !$0.status.flags.contains(.awaitsConfirmation) }
         } catch let refusal as RefusedConfirmation {
             throw refusal.error
         }
         try await self.updateRecord(in: turn) { $0.version4?.pendingConfirmation = nil }
     }
 
+    /// Returns whether the activation waits for its confirmation, by the store's word or by the server's.
+    private func isConfirmationAwaited(_ stored: Version4Keys) async throws -> Bool {
+        switch stored.pendingConfirmation {
+        case .activation: true
+        case .upgrade: false
+        case nil: try await self.fetchStatus().status.flags.contains(.awaitsConfirmation)
+        }
+    }
+
     /// Sends a confirmation until the server has it, three times at most.
+    ///
+    /// Only the status tells, for it is encrypted: anybody on the way could have written the answer, and kept the request.
     ///
     /// - Parameter isDone: Whether a status shows that the server has it.
     /// - Throws: ``RefusedConfirmation``, or whatever kept the server from being asked.
@@ -54,29 +65,39 @@ extension Activation {
         _ request: SignedRequest,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller,
-        isDone: (ActivationStatus) -> Bool
+        isDone: (ComparedStatus) -> Bool
     ) async throws {
-        var isCertain = try await !self.storedRecord().isUnsettled
         var attempts = 0
         do {
             while true {
-                // A response that was lost, now or before this process was started, may have been a success.
+                // A code was made, now or before this process was started: it may have been this one.
                 if try await self.storedRecord().isUnsettled {
                     let compared = try await self.fetchStatus()
-                    if isDone(compared.status) { return }
+                    if isDone(compared) { return }
                     try await self.apply(compared, in: turn)
                 }
+                guard attempts < 3 else {
+                    throw MobileTokenError.invalidResponse("The response to \(request.path) contradicts the status")
+                }
+                attempts += 1
                 try caller.checkIsWaiting()
                 do {
-                    _ = try await self.attempt(request, try await request.body(), in: turn, settled: .notRequired)
-                    return
-                } catch let error as MobileTokenError where error.fate == .unknown && attempts < 2 {
-                    isCertain = false
-                    attempts += 1
+                    let response = try await self.attempt(
+                        request,
+                        try await request.body(),
+                        in: turn,
+                        settled: .notRequired
+                    )
+                    try Acknowledgement.check(response, of: request.path)
+                } catch let error as MobileTokenError where error.fate == .unknown && attempts < 3 {
+                } catch let error as MobileTokenError where error.isRefusal {
+                    // Of one that was done already, or somebody else's word.
+                    if let compared = try? await self.fetchStatus(), isDone(compared) { return }
+                    throw error
                 }
             }
         } catch let error as MobileTokenError where error.isRefusal {
-            throw RefusedConfirmation(error: error, isCertain: isCertain)
+            throw RefusedConfirmation(error: error)
         }
     }
 

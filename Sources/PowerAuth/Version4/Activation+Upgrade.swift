@@ -28,19 +28,32 @@ extension Activation {
         try Password.validate(password)
         if let biometryKey { try BiometryUnlockKey.validate(biometryKey) }
         let suite = suite ?? self.server.configuration.suite
-        let protection = NewKeys.Protection(password: password, biometryKey: biometryKey)
+        let protection = NewKeys.Protection(
+            password: password,
+            biometryKey: biometryKey,
+            encryptedBiometryKey: try await self.storedRecord().version3?.encryptedBiometryKey
+        )
         try await self.withSigningKeys(for: .possessionAndKnowledge(password: password)) { keys in
             try await self.withSigningTurn { turn, caller in
                 let record = try await self.storedRecord()
                 if let stored = record.version4 {
                     // Another process was quicker, or this one was interrupted.
                     try await self.adopt(record)
-                    guard stored.isUpgradeUnconfirmed else { return }
+                    guard try await self.isUpgradeAwaited(stored) else { return }
                 } else {
                     try await self.startUpgrade(to: suite, keys: keys, protection: protection, in: turn, for: caller)
                 }
                 try await self.completeUpgrade(in: turn, for: caller)
             }
+        }
+    }
+
+    /// Returns whether an upgrade waits for its confirmation, by the store's word or by the server's.
+    private func isUpgradeAwaited(_ stored: Version4Keys) async throws -> Bool {
+        switch stored.pendingConfirmation {
+        case .upgrade: true
+        case .activation: false
+        case nil: try await self.fetchStatus().status.flags.contains(.upgradeAwaitsConfirmation)
         }
     }
 
@@ -56,7 +69,15 @@ extension Activation {
         guard status.state == .active, status.isUpgradeOffered else {
             throw MobileTokenError(.upgradeNotOffered, "The server does not offer version 4 to this activation")
         }
-        let hasBiometry = keys.dialect.hasBiometryFactor(try await self.storedRecord())
+        // The new keys are protected with what the old ones were unlocked from, so that has to be what is stored.
+        let record = try await self.storedRecord()
+        guard let version3 = record.version3, version3.knowledgeSalt == keys.knowledgeSalt else {
+            throw OutdatedDialect()
+        }
+        guard version3.encryptedBiometryKey == protection.encryptedBiometryKey || protection.biometryKey == nil else {
+            throw MobileTokenError(.factorOutdated, "The biometry factor has changed in the meantime")
+        }
+        let hasBiometry = keys.dialect.hasBiometryFactor(record)
         guard hasBiometry == (protection.biometryKey != nil) else {
             throw MobileTokenError(
                 .invalidAuthentication,
@@ -164,16 +185,13 @@ extension Activation {
         }
     }
 
-    /// Completes an upgrade that was interrupted after its keys had been stored.
-    ///
-    /// - Returns: Whether there was one.
-    func completePendingUpgrade() async throws -> Bool {
+    /// Completes an upgrade whose confirmation the server waits for, by its own word.
+    func completePendingUpgrade() async throws {
         try await self.withSigningTurn { turn, caller in
             let record = try await self.storedRecord()
-            guard record.version4?.isUpgradeUnconfirmed == true else { return false }
+            guard record.version4 != nil else { return }
             try await self.adopt(record)
             try await self.completeUpgrade(in: turn, for: caller)
-            return true
         }
     }
 
@@ -186,10 +204,10 @@ extension Activation {
         let endpoint = try DialectEndpoint(.upgradeConfirm, Version4.NoContent())
         do {
             try await self.confirm(SignedRequest(endpoint, keys: keys, isConfirming: true), in: turn, for: caller) {
-                !$0.flags.contains(.upgradeAwaitsConfirmation)
+                $0.serverVersion >= 4 && !$0.status.flags.contains(.upgradeAwaitsConfirmation)
             }
         } catch let refusal as RefusedConfirmation {
-            try await self.abandonUpgrade(isCertain: refusal.isCertain, in: turn)
+            try await self.abandonUpgrade(in: turn)
             throw refusal.error
         }
         try await self.updateRecord(in: turn) { record in
@@ -199,18 +217,18 @@ extension Activation {
         self.forgetTokens()
     }
 
-    /// Goes back to version 3 when the server has not gone along, and will not.
+    /// Goes back to version 3 when the server has forgotten the new keys.
     ///
-    /// - Parameter isCertain: Whether no confirmation can still be on its way.
-    private func abandonUpgrade(isCertain: Bool, in turn: SigningTurn) async throws {
+    /// A refusal proves nothing, for anybody on the way could have written it and kept the confirmation, to let it through later:
+    /// without its keys of version 4 the activation would then be lost. So they stay as long as the server has them.
+    private func abandonUpgrade(in turn: SigningTurn) async throws {
         var record = try await self.storedRecord()
         guard case .upgrade(let before)? = record.version4?.pendingConfirmation else { return }
+        guard try await self.hasServerForgottenKeys() else { return }
         record.keys = .version3(before.keys)
         let previous = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
-        // Only the server's own word, under the keys of version 3, says that it never went along.
+        // The server's own word, under the keys of version 3, that it never went along.
         guard let report = try? await previous.status(), report.serverVersion == 3 else { return }
-        // A server that has forgotten the new keys cannot accept a late confirmation either.
-        if !isCertain { guard try await self.hasServerForgottenKeys() else { return } }
         try await self.updateRecord(in: turn) { record in
             record.keys = .version3(before.keys)
             record.ledger = before.ledger.caughtUp(to: record.counterMoves)
@@ -218,12 +236,13 @@ extension Activation {
         try self.adopt(try await self.storedRecord())
     }
 
+    /// Returns whether the server hands out no key for the status of version 4, as it does where it knows none of the activation.
     private func hasServerForgottenKeys() async throws -> Bool {
         do {
             _ = try await self.dialect.status()
             return false
         } catch let error as MobileTokenError {
-            return error.isRefusal
+            return error.code == .temporaryKeyRefused
         }
     }
 }
@@ -231,8 +250,6 @@ extension Activation {
 /// The server's refusal of a confirmation.
 struct RefusedConfirmation: Error {
     let error: MobileTokenError
-    /// Whether no earlier one can still be on its way.
-    let isCertain: Bool
 }
 
 extension MobileTokenError {

@@ -21,6 +21,8 @@ struct NewKeys: Sendable {
         let password: SecretBytes
         /// The key from outside that protects the biometry key; `nil` when the factor is not set up.
         let biometryKey: SecretBytes?
+        /// What this key protected in version 3 when the upgrade was asked for.
+        var encryptedBiometryKey: SecretBytes?
     }
 
     /// Derives what is kept of the keys. The secret and the vault's keys are forgotten here.

@@ -11,11 +11,14 @@ extension RecordFields {
         static let serverECDSAKey: ExactString = "server-ecdsa-key"
         static let serverMLDSAKey: ExactString = "server-mldsa-key"
         static let knowledgeSalt: ExactString = "knowledge-salt"
+        static let otherKnowledgeSalt: ExactString = "other-knowledge-salt"
 
         static let possessionKey: ExactString = "possession-key"
         static let utilityKeys: ExactString = "utility-keys"
         static let knowledgeKey: ExactString = "knowledge-key"
+        static let otherKnowledgeKey: ExactString = "other-knowledge-key"
         static let biometryKey: ExactString = "biometry-key"
+        static let otherBiometryKey: ExactString = "other-biometry-key"
         static let deviceKeys: ExactString = "device-private-keys"
         /// Before the names of what the activation was in version 3.
         static let upgradedPrefix = "version3:"
@@ -35,10 +38,12 @@ extension RecordFields {
             open: [
                 Version4Name.suite, Version4Name.deviceECDSAKey, Version4Name.deviceMLDSAKey,
                 Version4Name.serverECDSAKey, Version4Name.serverMLDSAKey, Version4Name.knowledgeSalt,
+                Version4Name.otherKnowledgeSalt,
             ],
             secret: [
                 Version4Name.possessionKey, Version4Name.utilityKeys, Version4Name.knowledgeKey,
-                Version4Name.biometryKey, Version4Name.deviceKeys,
+                Version4Name.otherKnowledgeKey, Version4Name.biometryKey, Version4Name.otherBiometryKey,
+                Version4Name.deviceKeys,
             ]
         )
         let upgraded = version3Names.prefixed(Version4Name.upgradedPrefix, and: Name.version, Name.counter)
@@ -58,7 +63,10 @@ extension RecordFields {
         self.secret[Version4Name.possessionKey] = keys.possessionKey
         self.secret[Version4Name.utilityKeys] = Self.bytes(of: keys.utility)
         self.secret[Version4Name.knowledgeKey] = SecretBytes(copying: keys.knowledgeKey.wrappedKey)
+        self.open[Version4Name.otherKnowledgeSalt] = keys.otherKnowledgeKey?.salt
+        self.secret[Version4Name.otherKnowledgeKey] = keys.otherKnowledgeKey.map { SecretBytes(copying: $0.wrappedKey) }
         self.secret[Version4Name.biometryKey] = keys.wrappedBiometryKey
+        self.secret[Version4Name.otherBiometryKey] = keys.otherBiometryKey
         self.secret[Version4Name.deviceKeys] = keys.sealedDeviceKeys
         switch keys.pendingConfirmation {
         case nil: break
@@ -73,7 +81,7 @@ extension RecordFields {
         guard let suite = AlgorithmSuite(rawValue: try self.string(Version4Name.suite)) else {
             throw MobileTokenError(.storeFromFuture, "This version does not know the suite of a stored activation")
         }
-        return Version4Keys(
+        var keys = Version4Keys(
             suite: suite,
             devicePublicKeys: Version4.SigningKeysMessage(
                 ecdsa: try self.bytes(Version4Name.deviceECDSAKey),
@@ -93,6 +101,14 @@ extension RecordFields {
             sealedDeviceKeys: try self.secretBytes(Version4Name.deviceKeys),
             pendingConfirmation: try self.pendingConfirmation()
         )
+        if self.open[Version4Name.otherKnowledgeSalt] != nil {
+            keys.otherKnowledgeKey = Version4.ProtectedKnowledgeKey(
+                salt: try self.bytes(Version4Name.otherKnowledgeSalt),
+                wrappedKey: try self.secretBytes(Version4Name.otherKnowledgeKey).withUnsafeBytes { Array($0) }
+            )
+        }
+        keys.otherBiometryKey = self.secret[Version4Name.otherBiometryKey]
+        return keys
     }
 
     private func pendingConfirmation() throws -> Version4Keys.PendingConfirmation? {

@@ -42,7 +42,9 @@ final class Version4Dialect: ActivationDialect {
 
     func check(_ type: SignatureType) throws(MobileTokenError) { _ = try type.version4() }
 
-    func knowledgeGeneration(of record: ActivationRecord) -> [UInt8] { record.version4?.knowledgeKey.salt ?? [] }
+    func knowledgeGeneration(of record: ActivationRecord, _ choice: KeyChoice) -> [UInt8] {
+        record.version4?.knowledgeKey(choice).salt ?? []
+    }
 
     func checkUse(of record: ActivationRecord, isConfirming: Bool) throws {
         guard let keys = record.version4 else { throw OutdatedDialect() }

@@ -12,8 +12,13 @@ package struct Version4Keys: Sendable, Equatable {
     package let possessionKey: SecretBytes
     package let utility: Version4.ActivationKeys.Utility
     package var knowledgeKey: Version4.ProtectedKnowledgeKey
+    /// While the password is being changed, the other of the old key and the new one. It goes as soon as the server has shown
+    /// which of the two it takes.
+    package var otherKnowledgeKey: Version4.ProtectedKnowledgeKey?
     /// The biometry key under the key from outside; `nil` while the factor is not set up.
     package var wrappedBiometryKey: SecretBytes?
+    /// While the biometry key is being replaced, the other of the old one and the new one.
+    package var otherBiometryKey: SecretBytes?
     /// The device's private keys under a key of the vault.
     package let sealedDeviceKeys: SecretBytes
     /// What the server has to be told before anything else is signed.
@@ -58,6 +63,68 @@ package struct Version4Keys: Sendable, Equatable {
         self.wrappedBiometryKey = wrappedBiometryKey
         self.sealedDeviceKeys = sealedDeviceKeys
         self.pendingConfirmation = pendingConfirmation
+    }
+}
+
+// MARK: - Changing a factor
+
+/// Of the keys of a factor that is being changed, one.
+enum KeyChoice: Sendable {
+    /// The one that most likely serves.
+    case likely
+    /// The other, if there are two.
+    case other
+}
+
+extension Version4Keys {
+    func knowledgeKey(_ choice: KeyChoice) -> Version4.ProtectedKnowledgeKey {
+        choice == .other ? self.otherKnowledgeKey ?? self.knowledgeKey : self.knowledgeKey
+    }
+
+    func wrappedBiometryKey(_ choice: KeyChoice) -> SecretBytes? {
+        choice == .other ? self.otherBiometryKey ?? self.wrappedBiometryKey : self.wrappedBiometryKey
+    }
+
+    /// Keeps a new knowledge key beside the one that signed for it, which the server knows by that.
+    mutating func add(_ key: Version4.ProtectedKnowledgeKey, agreedOnBy keys: SigningKeys) {
+        self.keepProven(keys)
+        self.otherKnowledgeKey = key
+    }
+
+    /// Keeps a new biometry key. The server puts it in the place of none at once, and beside another one.
+    mutating func add(biometryKey wrapped: SecretBytes) {
+        guard self.wrappedBiometryKey != nil else { return self.wrappedBiometryKey = wrapped }
+        self.otherBiometryKey = wrapped
+    }
+
+    func changed(_ change: (inout Self) -> Void) -> Self {
+        var keys = self
+        change(&keys)
+        return keys
+    }
+
+    /// Lets go of the other key of a factor whose key was proved.
+    mutating func keepProven(_ keys: SigningKeys) {
+        if let other = self.otherKnowledgeKey, let salt = keys.knowledgeGeneration {
+            if other.salt == salt { self.knowledgeKey = other }
+            if self.knowledgeKey.salt == salt { self.otherKnowledgeKey = nil }
+        }
+        if let other = self.otherBiometryKey, let wrapped = keys.wrappedBiometryKey {
+            if other == wrapped { self.wrappedBiometryKey = other }
+            if self.wrappedBiometryKey == wrapped { self.otherBiometryKey = nil }
+        }
+    }
+
+    /// Takes the other key of the knowledge factor for the likely one.
+    mutating func preferOtherKnowledgeKey() {
+        guard let other = self.otherKnowledgeKey else { return }
+        (self.knowledgeKey, self.otherKnowledgeKey) = (other, self.knowledgeKey)
+    }
+
+    /// Takes the other key of the biometry factor for the likely one.
+    mutating func preferOtherBiometryKey() {
+        guard let other = self.otherBiometryKey else { return }
+        (self.wrappedBiometryKey, self.otherBiometryKey) = (other, self.wrappedBiometryKey)
     }
 }
 

@@ -132,13 +132,13 @@ import WireFacts
     )
 
     /// A server that offers version 4 and then does not want it.
-    @Test(arguments: ["/pa/v4/upgrade/start", "/pa/v4/upgrade/confirm"], [true, false])
-    func aServerThatRefusesLeavesVersion3(path: String, forgets: Bool) async throws {
+    @Test(arguments: ["/pa/v4/upgrade/start", "/pa/v4/upgrade/confirm"])
+    func aServerThatRefusesAndForgetsLeavesVersion3(path: String) async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
         fixture.server.setFate { [server = fixture.server] request in
             guard request.url.hasSuffix(path) else { return .delivered }
-            if forgets { server.forgetUpgrade(of: activation.activationID) }
+            server.forgetUpgrade(of: activation.activationID)
             return .answered(Self.refusal)
         }
         let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
@@ -149,6 +149,23 @@ import WireFacts
         fixture.server.setFate { _ in .delivered }
         try await activation.upgrade(password: Version4Fixture.password)
         try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(try await activation.status().counter.distance == 0)
+    }
+
+    /// As long as the server has the new keys, a confirmation may still reach it: nothing is signed in version 3 meanwhile.
+    @Test(.wireFact("DEFECTS2-18")) func aServerThatRefusesTheConfirmationIsAskedAgain() async throws {
+        let fixture = try Version4Fixture(version: .v3_3)
+        let activation = try await fixture.activateInVersion3()
+        fixture.server.setFate { request in
+            request.url.hasSuffix("/upgrade/confirm") ? .answered(Self.refusal) : .delivered
+        }
+        let error = await self.code { try await activation.upgrade(password: Version4Fixture.password) }
+        #expect(error == .upgradeFailed)
+        #expect(activation.version == .v4_0)
+        #expect(await self.code { try await activation.validate(Version4Fixture.twoFactors) } == .upgradeFailed)
+        fixture.server.setFate { _ in .delivered }
+        try await activation.approve("a", with: Version4Fixture.twoFactors)
+        #expect(try await activation.status().counter.distance == 0)
     }
 
     // MARK: Others at the same store
