@@ -44,7 +44,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
 
     let scheme: Scheme
     private let server: ServerConnection
-    private let cache = Mutex<(key: Key, usableUntil: Duration)?>(nil)
+    private let cache = Mutex<CachedKey?>(nil)
     private let flight = SingleFlight<Key>()
 
     init(_ scheme: Scheme, server: ServerConnection) {
@@ -52,23 +52,46 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
         self.server = server
     }
 
+    /// A key that was fetched, and until when it serves.
+    private struct CachedKey {
+        let key: Key
+        let fetched: TimeSynchronization.Reading
+        let lifetime: Duration
+
+        func serves(at now: TimeSynchronization.Reading, margin: Duration) -> Bool {
+            // A machine that stood still, or whose clock was set, does not know how old the key is.
+            now.monotonic < self.fetched.monotonic + self.lifetime - margin && !self.fetched.isInterrupted(until: now)
+        }
+    }
+
     /// Returns the key to encrypt with now. Concurrent callers share one request for it.
-    func current() async throws -> Key {
-        if let key = self.scheme.permanentKey ?? self.cached { return key }
+    func current(margin: Duration = TemporaryKeyLifetime.margin) async throws -> Key {
+        if let key = self.scheme.permanentKey ?? self.cached(margin) { return key }
         return try await self.flight.run { try await self.fetch() }
     }
 
     private func fetch() async throws -> Key {
-        let (key, lifetime) = try await self.scheme.fetchKey(from: self.server)
-        let usableUntil = self.server.clocks.monotonic + lifetime - TemporaryKeyLifetime.margin
-        self.cache.withLock { $0 = (key, usableUntil) }
+        let (key, lifetime) = try await self.fetchDoubtingTime()
+        let fetched = self.server.clocks.reading
+        self.cache.withLock { $0 = CachedKey(key: key, fetched: fetched, lifetime: lifetime) }
         return key
     }
 
-    private var cached: Key? {
-        let now = self.server.clocks.monotonic
+    /// Fetches a key, and once more when it seems to have expired: then the time that was measured is wrong, for the key has
+    /// just been signed.
+    private func fetchDoubtingTime() async throws -> (key: Key, lifetime: Duration) {
+        do {
+            return try await self.scheme.fetchKey(from: self.server)
+        } catch let error as MobileTokenError where error.underlying as? TemporaryKeyError == .expired {
+            self.server.time.distrust()
+            return try await self.scheme.fetchKey(from: self.server)
+        }
+    }
+
+    private func cached(_ margin: Duration) -> Key? {
+        let now = self.server.clocks.reading
         return self.cache.withLock { entry in
-            guard let entry, now < entry.usableUntil else { return nil }
+            guard let entry, entry.serves(at: now, margin: margin) else { return nil }
             return entry.key
         }
     }
@@ -78,8 +101,9 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     }
 
     /// Returns the key, once the server's time is known as well, where it goes into every encrypted request.
-    private func ready() async throws -> Key {
-        let key = try await self.current()  // first, for a key that has just been fetched tells the time too
+    private func ready(margin: Duration = TemporaryKeyLifetime.margin) async throws -> Key {
+        // First, for a key that has just been fetched tells the time too.
+        let key = try await self.current(margin: margin)
         if self.scheme.usesTimestamps { try await self.server.synchronizeTime() }
         return key
     }
@@ -94,9 +118,9 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
         try await self.encrypt(plaintext, for: self.scheme.purpose(of: use))
     }
 
-    /// Encrypts one request in this scope.
+    /// Encrypts one request in this scope, which may be signed.
     func encrypt(_ plaintext: [UInt8], for purpose: Scheme.Purpose) async throws -> RequestBody {
-        let key = try await self.ready()
+        let key = try await self.ready(margin: TemporaryKeyLifetime.marginBeforeSigning)
         return try self.encrypt(plaintext, for: purpose, with: key)
     }
 
@@ -124,9 +148,11 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
         let key = try await self.ready()
         do {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
-        } catch let error as MobileTokenError where error.mayMeanUnknownTemporaryKey {
+        } catch let error as MobileTokenError {
             guard let id = key.id else { throw error }
-            self.drop(id)
+            let verdict = TemporaryKeyVerdict(EncryptedCall(path, .none), error)
+            if verdict != .keep { self.drop(id) }
+            guard verdict == .renew else { throw error }
             let renewed = try await self.current()
             self.server.observer?.requestRetried(
                 RetryObservation(activationID: self.scheme.activationID, path: path, reason: .temporaryKeyRenewed)
@@ -152,6 +178,8 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
 enum TemporaryKeyLifetime {
     /// A key is not used in the last seconds of its life, so that it does not expire on the way.
     static let margin: Duration = .seconds(10)
+    /// Nor for a code in its last half minute: a server that does not know the key any more may count the code as wrong.
+    static let marginBeforeSigning: Duration = .seconds(30)
     private static let longest: Int64 = 24 * 60 * 60 * 1000
 
     /// Returns how long the server will accept a key.
@@ -163,13 +191,5 @@ enum TemporaryKeyLifetime {
         let (milliseconds, overflow) = expiresAt.subtractingReportingOverflow(issuedAt)
         guard !overflow, milliseconds > 0 else { throw .invalidResponse("The server's temporary key has expired") }
         return .milliseconds(min(milliseconds, Self.longest))
-    }
-}
-
-extension MobileTokenError {
-    /// Whether the server may have forgotten the temporary key. Some servers say so; others, real ones among them, only
-    /// say that they could not open the request.
-    var mayMeanUnknownTemporaryKey: Bool {
-        self.code == .temporaryKeyRefused || (self.code == .encryptionFailed && self.serverCode != nil)
     }
 }

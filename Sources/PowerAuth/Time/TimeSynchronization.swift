@@ -60,7 +60,7 @@ struct TimeSynchronization: Sendable {
     /// noticing; only the server can tell which.
     func needsMeasurement(at reading: Reading) -> Bool {
         guard let estimate = self.estimate, !self.isDistrusted else { return true }
-        return estimate.drift(to: reading) >= Self.largestDrift
+        return estimate.reading.isInterrupted(until: reading)
     }
 
     /// Returns whether the date at a reading rests on the server's word, and on local clocks that agree with each other
@@ -123,13 +123,14 @@ extension TimeSynchronization.Reading {
     fileprivate func elapsed(to later: Self) -> TimeInterval {
         (later.monotonic - self.monotonic).seconds
     }
-}
 
-extension TimeSynchronization.Estimate {
     /// Returns by how much the wall clock moved more, or less, than the monotonic one.
-    fileprivate func drift(to later: TimeSynchronization.Reading) -> TimeInterval {
-        abs(later.wall.timeIntervalSince(self.reading.wall) - self.reading.elapsed(to: later))
+    fileprivate func drift(to later: Self) -> TimeInterval {
+        abs(later.wall.timeIntervalSince(self.wall) - self.elapsed(to: later))
     }
+
+    /// Returns whether one of the two clocks was set or stood still since, so that nobody here knows how long that was.
+    func isInterrupted(until later: Self) -> Bool { self.drift(to: later) >= TimeSynchronization.largestDrift }
 }
 
 extension Duration {

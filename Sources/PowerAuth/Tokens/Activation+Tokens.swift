@@ -93,9 +93,11 @@ extension Activation {
         let sealed = try await self.encrypting(body)
         do {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
-        } catch let error as MobileTokenError where error.code == .temporaryKeyRefused {
+        } catch let error as MobileTokenError {
             guard let keyID = sealed.temporaryKeyID else { throw error }
-            self.forgetEncryptionKey(keyID)
+            let verdict = TemporaryKeyVerdict(EncryptedCall(path, .token), error)
+            if verdict != .keep { self.forgetEncryptionKey(keyID) }
+            guard verdict == .renew else { throw error }
             self.observeRetry(of: path, for: .temporaryKeyRenewed)
             return try await self.postOnce(path, headers: headers, token: token, body: try await body())
         }

@@ -7,17 +7,20 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 import TestSupport
+import WireFacts
 
 @testable import PowerAuth
 
 @Suite(.timeLimit(.minutes(4))) struct TemporaryKeyTests {
     private let clock = ManualClock()
     private let elapsed = Shared(0.0)
+    /// By how much the server's clock was set, without the client's.
+    private let serverOffset = Shared(0.0)
 
     private func makeFixture() throws -> Fixture {
         let start = Date(timeIntervalSince1970: 1_790_000_000)
-        let elapsed = self.elapsed
-        return try Fixture(server: try VerifyingServer(now: { start + elapsed.value })) {
+        let (elapsed, offset) = (self.elapsed, self.serverOffset)
+        return try Fixture(server: try VerifyingServer(now: { start + elapsed.value + offset.value })) {
             $0.clock = self.clock
             $0.wallClock = { start + elapsed.value }
         }
@@ -72,11 +75,130 @@ import TestSupport
         #expect(fixture.server.requestCount("/activation/create") == 3)
     }
 
-    private static func refusal(_ code: String) -> HTTPResponse {
+    private static func refusal(_ code: String, _ message: String = "m", status: Int = 400) -> HTTPResponse {
         HTTPResponse(
-            status: 400,
-            body: Array(#"{"status":"ERROR","responseObject":{"code":"\#(code)","message":"m"}}"#.utf8)
+            status: status,
+            body: Array(#"{"status":"ERROR","responseObject":{"code":"\#(code)","message":"\#(message)"}}"#.utf8)
         )
+    }
+
+    /// Lets a server that does not know the key refuse the next request to a path.
+    private func refuse(_ path: String, with response: HTTPResponse, at server: VerifyingServer) {
+        let isForgetful = Shared(true)
+        server.setFate { request in
+            guard request.url.hasSuffix(path) else { return .delivered }
+            return isForgetful.update { isForgetful in
+                defer { isForgetful = false }
+                return isForgetful ? .answered(response) : .delivered
+            }
+        }
+    }
+
+    // MARK: What servers say instead of "unknown key"
+
+    @Test(.wireFact("4.2"), arguments: [ProtocolVersion.v3_3, .v4_0], ["/token/create", "/vault/unlock"])
+    func aStandardCallIsMadeOnceMoreWithAnotherKey(version: ProtocolVersion, path: String) async throws {
+        let fixture = try Version4Fixture(version: version)
+        let activation =
+            version == .v4_0 ? try await fixture.activate() : try await fixture.activateInVersion3()
+        try await activation.requestToken("first")
+        let keys = fixture.server.requestCount("/keystore/create")
+        let isVault = path == "/vault/unlock"
+        let refusal =
+            isVault
+            ? Self.refusal("ERR_SECURE_VAULT")
+            : Self.refusal("ERR_AUTHENTICATION", "POWER_AUTH_TOKEN_ERROR", status: 401)
+        self.refuse(path, with: refusal, at: fixture.server)
+        if isVault {
+            _ = try await activation.deriveDataKey(index: 1, with: Version4Fixture.twoFactors)
+        } else {
+            try await activation.requestToken("second")
+        }
+        #expect(fixture.server.requestCount(path) == (isVault ? 2 : 3))
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+        #expect(try await activation.status().failedAttempts == 0)
+    }
+
+    /// The status changes nothing, and a server that has lost its keys would otherwise hold up everything until they expire.
+    @Test(.wireFact("A5")) func theStatusOfVersion4IsAskedForOnceMore() async throws {
+        let fixture = try Version4Fixture()
+        let activation = try await fixture.activate()
+        _ = try await activation.status()
+        let keys = fixture.server.requestCount("/keystore/create")
+        self.refuse("/activation/status", with: Self.refusal("ERR_ACTIVATION"), at: fixture.server)
+        #expect(try await activation.status().state == .active)
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+    }
+
+    @Test(.wireFact("A5", "4.2")) func aNewActivationIsNotAskedForTwice() async throws {
+        let fixture = try self.makeFixture()
+        self.refuse("/activation/create", with: Self.refusal("ERR_ACTIVATION"), at: fixture.server)
+        await #expect(throws: MobileTokenError.self) { try await fixture.activate() }
+        #expect(fixture.server.requestCount("/activation/create") == 1)
+        // The key is gone, so the next attempt does not fail for the same reason.
+        let keys = fixture.server.requestCount("/keystore/create")
+        _ = try await fixture.activate()
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+    }
+
+    /// Each attempt is a failure of five, so it is left to the caller.
+    @Test(.wireFact("A4")) func aCodeOverWhatIsInTheEnvelopeIsNotTriedAgain() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        let sealed = PowerAuthEndpoint<EndpointTests.Note, EndpointTests.Echo>(
+            "/api/sealed",
+            .signed(uriID: "/sealed"),
+            encryption: .activation
+        )
+        _ = try await activation.call(sealed, EndpointTests.Note(text: "x"))
+        let keys = fixture.server.requestCount("/keystore/create")
+        let refusal = Self.refusal("ERR_AUTHENTICATION", "POWER_AUTH_SIGNATURE_INVALID", status: 401)
+        self.refuse("/api/sealed", with: refusal, at: fixture.server)
+        await #expect(throws: MobileTokenError.self) {
+            try await activation.call(sealed, EndpointTests.Note(text: "y"))
+        }
+        #expect(fixture.server.requestCount("/api/sealed") == 2)
+        _ = try await activation.call(sealed, EndpointTests.Note(text: "y"))
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+    }
+
+    // MARK: Before signing
+
+    @Test(.wireFact("A4")) func aKeyThatMayExpireOnTheWayIsNotSignedFor() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        _ = try await activation.userInfo()
+        let keys = fixture.server.requestCount("/keystore/create")
+        self.wait(269)
+        try await activation.requestToken("a")
+        #expect(fixture.server.requestCount("/keystore/create") == keys)
+        self.wait(1)
+        try await activation.requestToken("b")
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+    }
+
+    @Test(.wireFact("A4"), arguments: [5.0, -5.0]) func aClockThatWasSetMakesAKeyOfUnknownAge(seconds: Double)
+        async throws
+    {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        try await activation.requestToken("a")
+        let keys = fixture.server.requestCount("/keystore/create")
+        // As after a machine has slept: the one clock has moved, and the other has not.
+        self.elapsed.update { $0 += seconds }
+        try await activation.requestToken("b")
+        #expect(fixture.server.requestCount("/keystore/create") == keys + 1)
+    }
+
+    /// A server whose clock was set back hands out keys that have expired by the time measured before.
+    @Test(.wireFact("DEFECTS2-16")) func anExpiredKeyMakesTheTimeDoubtful() async throws {
+        let fixture = try self.makeFixture()
+        let activation = try await fixture.activate()
+        _ = try await activation.userInfo()
+        self.serverOffset.value = -36_000
+        self.wait(300)
+        _ = try await activation.userInfo()
+        #expect(abs(activation.serverDate.timeIntervalSince1970 - 1_790_000_000 - 300 + 36_000) < 1)
     }
 
     @Test(arguments: ["ERR_TEMPORARY_KEY", "ERR_ENCRYPTION"])

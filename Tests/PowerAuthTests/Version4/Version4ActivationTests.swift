@@ -6,6 +6,7 @@ import PowerAuthProtocol
 import Synchronization
 import Testing
 import TestSupport
+import WireFacts
 
 @testable import PowerAuth
 
@@ -246,7 +247,9 @@ import TestSupport
 
     // MARK: The vault
 
-    @Test(arguments: AlgorithmSuite.available) func theVaultDerivesKeysAndSigns(suite: AlgorithmSuite) async throws {
+    @Test(.wireFact("A9"), arguments: AlgorithmSuite.available) func theVaultDerivesKeysAndSigns(suite: AlgorithmSuite)
+        async throws
+    {
         let fixture = try Version4Fixture(suite: suite)
         let activation = try await fixture.activate(biometryKey: self.unlockKey)
         let two = Version4Fixture.twoFactors
@@ -263,6 +266,8 @@ import TestSupport
         }
         #expect(refused == .invalidAuthentication)
         let data = Array("a document".utf8)
+        // The server decides whether biometry opens the device's keys.
+        _ = try await activation.deviceSignature(of: data, with: withBiometry)
         let signature = try await activation.deviceSignature(of: data, with: two)
         let keys = try fixture.server.keys4(activation.activationID).deviceKeys
         #expect(keys.isValid(Version4.Signature(ecdsa: signature.ecdsa, mldsa: signature.mldsa), for: data))

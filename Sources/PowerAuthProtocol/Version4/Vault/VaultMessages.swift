@@ -11,11 +11,11 @@ extension Version4 {
         /// The base of application keys that either pair of factors opens.
         case applicationTwoFactor = "KDK_APP_VAULT_2FA"
 
-        /// The types of code for which a server hands the key out.
+        /// The types of code for which a server hands the key out. One can forbid biometry for the device's private keys.
         package var allowedTypes: Set<AuthenticationCodeType> {
             switch self {
-            case .devicePrivateKeys, .applicationKnowledge: [.possessionKnowledge]
-            case .applicationTwoFactor: [.possessionKnowledge, .possessionBiometry]
+            case .applicationKnowledge: [.possessionKnowledge]
+            case .devicePrivateKeys, .applicationTwoFactor: [.possessionKnowledge, .possessionBiometry]
             }
         }
 

@@ -1,0 +1,83 @@
+/// A call that is encrypted for a temporary key, by what a server does when it does not know the key.
+///
+/// No server says so: it could not open the request, and each kind of call ends in its own way.
+enum EncryptedCall: Sendable, Hashable, CaseIterable {
+    /// Neither signed nor with a token: what is known of the user, configuration, an application's own.
+    case unauthenticated
+    /// The status of version 4, which changes nothing.
+    case activationStatus
+    /// A new activation: the credentials, such as a one-time password, would be tried twice.
+    case activationCreation
+    /// With a token, which counts nothing.
+    case token
+    /// A standard call whose code covers the envelope. The code is right, so the counter has moved at most, and no failure is
+    /// counted.
+    case signedEnvelope
+    /// A call whose code covers what is in the envelope. Unopened, it is checked against something else: a failure that counts.
+    case signedContent
+
+    /// How a request proves who sent it.
+    enum Authentication { case none, token, code }
+
+    init(_ path: String, _ authentication: Authentication) {
+        self =
+            switch authentication {
+            case .token: .token
+            case .code: Self.signsEnvelope(path) ? .signedEnvelope : .signedContent
+            case .none where path.hasSuffix("/activation/status"): .activationStatus
+            case .none where path.hasSuffix("/activation/create"): .activationCreation
+            case .none: .unauthenticated
+            }
+    }
+
+    /// Everything of the standard but renaming, which is built like an application's own.
+    private static func signsEnvelope(_ path: String) -> Bool {
+        path.hasPrefix("/pa/") && !path.hasSuffix("/activation/rename")
+    }
+}
+
+/// What becomes of a temporary key when a request that was encrypted for it has failed.
+enum TemporaryKeyVerdict: Sendable, Hashable {
+    /// The failure has another cause.
+    case keep
+    /// The key may be unknown. Whoever asks next fetches another one.
+    case drop
+    /// The key may be unknown, and asking again does no harm.
+    case renew
+
+    /// Judges the failure of a call.
+    ///
+    /// A call is repeated only where the server has counted nothing: not one whose code covers the content, for each of these
+    /// brings the activation nearer to being blocked.
+    init(_ call: EncryptedCall, _ error: MobileTokenError) {
+        switch error.code {
+        case .temporaryKeyRefused: self = call == .signedContent ? .drop : .renew
+        // Without a code of the server's own it is our own failure to open the answer.
+        case .encryptionFailed where error.serverCode != nil: self = call == .signedContent ? .drop : .renew
+        // An answer that cannot be opened: real servers send an empty one to a request that they could not open.
+        case .invalidResponse: self = error.httpStatus.map { (200..<300).contains($0) } ?? false ? .drop : .keep
+        default: self = Self.hidden(in: error, of: call)
+        }
+    }
+
+    /// Judges an error that names something else.
+    private static func hidden(in error: MobileTokenError, of call: EncryptedCall) -> Self {
+        switch call {
+        case .activationStatus: error.serverCode == "ERR_ACTIVATION" ? .renew : .keep
+        case .activationCreation: error.serverCode == "ERR_ACTIVATION" ? .drop : .keep
+        case .token, .signedContent: error.httpStatus == 401 ? .drop : .keep
+        case .signedEnvelope: Self.refusesEnvelope(error) ? .renew : .keep
+        case .unauthenticated: .keep
+        }
+    }
+
+    /// Returns whether a standard call was refused after its code was found right, or before it was looked at.
+    private static func refusesEnvelope(_ error: MobileTokenError) -> Bool {
+        switch error.serverCode {
+        case "ERR_SECURE_VAULT", "ERR_PASSWORD_CHANGE", "ERR_BIOMETRY", "ERR_UPGRADE": true
+        case "ERR_AUTHENTICATION":
+            ["POWER_AUTH_TOKEN_ERROR", "POWER_AUTH_RECOVERY_CONFIRM_ERROR"].contains(error.message)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+import WireFacts
+
+@testable import PowerAuth
+
+/// What becomes of a temporary key, for each kind of call and each way in which servers fail it.
+@Suite(.wireFact("A4", "A5", "4.2", "DEFECTS2-14")) struct TemporaryKeyRuleTests {
+    /// A refusal as a server sends it.
+    struct Refusal: CustomTestStringConvertible {
+        let call: EncryptedCall
+        var status = 400
+        let code: String?
+        var message = "m"
+        let verdict: TemporaryKeyVerdict
+
+        var testDescription: String { "\(self.call) \(self.status) \(self.code ?? "-") \(self.message)" }
+
+        var error: MobileTokenError {
+            let codes: [String: MobileTokenError.Code] = [
+                "ERR_TEMPORARY_KEY": .temporaryKeyRefused, "ERR_ENCRYPTION": .encryptionFailed,
+                "ERR_ACTIVATION": .activationFailed, "ERR_SECURE_VAULT": .vaultUnlockFailed,
+                "ERR_UPGRADE": .upgradeFailed, "ERR_AUTHENTICATION": .authenticationFailed,
+                "POWERAUTH_AUTH_FAIL": .authenticationFailed,
+            ]
+            let code = self.code.map { codes[$0] ?? .serverError } ?? .httpStatus
+            return MobileTokenError(code, self.message, httpStatus: self.status, serverCode: self.code)
+        }
+    }
+
+    private static let wrongCode = "POWER_AUTH_CODE_INVALID"
+
+    @Test(arguments: [
+        Refusal(call: .unauthenticated, code: "ERR_ENCRYPTION", verdict: .renew),
+        Refusal(call: .unauthenticated, code: "ERR_USER_INFO", verdict: .keep),
+        Refusal(call: .unauthenticated, status: 500, code: nil, verdict: .keep),
+        Refusal(call: .activationStatus, code: "ERR_ACTIVATION", verdict: .renew),
+        Refusal(call: .activationStatus, code: "ERR_ENCRYPTION", verdict: .renew),
+        Refusal(call: .activationStatus, status: 404, code: nil, verdict: .keep),
+        // A one-time password is not tried twice.
+        Refusal(call: .activationCreation, code: "ERR_ACTIVATION", verdict: .drop),
+        Refusal(call: .activationCreation, code: "ERR_VALIDATION", verdict: .keep),
+        Refusal(call: .token, status: 401, code: "ERR_AUTHENTICATION", verdict: .drop),
+        Refusal(call: .token, code: "ERR_ENCRYPTION", verdict: .renew),
+        Refusal(call: .token, code: "INVALID_REQUEST", verdict: .keep),
+        // The counter has moved, and nothing is counted as a failure.
+        Refusal(
+            call: .signedEnvelope,
+            status: 401,
+            code: "ERR_AUTHENTICATION",
+            message: "POWER_AUTH_TOKEN_ERROR",
+            verdict: .renew
+        ),
+        Refusal(
+            call: .signedEnvelope,
+            status: 401,
+            code: "ERR_AUTHENTICATION",
+            message: "POWER_AUTH_RECOVERY_CONFIRM_ERROR",
+            verdict: .renew
+        ),
+        Refusal(call: .signedEnvelope, code: "ERR_PASSWORD_CHANGE", verdict: .renew),
+        Refusal(call: .signedEnvelope, code: "ERR_BIOMETRY", verdict: .renew),
+        Refusal(call: .signedEnvelope, code: "ERR_UPGRADE", verdict: .renew),
+        Refusal(call: .signedEnvelope, code: "ERR_SECURE_VAULT", verdict: .renew),
+        // The code was wrong, over an envelope that nobody has to open for that.
+        Refusal(call: .signedEnvelope, status: 401, code: "ERR_AUTHENTICATION", message: wrongCode, verdict: .keep),
+        Refusal(call: .signedEnvelope, code: "ERR_VALIDATION", verdict: .keep),
+        // Each of these is a failure of five.
+        Refusal(call: .signedContent, status: 401, code: "ERR_AUTHENTICATION", message: wrongCode, verdict: .drop),
+        Refusal(call: .signedContent, status: 401, code: "POWERAUTH_AUTH_FAIL", verdict: .drop),
+        Refusal(call: .signedContent, status: 401, code: nil, verdict: .drop),
+        Refusal(call: .signedContent, code: "ERR_ENCRYPTION", verdict: .drop),
+        Refusal(call: .signedContent, code: "ERR_TEMPORARY_KEY", verdict: .drop),
+        Refusal(call: .signedContent, code: "INVALID_REQUEST", verdict: .keep),
+    ])
+    func aRefusalIsJudgedByTheCall(refusal: Refusal) {
+        #expect(TemporaryKeyVerdict(refusal.call, refusal.error) == refusal.verdict)
+    }
+
+    @Test(arguments: EncryptedCall.allCases) func whatIsSaidInSoManyWordsIsBelieved(call: EncryptedCall) {
+        let error = MobileTokenError(.temporaryKeyRefused, "m", httpStatus: 400, serverCode: "ERR_TEMPORARY_KEY")
+        #expect(TemporaryKeyVerdict(call, error) == (call == .signedContent ? .drop : .renew))
+    }
+
+    /// An empty answer is what a request gets that could not be opened, and nobody knows what the endpoint did.
+    @Test(arguments: EncryptedCall.allCases) func anAnswerThatCannotBeOpenedDropsTheKey(call: EncryptedCall) {
+        #expect(TemporaryKeyVerdict(call, MobileTokenError(.invalidResponse, "m", httpStatus: 200)) == .drop)
+        #expect(TemporaryKeyVerdict(call, MobileTokenError(.connectionLost, "m")) == .keep)
+        #expect(TemporaryKeyVerdict(call, MobileTokenError(.encryptionFailed, "ours")) == .keep)
+    }
+
+    @Test(arguments: [
+        ("/pa/v3/token/create", EncryptedCall.Authentication.code, EncryptedCall.signedEnvelope),
+        ("/pa/v4/vault/unlock", .code, .signedEnvelope), ("/pa/v4/password/change", .code, .signedEnvelope),
+        ("/pa/v4/upgrade/start", .code, .signedEnvelope), ("/pa/v3/recovery/confirm", .code, .signedEnvelope),
+        ("/pa/v3/activation/rename", .code, .signedContent), ("/pa/v4/activation/rename", .code, .signedContent),
+        ("/api/activation/code", .code, .signedContent), ("/api/of-a-bank", .code, .signedContent),
+        ("/pa/v4/activation/detail", .token, .token), ("/api/of-a-bank", .token, .token),
+        ("/pa/v4/activation/status", .none, .activationStatus),
+        ("/pa/v3/activation/create", .none, .activationCreation), ("/pa/v3/user/info", .none, .unauthenticated),
+        ("/api/config/oidc", .none, .unauthenticated),
+    ])
+    func aCallIsKnownByItsPath(path: String, authentication: EncryptedCall.Authentication, call: EncryptedCall) {
+        #expect(EncryptedCall(path, authentication) == call)
+    }
+}
