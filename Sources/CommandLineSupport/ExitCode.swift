@@ -44,10 +44,10 @@ extension ExitCode {
     /// Creates the exit code for an error of the SDK.
     init(_ error: MobileTokenError) {
         switch error.code {
-        case .noConnection, .connectionLost, .timeout, .networkUnknown: self = .unavailable
+        case .noConnection, .connectionLost, .timeout, .networkUnknown, .remoteCommunicationFailed: self = .unavailable
         // Not `unavailable`, which scripts try again: somebody may be between this machine and the server.
         case .tlsFailed: self = .untrusted
-        case .unknownActivation: self = .notFound
+        case .unknownActivation, .invalidOperation: self = .notFound
         case .invalidConfiguration, .invalidActivationCode, .invalidAuthentication, .invalidLanguage, .invalidName:
             self = .usage
         case .operationAlreadyFinished, .operationAlreadyFailed, .operationAlreadyCanceled, .operationAlreadyRejected,

@@ -54,7 +54,7 @@ struct DecisionTrace: Sendable {
         } catch let error as MobileTokenError {
             switch error.code {
             case .operationAlreadyFinished, .operationAlreadyCanceled, .operationAlreadyFailed,
-                .operationAlreadyRejected, .detailExpired:
+                .operationAlreadyRejected, .detailExpired, .invalidOperation:
                 return error
             default:
                 guard case .final = DecisionTrouble(error) else { throw error }

@@ -13,6 +13,9 @@ public struct OperationCallback: Sendable, Hashable {
     /// The status it is said to have, where that is told.
     public let status: OperationStatus?
 
+    /// The word in the bodies of callbacks, and the one in their configuration, which some documentation has for it.
+    private static let types: Set<ExactString> = ["OPERATION", "OPERATION_STATUS_CHANGE"]
+
     /// Reads the body of a callback request. Members that are not read may be anything.
     ///
     /// - Returns: `nil` for what is no callback about an operation: another type, no identifier or one of more than 255 bytes, a
@@ -20,7 +23,7 @@ public struct OperationCallback: Sendable, Hashable {
     public init?(parsing json: [UInt8]) {
         let limits = JSONLimits(maximumByteCount: 256 << 10, maximumDepth: 64, maximumValueCount: 64 << 10)
         guard let root = try? JSONDocument(parsing: json, limits: limits).root,
-            case .some(.some(let type)) = root.text("type"), type.isExactly("OPERATION"),
+            case .some(.some(let type)) = root.text("type"), Self.types.contains(ExactString(type)),
             case .some(.some(let id)) = root.text("operationId"), (1...255).contains(id.utf8.count),
             case .some(let userID) = root.text("userId"),
             case .some(let status) = root.text("status")

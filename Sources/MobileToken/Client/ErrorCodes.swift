@@ -11,6 +11,10 @@ extension MobileTokenError.Code {
     public static let operationAlreadyCanceled = Self("operationAlreadyCanceled")
     /// The operation was rejected before.
     public static let operationAlreadyRejected = Self("operationAlreadyRejected")
+    /// The server knows no such operation, or another decision on it came first. It is off the list.
+    public static let invalidOperation = Self("invalidOperation")
+    /// The operation is only for activations with a flag that this one lacks.
+    public static let activationFlagRequired = Self("activationFlagRequired")
     /// The operation expired before it was authorized.
     public static let authorizeExpired = Self("authorizeExpired")
     /// The operation expired before it was rejected.
@@ -39,6 +43,10 @@ extension MobileTokenError.Code {
 
     /// The server does not accept the activation for this call: it is blocked, removed or of another application.
     public static let invalidActivation = Self("invalidActivation")
+    /// The server does not know the application any more.
+    public static let invalidApplication = Self("invalidApplication")
+    /// The inbox has no such message, or cannot be read.
+    public static let inboxFailed = Self("inboxFailed")
     /// The server could not register the device for push messages.
     public static let pushRegistrationFailed = Self("pushRegistrationFailed")
     /// A registration for push messages with another token is under way.

@@ -1,3 +1,4 @@
+import Basics
 import PowerAuth
 
 /// A call of the Mobile Token API, by what the server's error codes mean on it.
@@ -14,18 +15,24 @@ enum ServerCall {
     }
 
     private func code(of serverCode: String) -> MobileTokenError.Code? {
-        switch serverCode {
-        case "OPERATION_ALREADY_FINISHED": .operationAlreadyFinished
-        case "OPERATION_ALREADY_FAILED": .operationAlreadyFailed
-        case "OPERATION_ALREADY_CANCELED": .operationAlreadyCanceled
-        case "OPERATION_ALREADY_REJECTED": .operationAlreadyRejected
-        case "OPERATION_EXPIRED": self.expired
-        case "OPERATION_FAILED": .operationFailed
-        case "INVALID_ACTIVATION": .invalidActivation
-        case "PUSH_REGISTRATION_FAILED": .pushRegistrationFailed
-        default: nil
-        }
+        let serverCode = ExactString(serverCode)
+        return serverCode == "OPERATION_EXPIRED" ? self.expired : Self.codes[serverCode]
     }
+
+    /// The codes that mean the same on every call of the Mobile Token API. Codes are matched exactly.
+    private static let codes: [ExactString: MobileTokenError.Code] = [
+        "OPERATION_ALREADY_FINISHED": .operationAlreadyFinished,
+        "OPERATION_ALREADY_FAILED": .operationAlreadyFailed,
+        "OPERATION_ALREADY_CANCELED": .operationAlreadyCanceled,
+        "OPERATION_ALREADY_REJECTED": .operationAlreadyRejected,
+        "OPERATION_FAILED": .operationFailed,
+        "OPERATION_REQUIRES_ACTIVATION_FLAG": .activationFlagRequired,
+        "INVALID_OPERATION": .invalidOperation,
+        "INVALID_APPLICATION": .invalidApplication,
+        "INVALID_ACTIVATION": .invalidActivation,
+        "INBOX_FAILED": .inboxFailed,
+        "PUSH_REGISTRATION_FAILED": .pushRegistrationFailed,
+    ]
 
     private var expired: MobileTokenError.Code? {
         switch self {

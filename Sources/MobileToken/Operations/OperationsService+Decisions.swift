@@ -152,20 +152,23 @@ extension OperationsService {
         body: [UInt8],
         authentication: RequestAuthentication
     ) async throws {
+        let source: OperationListChange.Source = call == .reject ? .rejection : .authorization
         self.state.decisionBegan(id)
         do {
             let response = try await self.post(call, path, body: body, authentication: authentication)
             _ = try response.read { try SuccessResponse(parsing: $0) }
         } catch {
-            self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
+            if let error = error as? MobileTokenError, error.code == .invalidOperation {
+                // To the server there is nothing to decide. Should it list the operation all the same, it comes back.
+                self.publish(self.state.decided(id, .disappeared, source: source))
+            } else {
+                self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
+            }
             // Too late, refused or unknown: the server's list knows.
             self.pollNow()
             throw error
         }
-        switch call {
-        case .reject: self.publish(self.state.decided(id, .rejected, source: .rejection))
-        default: self.publish(self.state.decided(id, .authorized, source: .authorization))
-        }
+        self.publish(self.state.decided(id, call == .reject ? .rejected : .authorized, source: source))
     }
 
     private func post(

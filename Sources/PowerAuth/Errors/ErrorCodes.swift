@@ -16,7 +16,7 @@ extension MobileTokenError.Code {
 
     /// The libcrypto of this process lacks an algorithm of the suite; the message names the version found and the one needed.
     public static let suiteUnavailable = Self("suiteUnavailable")
-    /// The activation's version of the protocol does not have this.
+    /// The activation's version of the protocol does not have this, or the server is too old for it.
     public static let notSupported = Self("notSupported")
 
     // MARK: What an OpenID provider said
@@ -57,6 +57,20 @@ extension MobileTokenError.Code {
     public static let deadlock = Self("deadlock")
     /// The string is not a list of languages.
     public static let invalidLanguage = Self("invalidLanguage")
+    /// The server could not agree on another key for the password, which stays as it was.
+    public static let passwordChangeFailed = Self("passwordChangeFailed")
+    /// The server could not add or remove the biometry factor.
+    public static let biometryChangeFailed = Self("biometryChangeFailed")
+    /// The server has nothing to say about the activation's user, or could not find it out.
+    public static let userInfoFailed = Self("userInfoFailed")
+    /// The server could not tell how it is.
+    public static let serverStatusFailed = Self("serverStatusFailed")
+    /// The server could not hand out its configuration, or is not configured for what was asked.
+    public static let serverConfigurationFailed = Self("serverConfigurationFailed")
+    /// The server made no activation code for another device.
+    public static let activationCodeFailed = Self("activationCodeFailed")
+    /// A server behind the one that was asked did not answer. It may have carried out the request; asking again may help.
+    public static let remoteCommunicationFailed = Self("remoteCommunicationFailed")
     /// The server calls the request malformed.
     public static let invalidRequest = Self("invalidRequest")
     /// The server does not know this client's temporary encryption key; it was already fetched anew once.

@@ -2,10 +2,11 @@ import Basics
 
 extension MobileTokenError {
     /// Whether the same call may succeed later without intervention: the network, an overloaded
-    /// server, a garbled response, a store that is busy or full.
+    /// server or one behind it, a garbled response, a store that is busy or full.
     package var isPassing: Bool {
         switch self.code {
         case .noConnection, .connectionLost, .timeout, .networkUnknown, .invalidResponse: true
+        case .remoteCommunicationFailed: true
         case .storeBusy, .storeFull, .storeFailed, .storeUnreachable, .storeOutcomeUnknown, .signingTurnLost: true
         default: self.httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         }

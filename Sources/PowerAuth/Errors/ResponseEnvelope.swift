@@ -45,6 +45,14 @@ package enum ResponseEnvelope {
         "ERR_ENCRYPTION": .encryptionFailed,
         "ERR_SECURE_VAULT": .vaultUnlockFailed,
         "ERR_UPGRADE": .upgradeFailed,
+        "ERR_PASSWORD_CHANGE": .passwordChangeFailed,
+        "ERR_BIOMETRY": .biometryChangeFailed,
+        "ERR_USER_INFO": .userInfoFailed,
+        "ERR_STATUS": .serverStatusFailed,
+        "ERR_CONFIG": .serverConfigurationFailed,
+        "APPLICATION_CONFIGURATION_ERROR": .serverConfigurationFailed,
+        "ACTIVATION_CODE_FAILED": .activationCodeFailed,
+        "REMOTE_COMMUNICATION_ERROR": .remoteCommunicationFailed,
     ]
 
     private static func code(httpStatus: Int, serverCode: String?, isReadable: Bool) -> MobileTokenError.Code {

@@ -199,6 +199,13 @@ struct Session: Sendable {
     }
 }
 
+extension MobileTokenError {
+    /// Whether the server has no such thing. Some say so, to others a request about another user's is invalid.
+    fileprivate var saysNotFound: Bool {
+        [.invalidRequest, .invalidOperation, .inboxFailed].contains(self.code) || self.httpStatus == 404
+    }
+}
+
 extension Session {
     func operations() async throws -> OperationsService {
         var configuration = OperationsService.Configuration()
@@ -221,11 +228,11 @@ extension Session {
         return try name.resolved(among: try await service.fetchList().operations.map(\.id))
     }
 
-    /// Runs `body`; throws ``NotFound`` when the server calls the request invalid, which is well-formed, or responds with 404.
+    /// Runs `body`; throws ``NotFound`` when the server says that it has no such thing.
     func finding<Found>(_ what: String, _ body: () async throws -> Found) async throws -> Found {
         do {
             return try await body()
-        } catch let error as MobileTokenError where error.code == .invalidRequest || error.httpStatus == 404 {
+        } catch let error as MobileTokenError where error.saysNotFound {
             throw NotFound(what: what)
         }
     }

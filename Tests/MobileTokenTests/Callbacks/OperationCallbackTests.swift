@@ -1,5 +1,6 @@
 import MobileToken
 import Testing
+import WireFacts
 
 @Suite struct OperationCallbackTests {
     private func read(_ json: String) -> OperationCallback? { OperationCallback(parsing: Array(json.utf8)) }
@@ -15,6 +16,12 @@ import Testing
         #expect(self.read(#"{"type":"OPERATION","operationId":"o","other":"\udc00"}"#)?.operationID == "o")
         let longest = String(repeating: "x", count: 255)
         #expect(self.read(#"{"type":"OPERATION","operationId":"\#(longest)"}"#)?.operationID == longest)
+    }
+
+    /// Documentation has the word of the configuration for that of the body.
+    @Test(.wireFact("A8"), arguments: ["OPERATION", "OPERATION_STATUS_CHANGE"])
+    func bothWordsForAnOperationAreRead(type: String) {
+        #expect(self.read(#"{"type":"\#(type)","operationId":"o"}"#)?.operationID == "o")
     }
 
     @Test(arguments: [

@@ -4,6 +4,7 @@ import PowerAuth
 import PowerAuthProtocol
 import Testing
 import TestSupport
+import WireFacts
 
 @Suite(.timeLimit(.minutes(4))) struct DecisionTests {
     private static let password = Authentication.possessionAndKnowledge(password: "1234")
@@ -64,6 +65,48 @@ import TestSupport
         let change = await changes.next()
         #expect(change?.removed.map(\.reason) == [.rejected])
         #expect(change?.source == .rejection)
+    }
+
+    /// The server knows no such operation, or somebody was faster: it is off the list before the refreshed list says so.
+    @Test(.wireFact("A6", "B9"), arguments: [true, false])
+    func anOperationThatTheServerDoesNotKnowIsTakenOffTheList(approves: Bool) async throws {
+        try await self.load("a", "b")
+        var changes = self.service.changes().makeAsyncIterator()
+        _ = await changes.next()
+        self.channel.setRule { request in
+            throw MobileTokenError(
+                request.path.hasSuffix("/list") ? .noConnection : .serverError,
+                "no",
+                httpStatus: 400,
+                serverCode: request.path.hasSuffix("/list") ? nil : "INVALID_OPERATION"
+            )
+        }
+        let error = await #expect(throws: MobileTokenError.self) {
+            if approves {
+                try await self.service.authorize(UserOperation.sample("a"), with: Self.password)
+            } else {
+                try await self.service.reject(UserOperation.sample("a"))
+            }
+        }
+        #expect(error?.code == .invalidOperation)
+        let change = await changes.next()
+        #expect(change?.removed.map(\.reason) == [.disappeared])
+        #expect(change?.operationIDs == ["b"])
+    }
+
+    @Test(
+        .wireFact("A6", "4.3"),
+        arguments: [
+            ("INVALID_OPERATION", MobileTokenError.Code.invalidOperation), ("INVALID_APPLICATION", .invalidApplication),
+            ("OPERATION_REQUIRES_ACTIVATION_FLAG", .activationFlagRequired), ("INBOX_FAILED", .inboxFailed),
+        ]
+    )
+    func codesOfTheServerHaveNamesOfTheirOwn(serverCode: String, code: MobileTokenError.Code) async {
+        self.channel.setRule { _ in
+            throw MobileTokenError(.serverError, "no", httpStatus: 400, serverCode: serverCode)
+        }
+        let error = await #expect(throws: MobileTokenError.self) { _ = try await self.service.detail(id: "a") }
+        #expect(error?.code == code)
     }
 
     @Test func anOperationMadeByHandIsTheServersToJudge() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClientTransport
 import Testing
+import WireFacts
 
 @testable import PowerAuth
 
@@ -29,6 +30,32 @@ import Testing
         #expect(error?.serverCode == name)
         #expect(error?.httpStatus == 401)
         #expect(error?.message == "No")
+    }
+
+    @Test(
+        .wireFact("A6", "4.1"),
+        arguments: [
+            ("ERR_PASSWORD_CHANGE", MobileTokenError.Code.passwordChangeFailed),
+            ("ERR_BIOMETRY", .biometryChangeFailed),
+            ("ERR_USER_INFO", .userInfoFailed), ("ERR_STATUS", .serverStatusFailed),
+            ("ERR_CONFIG", .serverConfigurationFailed),
+            ("APPLICATION_CONFIGURATION_ERROR", .serverConfigurationFailed),
+            ("ACTIVATION_CODE_FAILED", .activationCodeFailed),
+        ]
+    )
+    func codesOfServersHaveNamesOfTheirOwn(name: String, code: MobileTokenError.Code) {
+        let error = self.failure(400, #"{"status":"ERROR","responseObject":{"code":"\#(name)","message":"No"}}"#)
+        #expect(error?.code == code)
+        #expect(error?.serverCode == name)
+        #expect(error?.isPassing == false && error?.fate == .refused)
+    }
+
+    /// The server that was asked does not know what the one behind it has done.
+    @Test(.wireFact("A6", "4.3")) func aSilentServerBehindIsAskedAgainAndMayHaveDoneIt() {
+        let body = #"{"status":"ERROR","responseObject":{"code":"REMOTE_COMMUNICATION_ERROR","message":"No"}}"#
+        let error = self.failure(409, body)
+        #expect(error?.code == .remoteCommunicationFailed)
+        #expect(error?.isPassing == true && error?.fate == .unknown)
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", "null", #"{"status":7}"#, #"{"status":"ERROR"}"#])

@@ -20,7 +20,7 @@ enum DecisionTrouble {
             switch error.code {
             case .operationAlreadyFinished, .operationAlreadyFailed, .operationAlreadyCanceled,
                 .operationAlreadyRejected,
-                .authorizeExpired, .rejectExpired:
+                .authorizeExpired, .rejectExpired, .invalidOperation:
                 .finished
             case .notAuthorizable, .factorsNotAllowed: .unusable
             case .decidingPaused: .paused
@@ -41,6 +41,7 @@ extension MobileTokenError {
         switch self.code {
         // They pass when somebody at the server does something.
         case .activationBlocked, .activationPending: return false
+        case .remoteCommunicationFailed: return false
         default: return httpStatus != 408 && httpStatus != 429
         }
     }
