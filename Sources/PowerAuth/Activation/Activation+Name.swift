@@ -1,48 +1,70 @@
 import Basics
 import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
-    /// Gives the activation another name, at the server and in the store. In version 4 of the protocol only.
+    /// Gives the activation another name, at the server and in the store.
     ///
     /// ``name`` of this instance stays the one that it was opened with.
     ///
     /// - Parameters:
     ///   - name: Shown to the user in lists of activations: 1 to 255 bytes of UTF-8 without control characters.
     ///   - authentication: Two factors.
-    /// - Throws: ``MobileTokenError/Code/invalidName``; ``MobileTokenError/Code/notSupported`` in version 3.
+    /// - Throws: ``MobileTokenError/Code/invalidName``; ``MobileTokenError/Code/invalidAuthentication`` for possession alone;
+    ///   ``MobileTokenError/Code/notSupported`` when the activation is of version 3 and the server older than 2.2.
     public func rename(to name: String, with authentication: Authentication) async throws {
         try NameRule.check(name, of: "an activation")
-        try await self.send(with: authentication) { keys in
-            let endpoint = try keys.dialect.endpoint(of: .rename(name))
-            return SignedRequest(path: endpoint.path, uriID: endpoint.uriID, keys: keys) {
-                try await keys.dialect.encryption.encrypt(endpoint.body, for: .generic)
+        let request = try EndpointRequest(.activationRename, Renaming(activationName: name))
+        do {
+            try await self.send(with: authentication) { keys in
+                try SignedRequest(request, keys: keys)
+            } receive: { response in
+                let renamed = try self.detail(in: response, of: request.endpoint)
+                try await self.updateRecord { $0.name = renamed.activationName }
             }
-        } receive: { response in
-            let path = try self.dialect.endpoint(of: .rename(name)).path
-            let renamed = try self.detail(in: response, of: path)
-            try await self.updateRecord { $0.name = renamed.activationName }
+        } catch let refusal as MobileTokenError where refusal.code == .activationFailed && self.version.isVersion3 {
+            // Before 2.2, servers look for the name of an activation of version 3 in the envelope itself.
+            throw MobileTokenError(
+                .notSupported,
+                "The server cannot rename activations of version 3 of the protocol; servers can from 2.2 on",
+                httpStatus: refusal.httpStatus,
+                serverCode: refusal.serverCode,
+                underlying: refusal
+            )
         }
     }
 
-    /// Returns the name that the server shows for the activation. In version 4 of the protocol only.
+    /// Returns the name that the server shows for the activation.
     ///
-    /// - Throws: ``MobileTokenError/Code/notSupported`` in version 3.
-    public func nameAtServer() async throws -> String? {
-        try self.adopt(try await self.storedRecord())
-        let endpoint = try self.dialect.endpoint(of: .detail)
-        let response = try await self.postWithToken("possession_universal", path: endpoint.path, headers: [:]) {
-            try await self.dialect.encryption.encrypt(endpoint.body, for: .generic)
+    /// The server demands a token that two factors have made. It bears their name, `possession_knowledge` or
+    /// `possession_biometry`, and is kept: only the first call signs with the factors.
+    ///
+    /// ```swift
+    /// let name = try await activation.nameAtServer(with: .possessionAndKnowledge(password: password))
+    /// ```
+    ///
+    /// - Parameter authentication: Two factors.
+    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone.
+    public func nameAtServer(with authentication: Authentication) async throws -> String? {
+        let factors = SignatureType(authentication)
+        guard factors.factors.count >= 2 else {
+            throw MobileTokenError(.invalidAuthentication, "The server tells the activation's name to two factors only")
         }
-        return try self.detail(in: response, of: endpoint.path).activationName
+        let request = EndpointRequest(.activationDetail(with: factors), in: self.version)
+        let response = try await self.send(request, with: authentication)
+        return try self.detail(in: response, of: request.endpoint).activationName
     }
 
-    private nonisolated func detail(in response: ChannelResponse, of path: String) throws -> Detail {
-        let detail = try Wire.decode(Wire.Response<Detail>.self, from: response, of: path).responseObject
+    private nonisolated func detail(in response: ChannelResponse, of endpoint: ServerEndpoint) throws -> Detail {
+        let path = try endpoint.path(in: self.version)
+        let detail = try endpoint.decode(Detail.self, from: response, of: path)
         guard detail.activationId.isExactly(self.activationID) else {
             throw MobileTokenError.invalidResponse("The response to \(path) is not about this activation")
         }
         return detail
     }
+
+    private struct Renaming: Encodable { let activationName: String }
 
     private struct Detail: Decodable {
         let activationId: String

@@ -1,6 +1,7 @@
 public import ExactJSON
 import Foundation
 import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.
@@ -13,38 +14,37 @@ extension Activation {
         authentication: RequestAuthentication,
         acceptLanguage: String
     ) async throws -> ChannelResponse {
-        let headers: HTTPHeaders = ["Accept-Language": acceptLanguage]
+        let proof: ServerEndpoint.Proof
+        let factors: Authentication
         switch authentication {
-        case .token(let name):
-            return try await self.postWithToken(name, path: path, headers: headers) { RequestBody(bytes: body) }
-        case .signature(let uriID, let authentication):
-            return try await self.send(with: authentication) { keys in
-                SignedRequest(
-                    path: path,
-                    uriID: uriID,
-                    keys: keys,
-                    headers: headers,
-                    decision: authentication.decision,
-                    body: { RequestBody(bytes: body) }
-                )
-            } receive: {
-                $0
-            }
+        case .token(let name): (proof, factors) = (.token(name: name, .possession), .possession)
+        case .signature(let uriID, let authentication): (proof, factors) = (.code(uriID: uriID, .any), authentication)
         }
+        return try await self.send(
+            EndpointRequest(ServerEndpoint(.path(path), proof), body: body),
+            headers: ["Accept-Language": acceptLanguage],
+            with: factors
+        )
     }
 }
 
 extension Activation {
     /// Returns what the server says about the activation's user, such as claims from an identity provider.
     public func userInfo() async throws -> JSONValue {
+        let (response, path) = try await self.ask(.userInfo)
+        return try response.read { bytes in
+            try MobileTokenError.mapErrors(ofResponse: path) { try JSONValue(parsing: bytes) }
+        }
+    }
+
+    /// Asks an endpoint that takes no parameters and wants no proof, once the activation is what the store has.
+    func ask(_ endpoint: ServerEndpoint) async throws -> (response: ChannelResponse, path: String) {
         try self.checkNotRemoved()
         try await self.waitForUpgrade()
         try self.adopt(try await self.storedRecord())
-        let endpoint = try self.dialect.endpoint(of: .userInfo)
-        let response = try await self.dialect.encryption.send(endpoint.path, headers: [:], endpoint.body)
-        return try response.read { bytes in
-            try MobileTokenError.mapErrors(ofResponse: endpoint.path) { try JSONValue(parsing: bytes) }
-        }
+        let version = self.dialect.version
+        let path = try endpoint.path(in: version)
+        return (try await self.send(EndpointRequest(endpoint, in: version)), path)
     }
 
     /// Confirms a recovery code that was handed out on paper, so that it can be used.

@@ -113,7 +113,7 @@ public actor Activation: AuthenticatedChannel {
     ///   4). A refusal is `authenticationFailed`, and nothing is forgotten.
     public func remove(with authentication: Authentication) async throws {
         try await self.send(with: authentication) { keys in
-            SignedRequest(try keys.dialect.endpoint(of: .removeActivation), keys: keys)
+            try SignedRequest(EndpointRequest(.activationRemove, in: keys.dialect.version), keys: keys)
         } receive: { response in
             let subject = Acknowledgement.Subject(member: "activationId", value: self.activationID)
             try Acknowledgement.check(response, of: "activation/remove", about: subject)

@@ -191,9 +191,10 @@ extension ServerConnection {
     func synchronizeTime() async throws {
         do {
             try await self.time.synchronize {
-                let endpoint = self.configuration.version.statusEndpoint
-                let path = endpoint.path
-                let response = try await self.post(path, for: nil, body: endpoint.body, isRepeatable: true)
+                let version = self.configuration.version
+                let request = EndpointRequest(.serverStatus, in: version)
+                let path = try request.endpoint.path(in: version)
+                let response = try await self.post(path, for: nil, body: request.body, isRepeatable: true)
                 return try Wire.decode(Wire.Response<ServerStatus>.self, from: response, of: path).responseObject
                     .serverTime
             }

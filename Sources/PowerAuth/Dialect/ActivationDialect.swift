@@ -84,9 +84,9 @@ protocol ActivationDialect: AnyObject, Sendable {
 
     // MARK: Calls that every version has
 
-    /// Returns the endpoint of a call, and the body that is sent to it in the clear.
-    func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint
-    /// Reads the response to ``DialectCall/createToken``.
+    /// Returns the request that asks whether a code is right.
+    func validation(for reason: ValidationReason) throws(MobileTokenError) -> EndpointRequest
+    /// Reads the response to ``ServerEndpoint/tokenCreate``.
     func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token
     /// Asks the server for the activation's status. Signs nothing.
     func status() async throws -> StatusReport
@@ -139,33 +139,10 @@ extension ActivationDialect {
     }
 }
 
-/// A call that versions of the protocol have in common, under another path each.
-enum DialectCall {
-    /// Asks whether a signature is right.
-    case validate(ValidationReason)
-    case removeActivation
-    case createToken
-    case removeToken(id: String)
-    case userInfo
-    /// Gives the activation another name.
-    case rename(String)
-    /// Asks for the activation's name.
-    case detail
-}
-
 /// Why a signature is made that serves nothing else.
 enum ValidationReason: String {
     case password = "VALIDATE_PASSWORD"
     case counterSynchronization = "COUNTER_SYNCHRONIZATION"
     case newPassword = "CONFIRM_NEW_PASSWORD"
     case newBiometry = "CONFIRM_BIOMETRY_ADD"
-}
-
-/// Where a call goes.
-struct DialectEndpoint: Sendable {
-    let path: String
-    /// What is signed as the request's identifier; of no meaning for calls that are not signed.
-    let uriID: String
-    /// What is sent, not yet encrypted.
-    var body = Array("{}".utf8)
 }

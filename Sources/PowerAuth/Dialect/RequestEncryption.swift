@@ -5,18 +5,10 @@ protocol RequestEncryption: AnyObject, Sendable {
     /// Fetches what the next request needs, while that can still be canceled.
     func prepare() async throws
     /// Encrypts one request.
-    func encrypt(_ plaintext: [UInt8], for use: EncryptionUse) async throws -> RequestBody
+    func encrypt(_ plaintext: [UInt8], for sharedInfo: SharedInfo) async throws -> RequestBody
     /// Sends an encrypted request of the scope's own kind that is not signed, and once more when the server does not know the
     /// temporary key.
     func send(_ path: String, headers: HTTPHeaders, _ plaintext: [UInt8]) async throws -> ChannelResponse
     /// Forgets a temporary key that the server does not know any more, unless another took its place already.
     func drop(_ id: String)
-}
-
-/// The requests that every version of the protocol encrypts.
-enum EncryptionUse: Sendable {
-    /// The application's own endpoints, and whatever else has no keys of its own.
-    case generic
-    /// Creating a token, in the scope of an activation.
-    case tokenCreation
 }

@@ -14,7 +14,8 @@ struct EncryptionKey<Material: Sendable>: Sendable {
 /// How one version of the protocol encrypts requests in one scope, application or activation.
 protocol EncryptionScheme: Sendable {
     associatedtype Material: Sendable
-    associatedtype Purpose: Sendable
+    /// The version's name of ``SharedInfo``.
+    associatedtype Purpose: Sendable, RawRepresentable<String>
 
     /// The activation whose scope it is; `nil` for the application's.
     var activationID: String? { get }
@@ -22,8 +23,6 @@ protocol EncryptionScheme: Sendable {
     var permanentKey: EncryptionKey<Material>? { get }
     /// Whether encrypted requests carry the server's time.
     var usesTimestamps: Bool { get }
-    /// Returns the purpose that stands for a use in this version and scope.
-    func purpose(of use: EncryptionUse) -> Purpose
     /// Fetches a temporary key.
     ///
     /// - Returns: The key, and how long the server will accept it. Counted from its issue, so a clock that is wrong does not
@@ -36,6 +35,19 @@ protocol EncryptionScheme: Sendable {
         with key: EncryptionKey<Material>,
         server: ServerConnection
     ) throws -> RequestBody
+}
+
+extension EncryptionScheme {
+    /// Returns the purpose that stands for `sharedInfo` in this version and scope.
+    ///
+    /// - Throws: ``MobileTokenError/Code/notSupported`` when the version encrypts nothing for it.
+    func purpose(of sharedInfo: SharedInfo) throws(MobileTokenError) -> Purpose {
+        let name = sharedInfo.name(in: self.activationID == nil ? .application : .activation)
+        guard let purpose = Purpose(rawValue: name) else {
+            throw .unsupported("This version of the protocol encrypts nothing for \(name)")
+        }
+        return purpose
+    }
 }
 
 /// The encryption keys of one scope: fetched when needed, kept until shortly before they expire.
@@ -114,8 +126,8 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
 
     // MARK: Encrypting
 
-    func encrypt(_ plaintext: [UInt8], for use: EncryptionUse) async throws -> RequestBody {
-        try await self.encrypt(plaintext, for: self.scheme.purpose(of: use))
+    func encrypt(_ plaintext: [UInt8], for sharedInfo: SharedInfo) async throws -> RequestBody {
+        try await self.encrypt(plaintext, for: self.scheme.purpose(of: sharedInfo))
     }
 
     /// Encrypts one request in this scope, which may be signed.
@@ -132,8 +144,9 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
     // MARK: Sending
 
     func send(_ path: String, headers: HTTPHeaders, _ plaintext: [UInt8]) async throws -> ChannelResponse {
-        try await self.send(path, headers: headers) { key in
-            try self.encrypt(plaintext, for: self.scheme.purpose(of: .generic), with: key)
+        let purpose = try self.scheme.purpose(of: .generic)
+        return try await self.send(path, headers: headers) { key in
+            try self.encrypt(plaintext, for: purpose, with: key)
         }
     }
 

@@ -5,53 +5,45 @@ extension Activation {
     /// Calls an endpoint of the application's own.
     ///
     /// - Parameters:
-    ///   - body: What is sent, as JSON. A request that is encrypted and signed is encrypted first.
-    ///   - authentication: The factors of a signed endpoint; of no meaning for others.
+    ///   - body: What is sent, as JSON.
+    ///   - authentication: The factors of a signed endpoint, and of a token that is still to be made; of no meaning for others.
     public nonisolated func call<Request, Response>(
         _ endpoint: PowerAuthEndpoint<Request, Response>,
         _ body: Request,
         with authentication: Authentication = .possession,
         acceptLanguage: String? = nil
     ) async throws -> Response {
+        let request = try endpoint.request(body)
+        return try endpoint.decode(
+            try await self.send(request, headers: HTTPHeaders(acceptLanguage: acceptLanguage), with: authentication)
+        )
+    }
+
+    /// Makes a request as its endpoint's row describes it, and opens the response.
+    nonisolated func send(
+        _ request: EndpointRequest,
+        headers: HTTPHeaders = [:],
+        with authentication: Authentication = .possession
+    ) async throws -> ChannelResponse {
         try self.checkNotRemoved()
-        let plaintext = try endpoint.encode(body)
-        let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
-        let response: ChannelResponse
-        switch endpoint.authentication.kind {
+        switch request.endpoint.proof {
         case .none:
-            guard let scope = endpoint.encryption else {
-                response = try await self.server.post(
-                    endpoint.path,
-                    for: self.activationID,
-                    headers: headers,
-                    body: plaintext
-                )
-                break
+            let dialect = self.dialect
+            let path = try request.endpoint.path(in: dialect.version)
+            guard let scope = request.endpoint.encryption?.scope else {
+                return try await self.server.post(path, for: self.activationID, headers: headers, body: request.body)
             }
-            response = try await self.dialect.encryption(in: scope).send(endpoint.path, headers: headers, plaintext)
-        case .token(let name):
-            response = try await self.postWithToken(name, path: endpoint.path, headers: headers) {
-                try await self.body(of: endpoint, plaintext, in: self.dialect)
-            }
-        case .signature(let uriID):
-            response = try await self.send(with: authentication) { keys in
-                SignedRequest(path: endpoint.path, uriID: uriID, keys: keys, headers: headers) {
-                    try await self.body(of: endpoint, plaintext, in: keys.dialect)
-                }
+            return try await dialect.encryption(in: scope).send(path, headers: headers, request.body)
+        case .token(let name, let factors):
+            let demand = try TokenDemand(name, factors, with: authentication)
+            return try await self.send(request, headers: headers, withToken: demand)
+        case .code:
+            return try await self.send(with: authentication) { keys in
+                try SignedRequest(request, keys: keys, headers: headers, decision: authentication.decision)
             } receive: {
                 $0
             }
         }
-        return try endpoint.decode(response)
-    }
-
-    private nonisolated func body<Request, Response>(
-        of endpoint: PowerAuthEndpoint<Request, Response>,
-        _ plaintext: [UInt8],
-        in dialect: any ActivationDialect
-    ) async throws -> RequestBody {
-        guard let scope = endpoint.encryption else { return RequestBody(bytes: plaintext) }
-        return try await dialect.encryption(in: scope).encrypt(plaintext, for: .generic)
     }
 }
 
@@ -67,29 +59,42 @@ extension MobileTokenClient {
         guard endpoint.authentication == .none, endpoint.encryption != .activation else {
             throw MobileTokenError(.invalidRequest, "The endpoint needs an activation")
         }
-        let plaintext = try endpoint.encode(body)
-        let headers = HTTPHeaders(acceptLanguage: acceptLanguage)
-        guard endpoint.encryption != nil else {
-            return try endpoint.decode(
-                try await self.server.post(endpoint.path, for: nil, headers: headers, body: plaintext)
-            )
-        }
+        let request = try endpoint.request(body)
         return try endpoint.decode(
-            try await self.encryptionKeys.standard.send(endpoint.path, headers: headers, plaintext)
+            try await self.send(request, headers: HTTPHeaders(acceptLanguage: acceptLanguage))
         )
+    }
+
+    /// Makes a request to an endpoint that needs no activation, and opens the response.
+    func send(_ request: EndpointRequest, headers: HTTPHeaders = [:]) async throws -> ChannelResponse {
+        let path = try request.endpoint.path(in: self.configuration.version)
+        guard request.endpoint.encryption != nil else {
+            return try await self.server.post(path, for: nil, headers: headers, body: request.body)
+        }
+        return try await self.encryptionKeys.standard.send(path, headers: headers, request.body)
     }
 }
 
 extension PowerAuthEndpoint {
-    fileprivate func encode(_ body: Request) throws -> [UInt8] {
-        if body is EmptyBody { return Array("{}".utf8) }
-        return self.isWrapped ? try Wire.encode(Wire.Request(requestObject: body)) : try Wire.encode(body)
+    /// The row that describes the endpoint.
+    private var row: ServerEndpoint {
+        ServerEndpoint(
+            .path(self.path),
+            self.authentication.proof,
+            self.encryption.map { ServerEndpoint.Encryption(scope: $0, sharedInfo: .generic) },
+            .signThenEncrypt,
+            ServerEndpoint.Wrapping(request: self.wrapsRequest, response: self.wrapsResponse)
+        )
+    }
+
+    fileprivate func request(_ body: Request) throws(MobileTokenError) -> EndpointRequest {
+        if body is EmptyBody { return EndpointRequest(self.row, body: Array("{}".utf8)) }
+        return try EndpointRequest(self.row, body)
     }
 
     fileprivate func decode(_ response: ChannelResponse) throws -> Response {
         if let empty = EmptyBody() as? Response { return empty }
-        guard self.isWrapped else { return try Wire.decode(Response.self, from: response, of: self.path) }
-        return try Wire.decode(Wire.Response<Response>.self, from: response, of: self.path).responseObject
+        return try self.row.decode(Response.self, from: response, of: self.path)
     }
 }
 

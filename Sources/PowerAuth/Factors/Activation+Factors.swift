@@ -27,7 +27,7 @@ extension Activation {
 
     func validate(_ authentication: Authentication, reason: ValidationReason) async throws {
         try await self.send(with: authentication) { keys in
-            SignedRequest(try keys.dialect.endpoint(of: .validate(reason)), keys: keys)
+            try SignedRequest(keys.dialect.validation(for: reason), keys: keys)
         } receive: {
             try Acknowledgement.check($0, of: "validate")
         }

@@ -9,12 +9,17 @@ extension MobileTokenClient {
     ///
     /// - Parameter providerID: The provider, as the server's administrator named it.
     /// - Returns: The attempt, whose ``OIDCAuthorization/authorizeURL`` is to be opened in a browser.
-    /// - Throws: ``MobileTokenError``, such as `serverError` for a provider that the server does not know, and
+    /// - Throws: ``MobileTokenError``, such as `serverConfigurationFailed` for a provider that the server does not know, and
     ///   `invalidResponse` for a configuration that cannot be used safely.
     public func oidc(providerID: String) async throws -> OIDCAuthorization {
-        let response = try await self.call(Self.oidcConfiguration, OIDCConfigurationRequest(providerId: providerID))
+        let request = try EndpointRequest(.oidcConfiguration, OIDCConfigurationRequest(providerId: providerID))
+        let response = try await self.send(request)
         let configuration = try OIDCConfiguration(
-            response.responseObject,
+            request.endpoint.decode(
+                OIDCConfiguration.Response.self,
+                from: response,
+                of: request.endpoint.path(in: self.configuration.version)
+            ),
             providerID: providerID,
             allowsInsecureHTTP: self.configuration.allowsInsecureHTTP
         )
@@ -24,11 +29,6 @@ extension MobileTokenClient {
     private struct OIDCConfigurationRequest: Encodable {
         let providerId: String
     }
-
-    /// The request stands in the envelope as it is, the response in a `responseObject`.
-    private static let oidcConfiguration = PowerAuthEndpoint<
-        OIDCConfigurationRequest, Wire.Response<OIDCConfiguration.Response>
-    >("/api/config/oidc", .none, encryption: .application, isWrapped: false)
 
     /// Activates the user whom an OpenID provider signed in, and stores the activation.
     ///

@@ -53,8 +53,8 @@ extension Activation {
     /// - Returns: The status after a signature in vain: at the very edge of the window the server does not find it, and that
     ///   was the last chance. `nil` when the server has caught up.
     func letServerCatchUp(in turn: SigningTurn) async throws -> ComparedStatus? {
-        let request = SignedRequest(
-            try self.dialect.endpoint(of: .validate(.counterSynchronization)),
+        let request = try SignedRequest(
+            self.dialect.validation(for: .counterSynchronization),
             keys: SigningKeys(dialect: self.dialect, type: .possession, keys: [self.dialect.possessionKey]),
             isConfirming: true
         )

@@ -159,7 +159,7 @@ extension Activation {
         let header = try MobileTokenError.mapCryptoErrors {
             try request.keys.dialect.signatureHeader(
                 of: request,
-                body: body.bytes,
+                body: body.signedBytes,
                 nonce: self.server.randomness.bytes(16),
                 counter: taken.value
             )

@@ -32,12 +32,6 @@ struct SignedRequest: Sendable {
         self.sendsEncryptionHeader = sendsEncryptionHeader
         self.body = body
     }
-
-    /// Creates a request whose body is in the clear.
-    init(_ endpoint: DialectEndpoint, keys: SigningKeys, isConfirming: Bool = false) {
-        self.init(path: endpoint.path, uriID: endpoint.uriID, keys: keys) { RequestBody(bytes: endpoint.body) }
-        self.isConfirming = isConfirming
-    }
 }
 
 /// A body as it is sent, and how to read the response to it.
@@ -50,8 +44,16 @@ struct RequestBody: Sendable {
     var temporaryKeyID: String?
     /// Tells the server how to open it; left out when the request is signed, for the signature's header says as much.
     var encryptionHeader: String?
+    /// What a code covers in place of ``bytes``, where a request is signed before it is encrypted. The two do not depend on each
+    /// other, so which is computed first is of no matter.
+    var signedPlaintext: [UInt8]?
     /// Decrypts the response; the identity for bodies in the clear.
     var open: @Sendable ([UInt8]) throws -> [UInt8] = { $0 }
+}
+
+extension RequestBody {
+    /// What a code covers.
+    var signedBytes: [UInt8] { self.signedPlaintext ?? self.bytes }
 }
 
 extension HTTPHeaders {

@@ -49,10 +49,13 @@ public struct ActivationRecord: Sendable, Equatable {
     package struct Token: Sendable, Equatable {
         package let id: String
         package let secret: SecretBytes
+        /// What it was made with, and vouches for.
+        package var factors: SignatureType
 
-        package init(id: String, secret: SecretBytes) {
+        package init(id: String, secret: SecretBytes, factors: SignatureType = .possession) {
             self.id = id
             self.secret = secret
+            self.factors = factors
         }
     }
 }

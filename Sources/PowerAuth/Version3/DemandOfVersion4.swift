@@ -30,7 +30,7 @@ extension ServerConnection {
     /// The suites of version 4 that the server offers to the application, by name.
     private func suitesOnOffer() async throws -> [String] {
         let request = OfferRequest(applicationKey: self.application.applicationKey)
-        let path = Version4.Endpoint.serverStatus.path
+        let path = try ServerEndpoint.serverStatus.path(in: .v4_0)
         return try await self.ask(path, for: nil, request, returning: Offer.self) { $0.supportedAlgorithms ?? [] }
     }
 

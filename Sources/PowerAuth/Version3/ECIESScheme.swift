@@ -23,18 +23,10 @@ struct ECIESScheme: EncryptionScheme {
 
     var usesTimestamps: Bool { self.version.usesTimestamps }
 
-    func purpose(of use: EncryptionUse) -> ECIESPurpose {
-        switch (use, self.scope) {
-        case (.tokenCreation, _): .tokenCreate
-        case (.generic, .application): .genericApplication
-        case (.generic, .activation): .genericActivation
-        }
-    }
-
     func fetchKey(
         from server: ServerConnection
     ) async throws -> (key: EncryptionKey<P256PublicKey>, lifetime: Duration) {
-        let path = "/pa/v3/keystore/create"
+        let path = try ServerEndpoint.temporaryKey.path(in: self.version)
         let application = server.application
         let (activationID, transportKey) = self.scope.activation
         let request = TemporaryKeyRequest(

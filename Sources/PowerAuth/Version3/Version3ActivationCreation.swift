@@ -6,8 +6,6 @@ import PowerAuthProtocol
 
 /// Creating one activation: two encrypted layers out, two back, and a record made of what they carry.
 struct Version3ActivationCreation: NewActivation {
-    static let path = "/pa/v3/activation/create"
-
     private let request: ActivationRequest
     private let server: ServerConnection
     private let encryptionKeys: EncryptionKeys<ECIESScheme>
@@ -43,7 +41,8 @@ struct Version3ActivationCreation: NewActivation {
         )
         // Filled by the attempt whose response counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
-        let response = try await self.encryptionKeys.send(Self.path) { key in
+        let path = try ServerEndpoint.activationCreate.path(in: self.server.configuration.version)
+        let response = try await self.encryptionKeys.send(path) { key in
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
             innerLayer = layer
@@ -51,30 +50,31 @@ struct Version3ActivationCreation: NewActivation {
             return try self.encryptionKeys.encrypt(try Wire.encode(outer), for: .genericApplication, with: key)
         }
         guard let innerLayer else {
-            throw MobileTokenError.invalidResponse("The response to \(Self.path) was not requested")
+            throw MobileTokenError.invalidResponse("The response to \(path) was not requested")
         }
         return try response.read { bytes in
-            let outer = try Wire.decode(OuterResponse.self, from: bytes, of: Self.path)
-            let opened = try MobileTokenError.mapErrors(ofResponse: Self.path) {
+            let outer = try Wire.decode(OuterResponse.self, from: bytes, of: path)
+            let opened = try MobileTokenError.mapErrors(ofResponse: path) {
                 try innerLayer.open(try Wire.encode(outer.activationData))
             }
-            let created = try Wire.decode(InnerResponse.self, from: opened, of: Self.path)
-            return try self.read(created, outer, deviceKey: deviceKey)
+            let created = try Wire.decode(InnerResponse.self, from: opened, of: path)
+            return try self.read(created, outer, of: path, deviceKey: deviceKey)
         }
     }
 
     private func read(
         _ inner: InnerResponse,
         _ outer: OuterResponse,
+        of path: String,
         deviceKey: P256PrivateKey
     ) throws -> Created {
         guard UUIDString.isValid(inner.activationId) else {
-            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no activation identifier")
+            throw MobileTokenError.invalidResponse("The response to \(path) contains no activation identifier")
         }
         guard let counter = Base64.decodeSecret(inner.ctrData), counter.count == 16 else {
-            throw MobileTokenError.invalidResponse("The response to \(Self.path) contains no counter")
+            throw MobileTokenError.invalidResponse("The response to \(path) contains no counter")
         }
-        let serverPublicKey = try MobileTokenError.mapErrors(ofResponse: Self.path) {
+        let serverPublicKey = try MobileTokenError.mapErrors(ofResponse: path) {
             try P256PublicKey(x963: Base64.decode(inner.serverPublicKey) ?? [])
         }
         return Created(

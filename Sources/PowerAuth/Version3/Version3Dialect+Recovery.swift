@@ -7,12 +7,10 @@ extension Version3Dialect {
         of activation: Activation,
         with authentication: Authentication
     ) async throws -> Bool {
-        let path = "/pa/v3/recovery/confirm"
-        let plaintext = try Wire.encode(RecoveryConfirmation(recoveryCode: code))
+        let request = try EndpointRequest(.recoveryConfirm, RecoveryConfirmation(recoveryCode: code))
+        let path = try request.endpoint.path(in: self.version)
         return try await activation.send(with: authentication, in: self) { keys in
-            SignedRequest(path: path, uriID: "/pa/recovery/confirm", keys: keys) {
-                try await self.keys.encrypt(plaintext, for: .recoveryConfirm)
-            }
+            try SignedRequest(request, keys: keys)
         } receive: { response in
             try Wire.decode(RecoveryConfirmed.self, from: response, of: path).alreadyConfirmed
         }

@@ -5,7 +5,7 @@ package import PowerAuthProtocol
 
 extension Version3Dialect {
     func status() async throws -> StatusReport {
-        let path = "/pa/v3/activation/status"
+        let path = try ServerEndpoint.activationStatus3.path(in: self.version)
         let challenge = self.server.randomness.bytes(16)
         let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
         return try await self.server.ask(

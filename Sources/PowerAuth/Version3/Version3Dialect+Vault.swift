@@ -54,12 +54,10 @@ extension Version3Dialect {
         guard authentication.knowledge != nil else {
             throw MobileTokenError(.invalidAuthentication, "Unlocking the vault requires possession and knowledge")
         }
-        let path = "/pa/v3/vault/unlock"
-        let plaintext = try Wire.encode(UnlockRequest(reason: reason.rawValue))
+        let request = try EndpointRequest(.vaultUnlock, UnlockRequest(reason: reason.rawValue))
+        let path = try request.endpoint.path(in: self.version)
         return try await activation.send(with: authentication, in: self) { keys in
-            SignedRequest(path: path, uriID: "/pa/vault/unlock", keys: keys) {
-                try await self.keys.encrypt(plaintext, for: .vaultUnlock)
-            }
+            try SignedRequest(request, keys: keys)
         } receiveInTurn: { response, _, turn in
             let vaultKey = try response.read { bytes in
                 let encrypted = try Self.encryptedVaultKey(in: bytes, for: self.activationID, of: path)

@@ -139,21 +139,7 @@ extension SigningCounter {
 // MARK: - Calls
 
 extension Version3Dialect {
-    func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint {
-        switch call {
-        case .validate(_): DialectEndpoint(path: "/pa/v3/signature/validate", uriID: "/pa/signature/validate")
-        case .removeActivation: DialectEndpoint(path: "/pa/v3/activation/remove", uriID: "/pa/activation/remove")
-        case .createToken: DialectEndpoint(path: "/pa/v3/token/create", uriID: "/pa/token/create")
-        case .userInfo: DialectEndpoint(path: "/pa/v3/user/info", uriID: "/pa/user/info")
-        case .rename, .detail: throw .unsupported("Version 3 of the protocol cannot rename activations")
-        case .removeToken(let id):
-            DialectEndpoint(
-                path: "/pa/v3/token/remove",
-                uriID: "/pa/token/remove",
-                body: try Wire.encode(Wire.Request(requestObject: TokenRemoval(tokenId: id)))
-            )
-        }
-    }
+    func validation(for reason: ValidationReason) -> EndpointRequest { EndpointRequest(.validate3, in: self.version) }
 
     func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token {
         let created = try Wire.decode(CreatedToken.self, from: response, of: path)
@@ -163,13 +149,8 @@ extension Version3Dialect {
         return ActivationRecord.Token(id: created.tokenId, secret: secret)
     }
 
-    private struct TokenRemoval: Encodable { let tokenId: String }
     private struct CreatedToken: Decodable {
         let tokenId: String
         let tokenSecret: String
     }
-}
-
-extension DialectEndpoint {
-    static var version3Status: Self { Self(path: "/pa/v3/status", uriID: "") }
 }

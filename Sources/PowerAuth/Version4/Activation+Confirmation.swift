@@ -37,7 +37,11 @@ extension Activation {
             return
         }
         let content = Version4.ActivationConfirmation(enableBiometry: stored.wrappedBiometryKey != nil)
-        let request = SignedRequest(try DialectEndpoint(.activationConfirm, content), keys: keys, isConfirming: true)
+        let request = try SignedRequest(
+            EndpointRequest(.activationConfirm, content),
+            keys: keys,
+            isConfirming: true
+        )
         do {
             try await self.confirm(request, in: turn, for: caller) { !$0.status.flags.contains(.awaitsConfirmation) }
         } catch let refusal as RefusedConfirmation {

@@ -109,8 +109,8 @@ extension Activation {
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
     ) async throws {
-        let endpoint = Version4.Endpoint.upgradeStart
-        let plaintext = try Wire.encode(
+        let start = try EndpointRequest(
+            .upgradeStart,
             Version4.UpgradeRequest(
                 sharedSecretRequest: newKeys.agreement.request,
                 devicePublicKeys: newKeys.deviceKeys.publicKeys,
@@ -118,17 +118,10 @@ extension Activation {
             )
         )
         let encryption = self.applicationKeys.version4(newKeys.suite)
-        let request = SignedRequest(
-            path: endpoint.path,
-            uriID: endpoint.uriID,
-            keys: keys,
-            sendsEncryptionHeader: true
-        ) {
-            try await encryption.encrypt(plaintext, for: .upgradeStart)
-        }
+        let request = try SignedRequest(start, keys: keys, in: (.v4_0, encryption))
         let response = try await self.exchange(request, in: turn, for: caller)
-        let message = try Wire.decode(Version4.NewKeysMessage.self, from: response, of: endpoint.path)
-        try await self.keepUpgrade(newKeys, message, path: endpoint.path, protection: protection, in: turn)
+        let message = try Wire.decode(Version4.NewKeysMessage.self, from: response, of: request.path)
+        try await self.keepUpgrade(newKeys, message, path: request.path, protection: protection, in: turn)
     }
 
     private func keepUpgrade(
@@ -201,9 +194,9 @@ extension Activation {
         guard try await self.storedRecord().version4 != nil else { return try await self.forgetUpgrade(in: turn) }
         let dialect = self.dialect
         let keys = SigningKeys(dialect: dialect, type: .possession, keys: [dialect.possessionKey])
-        let endpoint = try DialectEndpoint(.upgradeConfirm, Version4.NoContent())
+        let request = EndpointRequest(.upgradeConfirm, in: dialect.version)
         do {
-            try await self.confirm(SignedRequest(endpoint, keys: keys, isConfirming: true), in: turn, for: caller) {
+            try await self.confirm(SignedRequest(request, keys: keys, isConfirming: true), in: turn, for: caller) {
                 $0.serverVersion >= 4 && !$0.status.flags.contains(.upgradeAwaitsConfirmation)
             }
         } catch let refusal as RefusedConfirmation {

@@ -5,8 +5,6 @@ import PowerAuthProtocol
 
 /// Creating one activation of version 4: two encrypted layers out, two back, and a record made of what they carry.
 struct Version4ActivationCreation: NewActivation {
-    private static let endpoint = Version4.Endpoint.activationCreate
-
     private let request: ActivationRequest
     private let server: ServerConnection
     private let encryptionKeys: EncryptionKeys<Version4Scheme>
@@ -47,7 +45,7 @@ struct Version4ActivationCreation: NewActivation {
         )
         // Filled by the attempt whose response counts: a retry for an unknown key makes both layers anew.
         var innerLayer: RequestBody?
-        let path = Self.endpoint.path
+        let path = try ServerEndpoint.activationCreate.path(in: .v4_0)
         let response = try await self.encryptionKeys.send(path) { key in
             try caller.checkIsWaiting()
             let layer = try self.encryptionKeys.encrypt(inner, for: .activation, with: key)
@@ -81,7 +79,7 @@ struct Version4ActivationCreation: NewActivation {
         let keys = try created.newKeys.keys(
             of: created.activationID,
             from: created.message,
-            path: Self.endpoint.path,
+            path: try ServerEndpoint.activationCreate.path(in: .v4_0),
             protection: NewKeys.Protection(password: password, biometryKey: biometryKey),
             pending: .activation,
             randomness: self.server.randomness

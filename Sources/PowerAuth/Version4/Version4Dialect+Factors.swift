@@ -31,7 +31,6 @@ extension Version4Dialect {
     func changePassword(of activation: Activation, from old: SecretBytes, to new: SecretBytes) async throws {
         try await self.agree(
             by: .passwordChange,
-            .passwordChange,
             of: activation,
             with: .possessionAndKnowledge(password: old)
         ) { key, keys in
@@ -55,7 +54,6 @@ extension Version4Dialect {
     func addBiometryFactor(to activation: Activation, key unlockKey: SecretBytes, password: SecretBytes) async throws {
         try await self.agree(
             by: .biometryAdd,
-            .biometryAdd,
             of: activation,
             with: .possessionAndKnowledge(password: password)
         ) { key, keys in
@@ -74,9 +72,9 @@ extension Version4Dialect {
 
     func removeBiometryFactor(from activation: Activation) async throws {
         try await activation.send(with: .possession, in: self) { keys in
-            SignedRequest(try DialectEndpoint(.biometryRemove, Version4.NoContent()), keys: keys)
+            try SignedRequest(EndpointRequest(.biometryRemove, in: self.version), keys: keys)
         } receiveInTurn: { response, _, turn in
-            try Acknowledgement.check(response, of: Version4.Endpoint.biometryRemove.path)
+            try Acknowledgement.check(response, of: "biometry/remove")
             try await activation.updateRecord(in: turn) { record in
                 record.version4?.wrappedBiometryKey = nil
                 record.version4?.otherBiometryKey = nil
@@ -89,24 +87,21 @@ extension Version4Dialect {
     /// - Parameter change: Returns what to do with the key, given those that signed: the response is encrypted, so the server
     ///   has them.
     private func agree(
-        by endpoint: Version4.Endpoint,
-        _ purpose: Version4.EncryptionPurpose,
+        by endpoint: ServerEndpoint,
         of activation: Activation,
         with authentication: Authentication,
         change: @escaping @Sendable (SecretBytes, SigningKeys) throws -> @Sendable (inout Version4Keys) -> Void
     ) async throws {
+        let path = try endpoint.path(in: self.version)
         try await activation.withSigningKeys(for: authentication, in: self) { keys in
             // Of one request: its private keys serve one response.
             let agreement = try PendingAgreement(suite: self.algorithms)
-            let plaintext = try Wire.encode(agreement.request)
-            let request = SignedRequest(path: endpoint.path, uriID: endpoint.uriID, keys: keys) {
-                try await self.keys.encrypt(plaintext, for: purpose)
-            }
+            let request = try SignedRequest(EndpointRequest(endpoint, agreement.request), keys: keys)
             try await activation.withSigningTurn { turn, caller in
                 let response = try await activation.exchange(request, in: turn, for: caller)
                 let key = try response.read { bytes in
-                    let message = try Wire.decode(Version4.SharedSecretResponse.self, from: bytes, of: endpoint.path)
-                    return try agreement.secret(from: message, of: endpoint.path)
+                    let message = try Wire.decode(Version4.SharedSecretResponse.self, from: bytes, of: path)
+                    return try agreement.secret(from: message, of: path)
                 }
                 let change = try change(key, keys)
                 try await activation.updateRecord(in: turn) { record in
@@ -127,7 +122,7 @@ extension Version4Dialect {
         preferring prefer: @escaping @Sendable (inout Version4Keys) -> Void
     ) async throws {
         try await activation.withSigningKeys(for: authentication, .other, in: self) { keys in
-            let request = SignedRequest(try self.endpoint(of: .validate(reason)), keys: keys)
+            let request = try SignedRequest(self.validation(for: reason), keys: keys)
             try await activation.withSigningTurn { turn, caller in
                 do {
                     let response = try await activation.exchange(request, in: turn, for: caller)

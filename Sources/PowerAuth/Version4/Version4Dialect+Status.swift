@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 extension Version4Dialect {
     func status() async throws -> StatusReport {
-        let path = Version4.Endpoint.activationStatus.path
+        let path = try ServerEndpoint.activationStatus4.path(in: self.version)
         let response = try await self.keys.send(path, headers: [:], Array("{}".utf8))
         return try response.read { bytes in
             let status = try Wire.decode(Version4.ActivationStatusResponse.self, from: bytes, of: path)

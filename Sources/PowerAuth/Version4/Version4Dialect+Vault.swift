@@ -88,14 +88,12 @@ extension Version4Dialect {
         guard let content = Version4.VaultRequest(keyIdentifier: identifier, reason: reason.rawValue) else {
             throw MobileTokenError(.invalidRequest, "A reason has 3 to 255 letters, digits, '_', '-' or '.'")
         }
-        let endpoint = Version4.Endpoint.vaultUnlock
-        let plaintext = try Wire.encode(content)
+        let request = try EndpointRequest(.vaultUnlock, content)
+        let path = try request.endpoint.path(in: self.version)
         return try await activation.send(with: authentication, in: self) { keys in
-            SignedRequest(path: endpoint.path, uriID: endpoint.uriID, keys: keys) {
-                try await self.keys.encrypt(plaintext, for: .vaultUnlock)
-            }
+            try SignedRequest(request, keys: keys)
         } receive: { response in
-            let unlocked = try Wire.decode(Version4.VaultResponse.self, from: response, of: endpoint.path)
+            let unlocked = try Wire.decode(Version4.VaultResponse.self, from: response, of: path)
             return try await use(unlocked.vaultEncryptionKey, try self.keys(of: try await activation.storedRecord()))
         }
     }

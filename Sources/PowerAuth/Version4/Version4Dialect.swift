@@ -162,21 +162,8 @@ extension SignatureType {
 // MARK: - Calls
 
 extension Version4Dialect {
-    func endpoint(of call: DialectCall) throws(MobileTokenError) -> DialectEndpoint {
-        switch call {
-        case .validate(let reason): try DialectEndpoint(.validate, Validation(reason: reason.rawValue))
-        case .removeActivation: try DialectEndpoint(.activationRemove, Version4.NoContent())
-        case .removeToken(let id): try DialectEndpoint(.tokenRemove, TokenRemoval(tokenId: id))
-        case .createToken: DialectEndpoint(encrypted: .tokenCreate)
-        case .userInfo: DialectEndpoint(encrypted: .userInfo)
-        case .detail: DialectEndpoint(encrypted: .activationDetail)
-        case .rename(let name):
-            DialectEndpoint(
-                path: Version4.Endpoint.activationRename.path,
-                uriID: Version4.Endpoint.activationRename.uriID,
-                body: try Wire.encode(Renaming(activationName: name))
-            )
-        }
+    func validation(for reason: ValidationReason) throws(MobileTokenError) -> EndpointRequest {
+        try EndpointRequest(.validate4, Validation(reason: reason.rawValue))
     }
 
     func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token {
@@ -185,36 +172,4 @@ extension Version4Dialect {
     }
 
     private struct Validation: Encodable { let reason: String }
-    private struct TokenRemoval: Encodable { let tokenId: String }
-    private struct Renaming: Encodable { let activationName: String }
-}
-
-extension DialectEndpoint {
-    /// Creates a call whose body is in the clear.
-    init(_ endpoint: Version4.Endpoint, _ content: some Encodable) throws(MobileTokenError) {
-        self.init(
-            path: endpoint.path,
-            uriID: endpoint.uriID,
-            body: try Wire.encode(Wire.Request(requestObject: content))
-        )
-    }
-
-    static var version4Status: Self {
-        Self(path: Version4.Endpoint.serverStatus.path, uriID: "", body: Array(#"{"requestObject":{}}"#.utf8))
-    }
-
-    /// Creates a call whose body is encrypted, and which has no parameters.
-    init(encrypted endpoint: Version4.Endpoint) {
-        self.init(path: endpoint.path, uriID: endpoint.uriID)
-    }
-}
-
-extension Version4.Endpoint {
-    /// What is signed as the request's identifier; empty where nothing is signed.
-    var uriID: String {
-        switch self.authentication {
-        case .none, .token: ""
-        case .code(let uriID, _), .version3Code(let uriID): uriID
-        }
-    }
 }

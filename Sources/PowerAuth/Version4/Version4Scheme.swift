@@ -21,16 +21,8 @@ struct Version4Scheme: EncryptionScheme {
     var permanentKey: EncryptionKey<SecretBytes>? { nil }
     var usesTimestamps: Bool { true }
 
-    func purpose(of use: EncryptionUse) -> Version4.EncryptionPurpose {
-        switch (use, self.scope) {
-        case (.tokenCreation, _): .tokenCreate
-        case (.generic, .application): .genericApplication
-        case (.generic, .activation): .genericActivation
-        }
-    }
-
     func fetchKey(from server: ServerConnection) async throws -> (key: EncryptionKey<SecretBytes>, lifetime: Duration) {
-        let path = Version4.Endpoint.temporaryKey.path
+        let path = try ServerEndpoint.temporaryKey.path(in: .v4_0)
         let agreement = try PendingAgreement(suite: self.suite)
         let request = Version4.TemporaryKeyRequest(
             applicationKey: server.application.applicationKey,
@@ -129,7 +121,7 @@ struct Version4Scheme: EncryptionScheme {
         }
     }
 
-    private var encryptionScope: Version4.EncryptionParameters.Scope {
+    var encryptionScope: Version4.EncryptionParameters.Scope {
         switch self.scope {
         case .application: .application
         case .activation(let id, let utility, _): .activation(id: id, sharedInfo2Key: utility.sharedInfo2)

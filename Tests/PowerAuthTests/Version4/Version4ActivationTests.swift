@@ -352,14 +352,14 @@ import WireFacts
     @Test func anActivationIsRenamed() async throws {
         let fixture = try Version4Fixture()
         let activation = try await fixture.activate()
-        #expect(try await activation.nameAtServer() == "bot")
+        #expect(try await activation.nameAtServer(with: Version4Fixture.twoFactors) == "bot")
         try await activation.rename(to: "other", with: Version4Fixture.twoFactors)
-        #expect(try await activation.nameAtServer() == "other")
+        #expect(try await activation.nameAtServer(with: Version4Fixture.twoFactors) == "other")
         #expect(try await activation.storedRecord().name == "other")
         let old = try Version4Fixture(version: .v3_3, server: fixture.server)
         let version3 = try await old.activateInVersion3()
-        #expect(await self.code { try await version3.rename(to: "x", with: .possession) } == .notSupported)
-        #expect(await self.code { _ = try await version3.nameAtServer() } == .notSupported)
+        #expect(await self.code { try await version3.rename(to: "x", with: .possession) } == .invalidAuthentication)
+        #expect(await self.code { _ = try await version3.nameAtServer(with: .possession) } == .invalidAuthentication)
     }
 
     @Test func theServersRemovalIsTheEnd() async throws {

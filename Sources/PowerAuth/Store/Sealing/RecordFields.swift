@@ -17,6 +17,8 @@ struct RecordFields {
         /// A step that the server has made, or may have, and waits to hear confirmed.
         static let pendingConfirmation = ExactString(SealedActivation.upgradeMark.name)
         static let tokenPrefix = "token:"
+        /// Between a token's name and its factors. No name contains it.
+        static let factorSeparator: Unicode.Scalar = "\u{1F}"
 
         static let open: Set = [name, createdAt, applicationKey, version, pendingConfirmation]
         static let secret: Set = [counter]
@@ -40,7 +42,7 @@ struct RecordFields {
         }
         self.write(record.ledger)
         for (name, token) in record.tokens {
-            self.secret[ExactString(Name.tokenPrefix + name.string)] = Self.bytes(of: token)
+            self.secret[Self.name(ofToken: name, token.factors)] = Self.bytes(of: token)
         }
     }
 
@@ -146,8 +148,23 @@ extension RecordFields {
     }
 }
 
-// A token: the length of its identifier in two bytes, the identifier, the secret.
+// A token: the length of its identifier in two bytes, the identifier, the secret. Factors beyond possession stand in the field's
+// name: to an earlier version of this SDK that is the name of a token which nobody asks for, and it stays as it is.
 extension RecordFields {
+    private static func name(ofToken name: ExactString, _ factors: SignatureType) -> ExactString {
+        let suffix = factors == .possession ? "" : "\(Name.factorSeparator)\(factors.rawValue)"
+        return ExactString(Name.tokenPrefix + name.string + suffix)
+    }
+
+    /// Returns a token's name and its factors, as they stand in a field's name without ``Name/tokenPrefix``.
+    private static func nameAndFactors(in name: ExactString) -> (name: ExactString, factors: SignatureType) {
+        let scalars = name.string.unicodeScalars
+        guard let separator = scalars.lastIndex(of: Name.factorSeparator),
+            let factors = SignatureType(rawValue: String(scalars[scalars.index(after: separator)...]))
+        else { return (name, .possession) }
+        return (ExactString(String(scalars[..<separator])), factors)
+    }
+
     private static func bytes(of token: ActivationRecord.Token) -> SecretBytes {
         let id = Array(token.id.utf8.prefix(Int(UInt16.max)))
         return token.secret.withUnsafeBytes { secret in
@@ -161,17 +178,28 @@ extension RecordFields {
     private func tokens() throws -> [ExactString: ActivationRecord.Token] {
         var tokens: [ExactString: ActivationRecord.Token] = [:]
         for (name, secret) in self.secret {
-            guard let tokenName = name.dropping(prefix: Name.tokenPrefix) else { continue }
-            tokens[tokenName] = try secret.withUnsafeBytes { bytes in
+            guard let field = name.dropping(prefix: Name.tokenPrefix) else { continue }
+            let (tokenName, factors) = Self.nameAndFactors(in: field)
+            let token = try secret.withUnsafeBytes { bytes in
                 guard bytes.count >= 2 else { throw MobileTokenError.damaged(name.string) }
                 let end = 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
                 guard end <= bytes.count, let id = String(validating: bytes[2..<end], as: UTF8.self) else {
                     throw MobileTokenError.damaged(name.string)
                 }
-                return ActivationRecord.Token(id: id, secret: SecretBytes(copying: bytes[end...]))
+                return ActivationRecord.Token(id: id, secret: SecretBytes(copying: bytes[end...]), factors: factors)
             }
+            // An earlier version that shares the store may have made a lesser one of the same name beside it.
+            if let other = tokens[tokenName], other.factors.isPreferred(to: factors) { continue }
+            tokens[tokenName] = token
         }
         return tokens
+    }
+}
+
+extension SignatureType {
+    /// Returns whether a token of these factors is kept where there is one of `other` too.
+    fileprivate func isPreferred(to other: Self) -> Bool {
+        (self.factors.count, self.rawValue) > (other.factors.count, other.rawValue)
     }
 }
 
