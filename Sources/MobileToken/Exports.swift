@@ -65,10 +65,13 @@
 @_exported public import protocol PowerAuth.SealingKeyProvider
 @_exported public import struct PowerAuth.SealingKeySource
 @_exported public import struct PowerAuth.SealingKeyVariable
+@_exported public import struct PowerAuth.ServerConfigurationEntry
 @_exported public import enum PowerAuth.ServerSignatureFormat
 @_exported public import enum PowerAuth.ServerSigningKey
 @_exported public import struct PowerAuth.SignatureObservation
 @_exported public import struct PowerAuth.SigningTurn
+@_exported public import struct PowerAuth.TokenFactors
+@_exported public import struct PowerAuth.TransferCode
 @_exported public import struct PowerAuth.UnlockedFactor
 @_exported public import struct PowerAuth.VaultUnlockReason
 @_exported public import struct PowerAuthCrypto.SecretBytes

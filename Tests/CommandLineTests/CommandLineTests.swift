@@ -435,6 +435,8 @@ import Testing
         (["list", "--timeout"], "--timeout needs a value"),
         (["list", "--timeout", "soon"], "--timeout takes seconds"),
         (["approve", "1", "--password", "1234"], "unknown option --password"),
+        (["rename"], "NAME is missing"),
+        (["transfer", "--otp", "1"], "--application and --otp are needed"),
         (["activate", "CODE", "--protocol", "2.1"], "--protocol takes one of: 3.1, 3.2, 3.3"),
         (["activate", "CODE", "--url", "http://127.0.0.1:1", "--sdk-configuration", "x"], "sdkConfiguration"),
     ])

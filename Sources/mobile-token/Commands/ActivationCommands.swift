@@ -115,13 +115,13 @@ enum ActivationCommands {
         return version
     }
 
-    private static let suiteOption = Command.Option(
+    static let suiteOption = Command.Option(
         "suite",
         "NAME",
         "the algorithms in version 4.0: EC_P384, EC_P384_ML_L3 (default) or EC_P384_ML_L5"
     )
 
-    private static func suite(_ invocation: Invocation) throws -> AlgorithmSuite? {
+    static func suite(_ invocation: Invocation) throws -> AlgorithmSuite? {
         guard let name = invocation["suite"] else { return nil }
         guard let suite = AlgorithmSuite(rawValue: name) else {
             let names = AlgorithmSuite.allCases.map(\.rawValue).joined(separator: ", ")
