@@ -52,7 +52,3 @@ enum CloudPushEndpoints {
         return payload
     }
 }
-
-extension String {
-    var isBlank: Bool { self.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
-}
