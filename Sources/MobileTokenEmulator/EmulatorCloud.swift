@@ -253,7 +253,7 @@ extension Emulator {
             _ = try await self.call("DELETE", "/v2/oidc/providers/\(id)")
         }
 
-        private func call(
+        func call(
             _ method: String,
             _ path: String,
             query: [(name: String, value: String)] = [],
@@ -313,7 +313,7 @@ extension EmulatorOIDCProvider {
 }
 
 extension JSONValue {
-    fileprivate func string(_ name: String) throws(EmulatorError) -> String {
+    func string(_ name: String) throws(EmulatorError) -> String {
         guard let string = self[name]?.string else { throw EmulatorError(.refused, "The response has no \(name)") }
         return string
     }

@@ -10,6 +10,19 @@ struct Callback: Sendable, Codable, Equatable {
         case operation = "OPERATION"
         case activation = "ACTIVATION"
 
+        /// What a callback of the kind is called where it is set up: by real servers, by PowerAuth Cloud, and by this one, whose
+        /// names are those in the bodies.
+        static let names: [(name: String, kind: Self)] = [
+            ("OPERATION", .operation), ("OPERATION_STATUS_CHANGE", .operation), ("ACTIVATION", .activation),
+            ("ACTIVATION_STATUS_CHANGE", .activation), ("REGISTRATION_STATUS_CHANGE", .activation),
+        ]
+
+        /// Finds a kind by one of its names.
+        init?(name: String) {
+            guard let known = Self.names.first(where: { $0.name.isExactly(name) }) else { return nil }
+            self = known.kind
+        }
+
         /// What the bank may ask to be told beside the identifier, in the words of the real servers.
         var attributes: [String] {
             switch self {
@@ -37,11 +50,17 @@ struct Callback: Sendable, Codable, Equatable {
     let applicationID: String
     var name: String
     var kind: Kind
+    /// What the kind was called; `nil` for what was set up before it had several names.
+    var typeName: String?
     var url: String
     var attributes: [String]
     /// For Basic authentication.
     var user: String?
     var password: String?
+    /// For OAuth 2.0, in the place of Basic authentication.
+    var oauth: OAuthClient?
+    /// The certificate to show.
+    var identity: ClientIdentity?
     /// How often one delivery is tried.
     var maximumAttempts: Int
 }
@@ -53,6 +72,10 @@ package struct CallbackMessage: Sendable, Equatable {
     package let url: String
     /// The value of the `Authorization` field.
     package let authorization: String?
+    /// Who asks for the access token that stands in that field instead.
+    package let oauth: OAuthClient?
+    /// The certificate that is shown.
+    package let identity: ClientIdentity?
     package let body: [UInt8]
     /// How often it is tried.
     package let maximumAttempts: Int
@@ -63,12 +86,16 @@ package struct CallbackMessage: Sendable, Equatable {
         callbackID: String?,
         url: String,
         authorization: String?,
+        oauth: OAuthClient? = nil,
+        identity: ClientIdentity? = nil,
         body: [UInt8],
         maximumAttempts: Int
     ) {
         self.callbackID = callbackID
         self.url = url
         self.authorization = authorization
+        self.oauth = oauth
+        self.identity = identity
         self.body = body
         self.maximumAttempts = maximumAttempts
         self.isCollected = URL(string: url)?.host()?.lowercased() == Self.collectingHost
@@ -134,6 +161,8 @@ extension Callback {
             callbackID: self.id,
             url: self.url,
             authorization: self.user.map { BasicCredentials(user: $0, password: self.password ?? "").authorization },
+            oauth: self.oauth,
+            identity: self.identity,
             body: Self.body(content, self.attributes),
             maximumAttempts: self.maximumAttempts
         )

@@ -70,8 +70,9 @@ enum CallbackEndpoints {
         guard bank.state.applications[applicationID] != nil else {
             throw Refusal(404, "APPLICATION_NOT_FOUND", "There is no such application")
         }
-        guard let kind = Callback.Kind(rawValue: try request.string("type")) else {
-            throw .invalidRequest("'type' is none of OPERATION, ACTIVATION")
+        let typeName = try request.string("type")
+        guard let kind = Callback.Kind(name: typeName) else {
+            throw .invalidRequest("'type' is none of \(Callback.Kind.names.map(\.name).joined(separator: ", "))")
         }
         let url = try request.string("callbackUrl")
         try CallbackMessage.check(url: url, named: "callbackUrl")
@@ -79,29 +80,35 @@ enum CallbackEndpoints {
         for attribute in attributes where !kind.attributes.contains(where: attribute.isExactly) {
             throw .invalidRequest("'attributes' of \(kind.rawValue) are \(kind.attributes.joined(separator: ", "))")
         }
-        let basic = try request.optionalObject("authentication")?.optionalObject("httpBasic")
+        let authentication = try CallbackAuthentication(
+            request.optionalObject("authentication"),
+            forCallbackTo: url
+        )
         return Callback(
             id: id,
             applicationID: applicationID,
             name: try request.string("name"),
             kind: kind,
+            typeName: typeName,
             url: url,
             attributes: attributes,
-            user: try basic?.string("username"),
-            password: try basic?.string("password"),
+            user: authentication.user,
+            password: authentication.password,
+            oauth: authentication.oauth,
+            identity: authentication.identity,
             maximumAttempts: try request.optionalInteger("maxAttempts").map(Int.init(clamping:)) ?? 1
         )
     }
 
-    /// A callback without its password.
+    /// A callback without its secrets.
     private static func presented(_ callback: Callback) -> JSONValue {
         var object: JSONObject = [
             "callbackId": .string(callback.id), "name": .string(callback.name),
             "appId": .string(callback.applicationID),
-            "type": .string(callback.kind.rawValue), "callbackUrl": .string(callback.url),
+            "type": .string(callback.typeName ?? callback.kind.rawValue), "callbackUrl": .string(callback.url),
             "attributes": .strings(callback.attributes), "maxAttempts": .number(JSONNumber(callback.maximumAttempts)),
         ]
-        object["authentication"] = callback.user.map { ["httpBasic": ["username": .string($0)]] }
+        object["authentication"] = callback.shownAuthentication
         return .object(object)
     }
 }
@@ -111,19 +118,14 @@ extension Schema {
         "NewCallback",
         [
             .required("name", .word), .optional("appId", .string, "The application; the server's own if left out."),
-            .required("type", .oneOf(Callback.Kind.self), "Whether operations or activations are told of."),
+            .required("type", .callbackType, "Whether operations or activations are told of."),
             .required("callbackUrl", .word, "Where to: an address of http or https."),
             .optional(
                 "attributes",
                 .list(of: .oneOf(Callback.Kind.allAttributes)),
                 "What is told beside the type and the identifier; each type has its own."
             ),
-            .optional(
-                "authentication",
-                .object([
-                    .optional("httpBasic", .object([.required("username", .word), .required("password", .word)]))
-                ])
-            ),
+            .optional("authentication", .newCallbackAuthentication),
             .optional("maxAttempts", .integer(1...100), "How often one delivery is tried; once by default."),
         ]
     )
@@ -132,14 +134,13 @@ extension Schema {
         "Callback",
         [
             .required("callbackId", .string), .required("name", .string), .required("appId", .string),
-            .required("type", .oneOf(Callback.Kind.self)), .required("callbackUrl", .string),
+            .required("type", .callbackType), .required("callbackUrl", .string),
             .required("attributes", .strings), .required("maxAttempts", .count),
-            .optional(
-                "authentication",
-                .object([.required("httpBasic", .object([.required("username", .string)]))])
-            ),
+            .optional("authentication", .callbackAuthentication, "Without the secrets."),
         ]
     )
+
+    private static var callbackType: Self { .oneOf(Callback.Kind.names.map(\.name)) }
 
     static let callbacks = Self.object("Callbacks", [.required("callbacks", .list(of: .callback))])
 }

@@ -85,7 +85,7 @@ extension ControlAPI {
         }
         await self.core.noteAttempt(
             delivery,
-            delivery.message.request,
+            delivery.message.request(authorization: delivery.message.authorization),
             outcome.reply(),
             fault: nil,
             outcome: outcome

@@ -26,6 +26,12 @@ extension EmulatorCore {
         self.reportDelivery(delivery.id)
     }
 
+    /// Notes that an access token was asked for, to make a delivery with.
+    func noteTokenRequest(_ request: ReceivedRequest, _ reply: Reply, _ deliveryID: UInt64) {
+        let entry = self.journal.append(request, reply: reply, fault: nil, deliveryID: deliveryID, at: self.now)
+        self.send(.request, id: String(entry.id), status: String(entry.status))
+    }
+
     /// Sends a delivery once more that has ended.
     func replayDelivery(_ id: UInt64) throws(EmulatorError) {
         let isThere = self.mailroom.change { $0.replay(id, at: self.now.milliseconds) }

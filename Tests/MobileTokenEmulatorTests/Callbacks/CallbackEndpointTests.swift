@@ -1,5 +1,6 @@
 import ExactJSON
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -41,7 +42,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("type", "MESSAGE", "'type' is none of OPERATION, ACTIVATION"),
+            (
+                "type", "MESSAGE",
+                "'type' is none of OPERATION, OPERATION_STATUS_CHANGE, ACTIVATION, ACTIVATION_STATUS_CHANGE, "
+                    + "REGISTRATION_STATUS_CHANGE"
+            ),
             ("callbackUrl", "ftp://bank/hook", "'callbackUrl' is not an address of http or https"),
             ("callbackUrl", "hook", "'callbackUrl' is not an address of http or https"),
             ("callbackUrl", "http://", "'callbackUrl' is not an address of http or https"),
@@ -49,6 +54,22 @@ import Testing
             ("maxAttempts", 0, "'maxAttempts' is not 1 to 100"),
             ("nme", "x", "'nme' is not known here; did you mean 'name'?"),
             ("authentication", ["httpBasic": ["username": "x"]], "'authentication.httpBasic.password' is missing"),
+            (
+                "authentication", ["oAuth2": ["tokenUri": "file:///x", "clientId": "a", "clientSecret": "b"]],
+                "'authentication.oAuth2.tokenUri' is not an address of http or https"
+            ),
+            (
+                "authentication",
+                [
+                    "httpBasic": ["username": "x", "password": "y"],
+                    "oAuth2": ["tokenUri": "http://a/", "clientId": "a", "clientSecret": "b"],
+                ],
+                "'authentication' is either Basic or OAuth 2.0"
+            ),
+            (
+                "authentication", ["certificate": ["certificate": "x", "privateKey": "y"]],
+                "A certificate can be shown to an address of https only"
+            ),
         ] as [(String, JSONValue, String)]
     )
     func whatCannotBeACallbackIsRefused(name: String, value: JSONValue, message: String) throws {
@@ -58,6 +79,114 @@ import Testing
         #expect(reply.outcome == "400 INVALID_REQUEST")
         #expect(reply.object["message"]?.string == message)
         #expect(try fixture.exportedState() == state)
+    }
+
+    @Test func aCertificateIsAPEMDocument() throws {
+        var fixture = try BackendFixture()
+        let certificate: JSONValue = ["certificate": ["certificate": "AAAA", "privateKey": "BBBB"]]
+        let request = Self.changed(("callbackUrl", "https://bank.example/"), ("authentication", certificate))
+        let reply = fixture.cloud("POST", "/v2/callbacks", request)
+        #expect(
+            reply.object["message"]?.string
+                == "'authentication.certificate.certificate' is no PEM document of a CERTIFICATE"
+        )
+    }
+
+    /// What is switched off is as if it were not there; what is on is kept for exports, and told without its secrets.
+    @Test(.wireFact("5")) func secretsAreInTheExportAndInNoResponse() throws {
+        var fixture = try BackendFixture()
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        let key = "-----BEGIN PRIVATE KEY-----\nSECRETKEY\n-----END PRIVATE KEY-----\n"
+        let authentication: JSONValue = [
+            "httpBasic": ["enabled": false, "username": "x", "password": "y"],
+            "oAuth2": [
+                "enabled": true, "tokenUri": "https://bank.example/token", "clientId": "emulator",
+                "clientSecret": "SECRETWORD", "scope": "callbacks",
+            ],
+            "certificate": ["certificate": .string(pem), "privateKey": .string(key)],
+        ]
+        let request = Self.changed(("callbackUrl", "https://bank.example/"), ("authentication", authentication))
+        let created = fixture.cloud("POST", "/v2/callbacks", request)
+        #expect(
+            created.json["authentication"] == [
+                "oAuth2": [
+                    "tokenUri": "https://bank.example/token", "clientId": "emulator", "scope": "callbacks",
+                ],
+                "certificate": ["certificate": .string(pem)],
+            ]
+        )
+        let listed = String(decoding: fixture.cloud("GET", "/v2/callbacks").body, as: UTF8.self)
+        #expect(!listed.contains("SECRET"))
+        let exported = try fixture.exportedState()
+        #expect(exported.contains("SECRETWORD") && exported.contains("SECRETKEY"))
+        let configuration = BackendConfiguration(applicationID: "x", applicationName: "y", cloudCredentials: nil)
+        let imported = try Backend(importing: Array(exported.utf8), configuration: configuration)
+        #expect(imported.state.callbacks.values.first?.oauth?.clientSecret == "SECRETWORD")
+        #expect(imported.state.callbacks.values.first?.identity?.privateKey == key)
+    }
+
+    /// One name where it is set up, another in the body.
+    @Test(
+        .wireFact("5", "A8"),
+        arguments: [
+            ("OPERATION", "OPERATION"), ("OPERATION_STATUS_CHANGE", "OPERATION"), ("ACTIVATION", "ACTIVATION"),
+            ("ACTIVATION_STATUS_CHANGE", "ACTIVATION"), ("REGISTRATION_STATUS_CHANGE", "ACTIVATION"),
+        ]
+    )
+    func theConfigurationsNamesAreTakenAndTheBodyHasItsOwn(name: String, type: String) throws {
+        var fixture = try BackendFixture()
+        let request = Self.changed(("type", .string(name)), ("attributes", []))
+        #expect(fixture.cloud("POST", "/v2/callbacks", request).json["type"]?.string == name)
+        let operation = try fixture.operation()
+        let device = try fixture.activeDevice()
+        let events = [
+            BackendEvent(subject: .operation, id: operation.id),
+            BackendEvent(subject: .activation, id: device.activationID),
+        ]
+        let told = try events.flatMap(fixture.backend.callbackMessages(of:)).map { try JSONValue(parsing: $0.body) }
+        #expect(told.map { $0["type"]?.string } == [type])
+    }
+
+    @Test(.wireFact("B22")) func namesOfFactorsAndOfTheProtocolAreInCapitals() throws {
+        var fixture = try BackendFixture()
+        _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("attributes", ["signatureType", "timestampCreated"])))
+        _ = fixture.cloud(
+            "POST",
+            "/v2/callbacks",
+            Self.changed(("type", "ACTIVATION"), ("attributes", ["protocol"]))
+        )
+        let operation = try fixture.operation("login_1FA")
+        let device = try fixture.activeDevice()
+        let ofOperation = fixture.backend.callbackMessages(of: .init(subject: .operation, id: operation.id))
+        let told = try JSONValue(parsing: #require(ofOperation.first?.body))
+        #expect(told["signatureType"] == ["POSSESSION"])
+        #expect(told["timestampCreated"]?.int64 == 1_800_000_000_000)
+        let ofActivation = fixture.backend.callbackMessages(of: .init(subject: .activation, id: device.activationID))
+        #expect(try JSONValue(parsing: #require(ofActivation.first?.body))["protocol"] == "POWERAUTH")
+    }
+
+    /// At creation, at each failed attempt, and at each change of state; never when it is only claimed.
+    @Test(.wireFact("5")) func theBankIsToldOfEachFailedAttempt() throws {
+        var fixture = try BackendFixture()
+        var device = try fixture.deviceWithToken()
+        let attributes: JSONValue = ["status", "failureCount", "additionalData"]
+        _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("attributes", attributes)))
+        func told(_ reply: Reply) throws -> [String] {
+            try reply.events.filter(\.isTold).flatMap(fixture.backend.callbackMessages(of:)).map {
+                let content = try JSONValue(parsing: $0.body)
+                return "\(content["status"]?.string ?? "") \(content["failureCount"]?.int64 ?? -1)"
+            }
+        }
+        let created = fixture.cloud("POST", "/v2/operations", ["template": "login", "maxFailureCount": 3])
+        let (id, data) = (created.json["operationId"]?.string ?? "", created.json["data"]?.string ?? "")
+        #expect(try told(created) == ["PENDING 0"])
+        let named: JSONValue = ["requestObject": ["id": .string(id)]]
+        let claimed = device.sendWithToken("/api/auth/token/app/operation/detail/claim", named, in: &fixture)
+        #expect(try claimed.status == 200 && told(claimed).isEmpty)
+        #expect(try told(device.authorize((id, "wrong"), in: &fixture)) == ["PENDING 1"])
+        device.wrongKnowledge = device.keys?.transport
+        #expect(try told(device.authorize((id, data), in: &fixture)) == ["PENDING 2"])
+        #expect(try told(device.authorize((id, data), in: &fixture)) == ["FAILED 3"])
     }
 
     @Test func attributesAreThoseOfTheType() throws {

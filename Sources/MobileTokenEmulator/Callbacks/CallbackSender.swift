@@ -1,0 +1,179 @@
+import EmulatorBackend
+import EmulatorMessages
+import Foundation
+import HTTPClientTransport
+
+/// Sends callbacks, each authenticated as its bank wants it.
+struct CallbackSender: Sendable {
+    let core: EmulatorCore
+    let transport: any HTTPTransport
+    private let tokens = AccessTokens()
+
+    init(core: EmulatorCore, transport: any HTTPTransport) {
+        self.core = core
+        self.transport = transport
+    }
+
+    /// What became of an attempt.
+    struct Attempt {
+        var outcome: Outbox.Outcome
+        /// Of the response.
+        var body: [UInt8] = []
+        /// The value of the `Authorization` field that was sent.
+        var authorization: String?
+
+        /// An attempt that brought no response.
+        static func failed(_ reason: String) -> Self { Self(outcome: .noResponse(reason: reason)) }
+    }
+
+    /// Sends a delivery once. One that its access token does not authorize is sent once more, with a new token.
+    func send(_ delivery: Outbox.Delivery) async -> Attempt {
+        guard let client = delivery.message.oauth else {
+            return await self.send(delivery.message, authorization: delivery.message.authorization)
+        }
+        do {
+            let token = try await self.token(of: client, for: delivery.id)
+            let attempt = await self.send(delivery.message, authorization: "Bearer " + token.value)
+            guard attempt.outcome == .response(status: 401) else { return attempt }
+            await self.tokens.forget(token, of: client)
+            let fresh = try await self.token(of: client, for: delivery.id)
+            return await self.send(delivery.message, authorization: "Bearer " + fresh.value)
+        } catch {
+            return .failed("there is no access token: \(error.reason)")
+        }
+    }
+
+    private func send(_ message: CallbackMessage, authorization: String?) async -> Attempt {
+        var attempt = Attempt(outcome: .noResponse(reason: ""), authorization: authorization)
+        do {
+            let request = message.request(authorization: authorization).outgoing
+            let response = try await self.send(request, as: message.identity)
+            (attempt.outcome, attempt.body) = (.response(status: response.status), response.body)
+        } catch {
+            attempt.outcome = .noResponse(reason: "\(error)")
+        }
+        return attempt
+    }
+
+    /// - Parameter identity: The certificate to show. Such connections serve one request: they are rare, and libcurl has one
+    ///   certificate for each transport.
+    private func send(_ request: HTTPRequest, as identity: ClientIdentity?) async throws -> HTTPResponse {
+        guard let identity else { return try await self.transport.send(request) }
+        let files = try IdentityFiles(identity)
+        let transport = try Self.makeTransport(files.tls)
+        do {
+            let response = try await transport.send(request)
+            await transport.shutdown()
+            files.remove()
+            return response
+        } catch {
+            await transport.shutdown()
+            files.remove()
+            throw error
+        }
+    }
+
+    static func makeTransport(_ tls: CurlTransport.TLS = .init()) throws -> CurlTransport {
+        var configuration = CurlTransport.Configuration()
+        configuration.timeout = .seconds(10)
+        configuration.connectTimeout = .seconds(5)
+        configuration.maximumConnections = Outbox.Capacity().underWay
+        configuration.maximumResponseSize = 64 * 1024
+        configuration.userAgent = .custom("mobile-token-emulator")
+        configuration.tls = tls
+        return try CurlTransport(configuration: configuration)
+    }
+
+    // MARK: Access tokens
+
+    private struct TokenFailure: Error { let reason: String }
+
+    /// Returns the token that is kept, or fetches one and lets the journal know.
+    private func token(of client: OAuthClient, for deliveryID: UInt64) async throws(TokenFailure) -> AccessTokens.Token
+    {
+        let now = await self.core.now.milliseconds
+        if let known = await self.tokens.token(of: client, at: now) { return known }
+        let response: HTTPResponse
+        do { response = try await self.transport.send(client.tokenRequest.outgoing) } catch {
+            throw await self.failure(0, "\(error)", client, deliveryID)
+        }
+        guard (200..<300).contains(response.status) else {
+            throw await self.failure(response.status, "its endpoint answered \(response.status)", client, deliveryID)
+        }
+        guard let token = AccessTokens.Token(parsing: response.body, at: now) else {
+            throw await self.failure(
+                response.status,
+                "its endpoint's response holds no bearer token",
+                client,
+                deliveryID
+            )
+        }
+        await self.core.noteTokenRequest(client.tokenRequest, Reply(status: response.status), deliveryID)
+        await self.tokens.keep(token, of: client, at: now)
+        return token
+    }
+
+    private func failure(
+        _ status: Int,
+        _ reason: String,
+        _ client: OAuthClient,
+        _ deliveryID: UInt64
+    ) async -> TokenFailure {
+        let reply = Reply(status: status, verdict: .refused(reason: reason))
+        await self.core.noteTokenRequest(client.tokenRequest, reply, deliveryID)
+        return TokenFailure(reason: reason)
+    }
+}
+
+extension CallbackMessage {
+    /// As the journal shows it.
+    func request(authorization: String?) -> ReceivedRequest {
+        let headers =
+            [(name: "Content-Type", value: "application/json")]
+            + (authorization.map { [(name: "Authorization", value: $0)] } ?? [])
+        return ReceivedRequest(method: "POST", path: self.url, headers: headers, body: self.body)
+    }
+}
+
+extension ReceivedRequest {
+    /// The same request on its way out; the path is the whole address.
+    fileprivate var outgoing: HTTPRequest {
+        let headers = HTTPHeaders(self.headers.map { .init(name: $0.name, value: $0.value) })
+        return HTTPRequest(.post, url: self.path, headers: headers, body: self.body)
+    }
+}
+
+/// The files of a client certificate, which libcurl reads by their paths. Nobody but their owner can read them.
+private struct IdentityFiles {
+    let tls: CurlTransport.TLS
+    private let paths: [String]
+
+    init(_ identity: ClientIdentity) throws {
+        let folder = FileManager.default.temporaryDirectory
+        let name = "mobile-token-emulator-\(UUID().uuidString)"
+        let certificate = folder.appending(path: "\(name).pem").path
+        let key = folder.appending(path: "\(name).key").path
+        let authorities = folder.appending(path: "\(name).authorities").path
+        var tls = CurlTransport.TLS()
+        tls.clientCertificate = .init(
+            certificateFile: certificate,
+            privateKeyFile: key,
+            password: identity.privateKeyPassword
+        )
+        var documents = [(certificate, identity.certificate), (key, identity.privateKey)]
+        if let trusted = identity.trustedCertificates {
+            tls.validation = .certificateAuthority(file: authorities)
+            documents.append((authorities, trusted))
+        }
+        self.paths = documents.map(\.0)
+        self.tls = tls
+        do {
+            for (path, pem) in documents { try PrivateFile.write(Array(pem.utf8), to: path) }
+        } catch {
+            self.remove()
+            throw error
+        }
+    }
+
+    func remove() { for path in self.paths { unlink(path) } }
+}
