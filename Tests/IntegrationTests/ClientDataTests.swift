@@ -3,6 +3,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import WireFacts
 
 /// What the client tells the server beside its decisions, and what the server tells of a block, over real sockets.
 @Suite(.timeLimit(.minutes(4))) struct ClientDataTests {
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aBlockThatEndsByItselfSaysWhen() async throws {
+    @Test(.wireFact("2.6")) func aBlockThatEndsByItselfSaysWhen() async throws {
         var configuration = Emulator.Configuration()
         configuration.limits.temporaryBlock = 300
         try await withEmulator(configuration) { emulator in
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func anActivationOfVersion3IsBlockedForGood() async throws {
+    @Test(.wireFact("2.6")) func anActivationOfVersion3IsBlockedForGood() async throws {
         var configuration = Emulator.Configuration()
         configuration.limits.temporaryBlock = 1
         try await withEmulator(configuration) { emulator in
