@@ -29,6 +29,8 @@ public struct EmulatorLimits: Sendable, Codable, Hashable {
     public var temporaryKeyLifetime: Double = 300
     /// The step of the proximity code, in whole seconds: 1 to 3600.
     public var proximityCodeStep: Double = 30
+    /// How many digits each group of an offline code has: 4 to 8.
+    public var offlineCodeDigits: Int = 8
     /// After how many failed approvals an operation fails, unless its template says otherwise: 1 to 255.
     public var operationFailures: Int = 5
     /// How many seconds an operation waits for a decision, unless its template says otherwise: up to a year.

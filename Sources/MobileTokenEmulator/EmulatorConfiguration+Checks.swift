@@ -45,6 +45,7 @@ extension EmulatorLimits {
         try Self.check(self.lookAhead, "lookAhead", 1...64)
         try Self.check(self.failedAttempts, "failedAttempts", 1...255)
         try Self.check(self.operationFailures, "operationFailures", 1...255)
+        try Self.check(self.offlineCodeDigits, "offlineCodeDigits", 4...8)
         try Self.check(self.listLength, "listLength", 1...10_000)
         for (name, seconds) in [
             ("activationCodeLifetime", self.activationCodeLifetime),

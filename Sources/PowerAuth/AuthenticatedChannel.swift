@@ -25,12 +25,15 @@ public import Foundation
 public protocol AuthenticatedChannel: Sendable {
     /// The identifier of the activation that the requests are made for.
     var activationID: String { get }
-    /// The server's time, as far as it is known: the local clock corrected by what the server says. By default the local
-    /// clock.
+    /// The best idea of the server's time there is: the local clock, corrected by what the server says as soon as it has said
+    /// something. By default the local clock. ``measuredServerDate`` tells whether the server is behind it.
     var serverDate: Date { get }
     /// The server's time, when the server has told it; `nil` as long as only the local clock is known. By default
     /// ``serverDate``.
     var measuredServerDate: Date? { get }
+    /// Returns the server's time at a moment that was read from the local clock, by what is known now of the difference between
+    /// the two. By default as ``serverDate`` is from the system's clock.
+    func serverDate(ofLocalDate date: Date) -> Date
     /// Asks for the server's time, unless it is known or cannot be had. Does nothing by default.
     ///
     /// - Throws: `CancellationError` alone.
@@ -57,11 +60,13 @@ public protocol AuthenticatedChannel: Sendable {
     /// Creates a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.
     ///
     /// Throws ``MobileTokenError/Code/invalidAuthentication`` by default.
+    ///
+    /// - Parameter componentLength: The number of digits in each group, 4 to 8; `nil` for the number that is configured.
     func offlineSignature(
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,
-        componentLength: Int,
+        componentLength: Int?,
         with authentication: Authentication
     ) async throws -> String
 
@@ -83,6 +88,8 @@ extension AuthenticatedChannel {
     public var serverDate: Date { Date() }
     /// The server's date.
     public var measuredServerDate: Date? { self.serverDate }
+    /// As far from the server's date as `date` is from the local one.
+    public func serverDate(ofLocalDate date: Date) -> Date { self.serverDate + date.timeIntervalSince(Date()) }
     /// Does nothing.
     public func synchronizeTime() async throws {}
     /// None.
@@ -93,7 +100,7 @@ extension AuthenticatedChannel {
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,
-        componentLength: Int,
+        componentLength: Int?,
         with authentication: Authentication
     ) async throws -> String {
         throw MobileTokenError(.invalidAuthentication, "This activation does not support offline signatures")

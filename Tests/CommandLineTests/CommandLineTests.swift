@@ -352,6 +352,20 @@ import Testing
             )
             #expect(verdict.isValid)
 
+            let short = try await Program.run(
+                "offline",
+                "--file",
+                file.path,
+                "--digits",
+                "4",
+                "--password-stdin",
+                home: home.url,
+                input: "1234\n"
+            )
+            #expect(short.output.wholeMatch(of: /[0-9]{4}-[0-9]{4}\n/) != nil, "\(short.errors)")
+            let tooShort = try await Program.run("offline", "--file", file.path, "--digits", "3", home: home.url)
+            #expect(tooShort.exitCode == 2)
+
             try Data(qr.content.replacing("A1*", with: "A2*").utf8).write(to: file)
             let tampered = try await Program.run("offline", "--file", file.path, "--password-stdin", home: home.url)
             #expect(tampered.exitCode != 0)

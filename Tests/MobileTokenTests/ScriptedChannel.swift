@@ -30,12 +30,14 @@ final class ScriptedChannel: AuthenticatedChannel {
         let data: [UInt8]
         let nonce: [UInt8]
         let uriID: String
+        let componentLength: Int?
     }
 
     typealias Rule = @Sendable (Request) throws -> [UInt8]
 
     private struct State {
         var serverDate = UserOperation.sampleDate
+        var hasToldTheTime = true
         var rule: Rule?
         var count = 0
         var cancelled = 0
@@ -57,6 +59,14 @@ final class ScriptedChannel: AuthenticatedChannel {
         self.observer = observer
         self.state.withLock { $0.rule = rule }
     }
+
+    /// Whether the server's date is more than the local clock's word.
+    var hasToldTheTime: Bool {
+        get { self.state.withLock { $0.hasToldTheTime } }
+        set { self.state.withLock { $0.hasToldTheTime = newValue } }
+    }
+
+    var measuredServerDate: Date? { self.hasToldTheTime ? self.serverDate : nil }
 
     var serverDate: Date {
         get { self.state.withLock { $0.serverDate } }
@@ -139,10 +149,12 @@ final class ScriptedChannel: AuthenticatedChannel {
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,
-        componentLength: Int,
+        componentLength: Int?,
         with authentication: Authentication
     ) async throws -> String {
-        self.state.withLock { $0.offline.append(OfflineRequest(data: data, nonce: nonce, uriID: uriID)) }
+        self.state.withLock {
+            $0.offline.append(OfflineRequest(data: data, nonce: nonce, uriID: uriID, componentLength: componentLength))
+        }
         return "12345678-87654321"
     }
 

@@ -178,7 +178,7 @@ enum OfflineEndpoints {
                 nonce: nonce,
                 body: Array(body.utf8)
             )
-            return CodeToVerify(form: .offline(code), type: type, data: data)
+            return CodeToVerify(form: .offline(code, digits: bank.limits.offlineCodeDigits), type: type, data: data)
         }
     }
 

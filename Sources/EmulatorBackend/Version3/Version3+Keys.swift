@@ -61,9 +61,9 @@ extension Version3.Keys: DeviceKeys {
         case .online(let signature, let secret):
             return SignatureVerifier(code.data, keys: keys, secret: .online(secret))
                 .match(online: signature, counter: self.counter, lookAhead: lookAhead)
-        case .offline(let digits):
+        case .offline(let shown, let digits):
             return SignatureVerifier(code.data, keys: keys, secret: .offline)
-                .match(offline: digits, counter: self.counter, lookAhead: lookAhead)
+                .match(offline: shown, counter: self.counter, componentLength: digits, lookAhead: lookAhead)
         }
     }
 
@@ -77,7 +77,7 @@ extension Version3.Keys: DeviceKeys {
         ) { keys, counter in
             let expected = RequestSignature(code.data, keys: keys, counter: counter, secret: code.secret)
             let length = expected.onlineBytes.count / max(keys.count, 1)
-            return code.compare(online: expected.onlineBytes, length: length, offline: expected.offline())
+            return code.compare(online: expected.onlineBytes, length: length) { expected.offline(componentLength: $0) }
         }
     }
 

@@ -113,7 +113,9 @@ extension Version4.Keys: DeviceKeys {
             )
             return expected.map { expected in
                 let length = Version4.AuthenticationCode.componentByteCount
-                return code.compare(online: expected.onlineBytes, length: length, offline: expected.offline())
+                return code.compare(online: expected.onlineBytes, length: length) {
+                    expected.offline(componentLength: $0)
+                }
             }
         }
     }
@@ -153,8 +155,8 @@ extension Version4.AuthenticationCodeVerifier {
         switch code.form {
         case .online(let bytes, let secret):
             try self.verify(online: bytes, of: type, for: code.data, secret: .online(secret))
-        case .offline(let digits):
-            try self.verify(offline: digits, of: type, for: code.data)
+        case .offline(let shown, let digits):
+            try self.verify(offline: shown, of: type, for: code.data, componentLength: digits)
         }
     }
 }

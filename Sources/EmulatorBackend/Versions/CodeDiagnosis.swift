@@ -95,16 +95,16 @@ extension CodeToVerify {
     /// - Parameters:
     ///   - online: All components, one after the other.
     ///   - length: The number of bytes of each.
-    ///   - offline: The components as a person types them.
-    func compare(online: [UInt8], length: Int, offline: @autoclosure () -> String) -> [Bool] {
+    ///   - offline: The components as a person types them, each of so many digits.
+    func compare(online: [UInt8], length: Int, offline: (Int) -> String) -> [Bool] {
         switch self.form {
         case .online(let bytes, _):
             return stride(from: 0, to: online.count, by: length).map { start in
                 bytes.dropFirst(start).prefix(length).elementsEqual(online.dropFirst(start).prefix(length))
             }
-        case .offline(let digits):
-            let expected = offline().utf8.split(separator: UInt8(ascii: "-"))
-            let shown = digits.utf8.split(separator: UInt8(ascii: "-"))
+        case .offline(let code, let digits):
+            let expected = offline(digits).utf8.split(separator: UInt8(ascii: "-"))
+            let shown = code.utf8.split(separator: UInt8(ascii: "-"))
             return expected.indices.map { shown.indices.contains($0) && shown[$0].elementsEqual(expected[$0]) }
         }
     }

@@ -148,8 +148,8 @@ struct CodeToVerify {
     enum Form {
         /// From a header.
         case online([UInt8], ApplicationSecret)
-        /// Typed in by a person.
-        case offline(String)
+        /// Typed in by a person, in groups of so many digits.
+        case offline(String, digits: Int)
     }
 
     let form: Form

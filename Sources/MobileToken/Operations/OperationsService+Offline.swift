@@ -29,11 +29,15 @@ extension OperationsService {
     ///
     /// Checks first that the server signed the operation. Moves the activation's counter like any signature.
     ///
+    /// A wrong password gives a code all the same, in every version of the protocol: only the server can tell, and counts it
+    /// as a failed attempt when the code is typed in. So does a code of another length than the server expects.
+    ///
     /// - Parameters:
     ///   - operation: The operation as it was scanned; whether the server signed it is checked here.
     ///   - uriID: What the server expects to be signed as the request's identifier.
     ///   - authentication: Two factors; the biometry key only when the operation allows it.
-    /// - Returns: Two groups of eight digits, such as `12345678-12345678`.
+    /// - Returns: Two groups of digits, such as `12345678-12345678`; of how many each,
+    ///   `MobileTokenClient.Configuration.offlineCodeDigits` says.
     /// - Throws: `MobileTokenError`. Before anything is signed: `offlineFailed` when the server did not sign the operation,
     ///   `factorsNotAllowed` for factors that it does not allow. Otherwise what any signature may throw, such as
     ///   `invalidAuthentication` or `storeFailed`.
@@ -54,7 +58,7 @@ extension OperationsService {
                 data: operation.dataToSign,
                 nonce: operation.nonceBytes,
                 uriID: uriID,
-                componentLength: 8,
+                componentLength: nil,
                 with: authentication
             )
         }

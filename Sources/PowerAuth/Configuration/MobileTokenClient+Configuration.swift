@@ -26,6 +26,8 @@ extension MobileTokenClient {
         public var allowsInsecureHTTP = false
         /// In which language the server presents operations and messages: English by default.
         public var acceptLanguage = AcceptLanguage.english
+        /// How many digits each group of an offline code has: 4 to 8, as the server is configured; 8 by default, as servers have it.
+        public var offlineCodeDigits = 8
         /// What is sent as `User-Agent`, in printable ASCII: by default the SDK's name and version with the system's.
         public var userAgent: String?
         /// The observer of what the SDK does: none by default.
@@ -53,6 +55,13 @@ extension MobileTokenClient {
                 throw MobileTokenError(.invalidConfiguration, "userAgent: not printable ASCII")
             }
             return userAgent
+        }
+
+        /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` for codes that no server takes.
+        func checkOfflineCodeDigits() throws(MobileTokenError) {
+            guard DecimalCode.componentLengths.contains(self.offlineCodeDigits) else {
+                throw MobileTokenError(.invalidConfiguration, "offlineCodeDigits: not 4 to 8")
+            }
         }
 
         private static let defaultUserAgent: String = {

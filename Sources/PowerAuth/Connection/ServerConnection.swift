@@ -43,6 +43,7 @@ final class ServerConnection: Sendable {
         self.application = application
         self.transport = transport
         self.store = store
+        try configuration.checkOfflineCodeDigits()
         self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)

@@ -9,6 +9,9 @@ extension Activation {
     /// - Parameters:
     ///   - data: What is signed, such as `operationId&operationData`.
     ///   - nonce: 16 bytes, from the QR code.
+    ///   - uriID: What the server expects to be signed as the request's identifier.
+    ///   - componentLength: The number of digits in each group, 4 to 8. By default
+    ///     ``MobileTokenClient/Configuration/offlineCodeDigits``.
     ///   - authentication: Two factors or more.
     /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for possession alone, which anyone who copied the
     ///   store could use.
@@ -16,12 +19,13 @@ extension Activation {
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,
-        componentLength: Int = 8,
+        componentLength: Int? = nil,
         with authentication: Authentication
     ) async throws -> String {
         guard authentication.knowledge != nil || authentication.biometryKey != nil else {
             throw MobileTokenError(.invalidAuthentication, "An offline signature needs a second factor")
         }
+        let componentLength = componentLength ?? self.server.configuration.offlineCodeDigits
         guard DecimalCode.componentLengths.contains(componentLength) else {
             throw MobileTokenError(.invalidRequest, "An offline signature must have 4 to 8 digits in each part")
         }

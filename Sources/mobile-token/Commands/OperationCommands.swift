@@ -181,14 +181,16 @@ enum OperationCommands {
         summary: "Compute the code that approves the operation of a QR code, without a network.",
         discussion: """
             The signature of the QR code is verified before anything of it is shown. What gets signed is shown with it, and each
-            doubt must be accepted by name, as with 'approve'.
+            doubt must be accepted by name, as with 'approve'. A wrong password gives a code all the same: only the server can
+            tell, and counts it as a failed attempt when the code is typed in there.
             """,
         operands: [.init("TEXT", "the content of the QR code, or - for standard input", isOptional: true)],
         options: PasswordSource.options + [[OperationReview.Doubt].option] + [
-            .init("file", "FILE", "read the content of the QR code from a file")
+            .init("file", "FILE", "read the content of the QR code from a file"),
+            .init("digits", "COUNT", "the digits in each group, 4 to 8, as the server is configured (default: 8)"),
         ]
     ) { invocation in
-        let session = try Session(invocation)
+        let session = try Session(invocation, offlineCodeDigits: invocation.integer("digits", in: 4...8))
         let service = try await session.operations()
         let received = try UnverifiedOfflineOperation(parsing: Self.content(ofQRCode: invocation))
         let operation = try service.verify(received)

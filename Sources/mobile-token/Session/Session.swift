@@ -38,7 +38,13 @@ struct Session: Sendable {
     /// - Parameters:
     ///   - version: The version of the protocol for a new activation.
     ///   - suite: The algorithms for a new activation of version 4, and for an upgrade.
-    init(_ invocation: Invocation, version: ProtocolVersion = .v3_3, suite: AlgorithmSuite? = nil) throws {
+    ///   - offlineCodeDigits: The digits in each group of an offline code.
+    init(
+        _ invocation: Invocation,
+        version: ProtocolVersion = .v3_3,
+        suite: AlgorithmSuite? = nil,
+        offlineCodeDigits: Int? = nil
+    ) throws {
         let folder = try ProfileHome(invocation).profile(invocation)
         let stored = try folder.load()
         let (url, powerAuthURL) = try Self.addresses(invocation, stored)
@@ -72,6 +78,7 @@ struct Session: Sendable {
         configuration.powerAuthURL = powerAuthURL
         configuration.version = version
         if let suite { configuration.suite = suite }
+        if let offlineCodeDigits { configuration.offlineCodeDigits = offlineCodeDigits }
         configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
         self.store = SQLiteActivationStore(path: folder.database, sealingKey: sealingKey)
         configuration.store = self.store

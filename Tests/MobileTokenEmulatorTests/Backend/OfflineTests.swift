@@ -1,6 +1,7 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import EmulatorBackend
 @testable import MobileTokenEmulator
@@ -14,13 +15,15 @@ import Testing
         func code(
             _ device: inout TestDevice,
             _ type: SignatureType = .possessionKnowledge,
-            totp: String? = nil
+            totp: String? = nil,
+            digits: Int = 8
         ) throws -> String {
             try device.offlineCode(
                 operation: (id: self.lines[0], data: self.lines[3]),
                 nonce: self.nonce,
                 type,
-                proximityCode: totp
+                proximityCode: totp,
+                digits: digits
             )
         }
     }
@@ -86,6 +89,19 @@ import Testing
         #expect(fixture.status(ofOperation: operation.id) == "APPROVED")
         let again = self.verify(operation.id, code, scanned, device, &fixture)
         #expect(again.outcome == "400 ERROR_OPERATION_STATE_CHANGE")
+    }
+
+    @Test(.wireFact("2.7"), arguments: 4...8) func theServerSaysHowLongACodeIs(digits: Int) throws {
+        var fixture = try BackendFixture { $0.limits.offlineCodeDigits = digits }
+        var device = try fixture.activeDevice()
+        let operation = try fixture.operation("payment")
+        let serverKey = try #require(device.serverKey)
+        let scanned = try self.scan(operation.id, registration: device.activationID, signedBy: serverKey, &fixture)
+        let longer = try scanned.code(&device, digits: digits == 8 ? 7 : digits + 1)
+        #expect(self.verify(operation.id, longer, scanned, device, &fixture).json["otpValid"] == false)
+        let code = try scanned.code(&device, digits: digits)
+        #expect(code.utf8.count == 2 * digits + 1)
+        #expect(self.verify(operation.id, code, scanned, device, &fixture).json["otpValid"] == true)
     }
 
     @Test func aCodeForAnyoneIsApprovedByWhoeverProvesIt() throws {

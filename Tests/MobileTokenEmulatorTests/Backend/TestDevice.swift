@@ -321,7 +321,8 @@ struct TestDevice {
         operation: (id: String, data: String),
         nonce: String,
         _ type: SignatureType = .possessionKnowledge,
-        proximityCode: String? = nil
+        proximityCode: String? = nil,
+        digits: Int = 8
     ) throws -> String {
         let body = [operation.id, operation.data, proximityCode].compactMap(\.self).joined(separator: "&")
         let data = SignatureData(
@@ -333,7 +334,7 @@ struct TestDevice {
         let keys = try #require(self.keys).keys(for: type)
         let signature = RequestSignature(data, keys: keys, counter: self.counter, secret: .offline)
         self.counter = self.counter.next()
-        return signature.offline()
+        return signature.offline(componentLength: digits)
     }
 
     // MARK: - Tokens

@@ -9,6 +9,7 @@ import Testing
     private static let whole: [(String, any WritableKeyPath<Emulator.Limits, Int> & Sendable, ClosedRange<Int>)] = [
         ("lookAhead", \.lookAhead, 1...64), ("failedAttempts", \.failedAttempts, 1...255),
         ("operationFailures", \.operationFailures, 1...255), ("listLength", \.listLength, 1...10_000),
+        ("offlineCodeDigits", \.offlineCodeDigits, 4...8),
     ]
     private static let seconds: [(String, @Sendable (inout Emulator.Limits, Double) -> Void)] = [
         ("activationCodeLifetime", { $0.activationCodeLifetime = $1 }),

@@ -297,7 +297,8 @@ import WireFacts
         let expected = ScriptedChannel.OfflineRequest(
             data: Array("id&A1*A100CZK".utf8),
             nonce: Array(0..<16),
-            uriID: "/operation/authorize/offline"
+            uriID: "/operation/authorize/offline",
+            componentLength: nil  // as the client is configured
         )
         #expect(self.channel.offlineRequests.first == expected)
         #expect(self.channel.offlineRequests.last?.uriID == "/custom")

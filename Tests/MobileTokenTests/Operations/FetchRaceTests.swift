@@ -252,7 +252,7 @@ private final class PriorityChannel: AuthenticatedChannel {
         data: [UInt8],
         nonce: [UInt8],
         uriID: String,
-        componentLength: Int,
+        componentLength: Int?,
         with authentication: Authentication
     ) async throws -> String { "" }
 

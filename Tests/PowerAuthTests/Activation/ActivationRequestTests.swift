@@ -253,6 +253,14 @@ import TestSupport
         #expect(self.mistake(baseURL: "https://host", userAgent: text)?.hasPrefix("userAgent: ") == true)
     }
 
+    @Test(arguments: [Int.min, 0, 3, 9, .max]) func aLengthOfOfflineCodesThatNoServerTakesIsNamed(digits: Int) throws {
+        let error = #expect(throws: MobileTokenError.self) {
+            try self.makeClient("https://host") { $0.offlineCodeDigits = digits }
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.hasPrefix("offlineCodeDigits: ") == true)
+    }
+
     @Test(arguments: ["", "rubbish!", "AQ==", "AgA="]) func aConfigurationTextThatIsNoneIsNamed(text: String) throws {
         do {
             _ = try MobileTokenClient(baseURL: "https://host", sdkConfiguration: text)

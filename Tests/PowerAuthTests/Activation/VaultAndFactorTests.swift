@@ -206,6 +206,36 @@ import WireFacts
         try await activation.approve("online")
     }
 
+    @Test(.wireFact("2.7"), arguments: ProtocolVersion.allCases)
+    func anOfflineCodeIsAsLongAsConfigured(version: ProtocolVersion) async throws {
+        let fixture = try Fixture {
+            $0.offlineCodeDigits = 5
+            $0.version = version
+            $0.suite = .p384
+        }
+        let code = try fixture.server.makeCode(version: version)
+        let activation = try await fixture.client.activate(code: code, name: "bot", password: Fixture.password)
+        func groups(_ password: String, digits: Int? = nil) async throws -> [Int] {
+            let code = try await activation.offlineSignature(
+                data: [1],
+                nonce: SecureRandom.bytes(16),
+                uriID: "/operation/authorize/offline",
+                componentLength: digits,
+                with: .possessionAndKnowledge(password: password)
+            )
+            return code.split(separator: "-").map(\.utf8.count)
+        }
+        #expect(try await groups(Fixture.password) == [5, 5])
+        #expect(try await groups(Fixture.password, digits: 8) == [8, 8])
+        // Nothing here can tell that a password is wrong.
+        #expect(try await groups("wrong password") == [5, 5])
+        let requests = fixture.server.state.value.requests.count
+        for digits in [3, 9] {
+            #expect(await self.code { _ = try await groups(Fixture.password, digits: digits) } == .invalidRequest)
+        }
+        #expect(fixture.server.state.value.requests.count == requests)
+    }
+
     @Test func dataSignedByTheServerIsToldFromOther() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()

@@ -5,6 +5,7 @@ import PowerAuthCrypto
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import WireFacts
 import TestSupport
 import WireFacts
 
@@ -276,8 +277,8 @@ import WireFacts
 
     // MARK: Without a network
 
-    @Test func anOfflineCodeIsTheServersToo() async throws {
-        let fixture = try Version4Fixture()
+    @Test(.wireFact("2.7"), arguments: 4...8) func anOfflineCodeIsTheServersToo(digits: Int) async throws {
+        let fixture = try Version4Fixture { $0.offlineCodeDigits = digits }
         let activation = try await fixture.activate()
         let keys = try fixture.server.keys4(activation.activationID)
         let (data, nonce) = (Array("id&A1".utf8), [UInt8](repeating: 7, count: 16))
@@ -289,7 +290,13 @@ import WireFacts
         )
         let verifier = Version4.AuthenticationCodeVerifier(keys: keys.factorKeys, counter: keys.counter)
         let signed = SignatureData(method: "POST", uriID: "/operation/authorize/offline", nonce: nonce, body: data)
-        guard case .accepted = try verifier.verify(offline: code, of: .possessionKnowledge, for: signed) else {
+        let outcome = try verifier.verify(
+            offline: code,
+            of: .possessionKnowledge,
+            for: signed,
+            componentLength: digits
+        )
+        guard case .accepted = outcome else {
             Issue.record("the server refuses the code \(code)")
             return
         }
