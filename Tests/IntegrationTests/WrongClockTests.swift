@@ -8,6 +8,7 @@ import PowerAuth
 import PowerAuthProtocol
 import TestSupport
 import Testing
+import WireFacts
 
 /// A process that has just started on a machine whose clock is wrong, with operations that an earlier process left it.
 @Suite(.timeLimit(.minutes(4))) struct WrongClockTests {
@@ -96,16 +97,22 @@ import Testing
         }
     }
 
-    @Test func theTimeSentWithAProximityCodeIsTheServers() async throws {
+    @Test(.wireFact("2.3")) func theTimesSentWithAProximityCodeAreTheServers() async throws {
         try await withEmulator { emulator in
             var (id, operation) = try await self.prepare(emulator)
             let process = try await Process(emulator, activation: id, store: self.store, clockError: 3600)
-            operation.proximityCheck = ProximityCheck(totp: "12345678", source: .deepLink, received: Date())
+            operation.proximityCheck = ProximityCheck(
+                totp: "12345678",
+                source: .deepLink,
+                localDate: Date() + 3600 - 300  // five minutes ago, by the clock of this process
+            )
             try await process.service.authorize(operation, with: .twoFactors)
             let request = try #require(process.sent.value.last { $0.url.hasSuffix("/operation/authorize") })
             let check = try JSONValue(parsing: request.body ?? [])["requestObject"]?["proximityCheck"]
             let sent = try #require(check?["timestampSent"]?.string.flatMap { ISO8601.date(from: $0) })
             #expect(abs(sent.timeIntervalSinceNow) < 60)
+            let received = try #require(check?["timestampReceived"]?.string.flatMap { ISO8601.date(from: $0) })
+            #expect(abs(received.timeIntervalSinceNow + 300) < 60)
         }
     }
 
@@ -119,10 +126,10 @@ import Testing
                 clockError: -3600,  // which the server still accepts in a token
                 timeEndpoint: .cannotBeReached
             )
-            #expect(abs(process.service.currentServerDate.timeIntervalSinceNow + 3600) < 60)
+            #expect(process.service.currentServerDate == nil)
             try await process.service.operations()
             #expect(process.calls == ["status", "list"])
-            #expect(abs(process.service.currentServerDate.timeIntervalSinceNow) < 60)
+            #expect(abs(try #require(process.service.currentServerDate).timeIntervalSinceNow) < 60)
         }
     }
 }

@@ -160,7 +160,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
     /// Returns when there is something to do next, ``longestSleep`` from now at most.
     private mutating func earliest(at now: Duration, serverDate: Date) -> Duration? {
         let reminder = self.reminders.earliest()
-        guard let date = self.expiries.earliest() else { return reminder }
+        guard let date = self.expiries.earliest(), date != .distantFuture else { return reminder }
         let left = max(.zero, Duration(boundedSeconds: date.timeIntervalSince(serverDate)))
         let expiry = now + min(left, Self.longestSleep)
         return reminder.map { min($0, expiry) } ?? expiry

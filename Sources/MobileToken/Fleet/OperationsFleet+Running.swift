@@ -223,7 +223,7 @@ extension OperationsFleet {
         guard self.streams.sharing != nil else { return }
         // On the service: no change can slip in between.
         await service.withOperations { operations in
-            let date = service.currentServerDate
+            let date = service.channel.serverDate
             self.streams.polled(FleetListing(activationID: id.string, operations: operations, serverDate: date))
         }
     }

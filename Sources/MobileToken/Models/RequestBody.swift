@@ -9,13 +9,17 @@ package enum RequestBody {
 
     /// Authorizes an operation. The operation's data go out exactly as they came in.
     ///
-    /// - Parameter sent: The present in the server's time.
-    package static func authorize(_ operation: some AuthorizableOperation, sent: Date) -> [UInt8] {
+    /// - Parameters:
+    ///   - sent: The present in the server's time.
+    ///   - serverDate: Returns the server's time at a moment of the local clock.
+    package static func authorize(
+        _ operation: some AuthorizableOperation,
+        sent: Date,
+        serverDate: (_ localDate: Date) -> Date
+    ) -> [UInt8] {
         var request: JSONObject = ["id": .string(operation.id), "data": .string(operation.data)]
         if let check = operation.proximityCheck {
-            var json = check.json
-            json["timestampSent"] = .string(ISO8601.string(from: sent))
-            request["proximityCheck"] = .object(json)
+            request["proximityCheck"] = .object(check.json(sent: sent, serverDate: serverDate))
         }
         request["mobileTokenData"] = operation.mobileTokenData.map { .object($0) }
         return self.envelope(request)

@@ -10,7 +10,7 @@ extension OperationsService {
     /// same; the list tells.
     ///
     /// Whether the operation has expired is judged in the server's time, which is asked for when it is not known yet. When it
-    /// cannot be had, that is left to the server.
+    /// cannot be had, that is left to the server. A ``LocalOperation`` is judged by the expiry that it was given, if it was.
     ///
     /// - Parameters:
     ///   - operation: An operation of the list, or one built by hand.
@@ -33,7 +33,9 @@ extension OperationsService {
             .authorize,
             operation.id,
             path: "/api/auth/token/app/operation/authorize",
-            body: RequestBody.authorize(operation, sent: self.currentServerDate),
+            body: RequestBody.authorize(operation, sent: self.channel.serverDate) { [channel] in
+                channel.serverDate(ofLocalDate: $0)
+            },
             authentication: .signature(uriID: "/operation/authorize", signing)
         )
     }
@@ -139,7 +141,7 @@ extension OperationsService {
     /// Throws when the operation has expired. By a clock that was never compared with the server's nothing is judged:
     /// the server does it anyway.
     private func checkHasNotExpired(_ operation: some AuthorizableOperation) throws {
-        guard let operation = operation as? UserOperation, let now = self.channel.measuredServerDate else { return }
+        guard let now = self.channel.measuredServerDate else { return }
         guard operation.expires > now else {
             throw MobileTokenError(.authorizeExpired, "The operation has expired")
         }
@@ -162,7 +164,7 @@ extension OperationsService {
                 // To the server there is nothing to decide. Should it list the operation all the same, it comes back.
                 self.publish(self.state.decided(id, .disappeared, source: source))
             } else {
-                self.publish(self.state.decisionFailed(id, at: self.currentServerDate))
+                self.publish(self.state.decisionFailed(id, at: self.channel.serverDate))
             }
             // Too late, refused or unknown: the server's list knows.
             self.pollNow()

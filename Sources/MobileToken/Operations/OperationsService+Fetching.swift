@@ -124,7 +124,7 @@ extension OperationsService {
 
     private func fetched(_ new: ServerList, by number: Int) {
         guard self.state.isCurrent(number) else { return }
-        let (change, isOutdated) = self.state.fetched(new, by: number, at: self.currentServerDate)
+        let (change, isOutdated) = self.state.fetched(new, by: number, at: self.channel.serverDate)
         self.streamsGoOn(isWell: true)
         self.publish(change)
         self.fetchEnded(isOutdated: isOutdated)

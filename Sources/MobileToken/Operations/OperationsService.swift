@@ -104,8 +104,10 @@ public actor OperationsService {
         self.eventsBroadcast.finish()
     }
 
-    /// The server's time, as far as it is known.
-    public nonisolated var currentServerDate: Date { self.channel.serverDate }
+    /// The server's time; `nil` as long as the server has not told it, which the first answer changes.
+    ///
+    /// `Activation.serverDate` is never `nil`: it is the local clock until then.
+    public nonisolated var currentServerDate: Date? { self.channel.measuredServerDate }
 
     /// Sets the language of requests from now on.
     public func setAcceptLanguage(_ language: AcceptLanguage) {

@@ -65,11 +65,16 @@ public actor Activation: AuthenticatedChannel {
     /// Forgets what was read of tokens.
     func forgetTokens() { self.tokenCache = [:] }
 
-    /// The server's date: the local clock, corrected by what the server's responses say.
+    /// The best idea of the server's date there is: the local clock, corrected by what the server's responses say. As long as
+    /// the server has said nothing it is the local clock alone; ``measuredServerDate`` is `nil` then.
     public nonisolated var serverDate: Date { self.server.time.date }
 
-    /// The server's date, when the server has told it; `nil` as long as only the local clock is known.
+    /// The server's date, when the server has told it; `nil` as long as only the local clock is known, and again when that clock
+    /// was set.
     public nonisolated var measuredServerDate: Date? { self.server.time.measuredDate }
+
+    /// Returns the server's date at a moment that was read from the local clock.
+    public nonisolated func serverDate(ofLocalDate date: Date) -> Date { self.server.time.date(ofLocalDate: date) }
 
     /// Asks for the server's time, unless it is known or could not be had a moment ago.
     ///

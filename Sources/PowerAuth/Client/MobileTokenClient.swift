@@ -125,8 +125,13 @@ public final class MobileTokenClient: Sendable {
 
     // MARK: Time
 
-    /// The server's date: the local clock, corrected by what the server's responses say.
+    /// The best idea of the server's date there is: the local clock, corrected by what the server's responses say. As long as
+    /// the server has said nothing it is the local clock alone; ``measuredServerDate`` is `nil` then.
     public var serverDate: Date { self.server.time.date }
+
+    /// The server's date, when the server has told it; `nil` as long as only the local clock is known, and again when that clock
+    /// was set.
+    public var measuredServerDate: Date? { self.server.time.measuredDate }
 
     /// Asks for the server's time, unless it is known already.
     public func synchronizeTime() async throws {

@@ -23,6 +23,13 @@ final class ServerTime: Sendable {
         return self.synchronization.withLock { $0.serverDate(at: reading) }
     }
 
+    /// Returns the server's date at a moment that was read from the local wall clock, which may have been wrong then.
+    func date(ofLocalDate date: Date) -> Date {
+        let reading = self.clocks.reading
+        let now = self.synchronization.withLock { $0.serverDate(at: reading) }
+        return now + date.timeIntervalSince(reading.wall)
+    }
+
     /// The server's date in milliseconds since 1970, as the protocol counts.
     var milliseconds: Int64 { self.date.millisecondsSince1970 }
 

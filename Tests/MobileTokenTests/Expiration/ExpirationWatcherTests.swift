@@ -284,6 +284,19 @@ import TestSupport
         #expect(await watcher.watched.isEmpty)
     }
 
+    @Test func operationsMadeByHandAreWatchedWhenTheyHaveAnExpiry() async {
+        let watcher = self.makeWatcher()
+        var expirations = watcher.expirations(of: LocalOperation.self).makeAsyncIterator()
+        await watcher.add([LocalOperation(id: "endless", data: "A1")])
+        #expect(self.clock.sleeperCount == 0)  // nothing to wait for
+        let operation = LocalOperation(id: "a", data: "A1", expires: UserOperation.sampleDate + 10)
+        await watcher.add([operation])
+        #expect(await self.clock.nextSleep() == .seconds(10))
+        self.advance(by: 10)
+        #expect(await expirations.next() == [operation])
+        #expect(await watcher.count == 1)
+    }
+
     @Test func whatHasNoTimeOrAnEndlessOneIsNoTrap() async {
         let watcher = self.makeWatcher()
         var tickets = watcher.expirations(of: Ticket.self).makeAsyncIterator()

@@ -2,13 +2,16 @@ import Foundation
 import MobileToken
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @Suite struct RequestBodyTests {
     private func text(_ body: [UInt8]) -> String { String(decoding: body, as: UTF8.self) }
 
     @Test func anAuthorizationSendsTheDataExactlyAsTheyCame() throws {
         let data = "A1*A100CZK*é\u{301}\"\\/\u{1F600}\t"
-        let body = RequestBody.authorize(LocalOperation(id: "1", data: data), sent: Date(timeIntervalSince1970: 0))
+        let body = RequestBody.authorize(LocalOperation(id: "1", data: data), sent: Date(timeIntervalSince1970: 0)) {
+            $0
+        }
         #expect(self.text(body) == #"{"requestObject":{"id":"1","data":"A1*A100CZK*é"# + "\u{301}" + #"\"\\/😀\t"}}"#)
         let sent = try #require(try JSONValue(parsing: body)["requestObject"]?["data"]?.string)
         #expect(Array(sent.utf8) == Array(data.utf8))
@@ -25,7 +28,9 @@ import Testing
             ),
             mobileTokenData: ["screens": [["id": "s1", "ms": 1200]]]
         )
-        let body = RequestBody.authorize(operation, sent: Date(timeIntervalSince1970: 1_530_542_600))
+        let body = RequestBody.authorize(operation, sent: Date(timeIntervalSince1970: 1_530_542_600)) { _ in
+            .distantPast
+        }
         #expect(
             try JSONValue(parsing: body) == [
                 "requestObject": [
@@ -38,6 +43,18 @@ import Testing
                 ]
             ]
         )
+    }
+
+    @Test(.wireFact("2.3"), arguments: [(-3_600, "14:43:13"), (-3_600 + 60, "14:43:20")] as [(TimeInterval, String)])
+    func theTimeOfACodeByTheLocalClockIsCorrected(local: TimeInterval, received: String) throws {
+        let arrived = Date(timeIntervalSince1970: 1_530_542_593)
+        let check = ProximityCheck(totp: "12345678", source: .qrCode, localDate: arrived + local)
+        let operation = LocalOperation(id: "1", data: "A1", proximityCheck: check)
+        // The local clock is an hour behind; set forward meanwhile, it would name a moment that is still to come.
+        let body = RequestBody.authorize(operation, sent: arrived + 7) { $0 + 3_600 }
+        let sent = try JSONValue(parsing: body)["requestObject"]?["proximityCheck"]
+        #expect(sent?["timestampReceived"]?.string == "2018-07-02T\(received)+0000")
+        #expect(sent?["timestampSent"]?.string == "2018-07-02T14:43:20+0000")
     }
 
     @Test(arguments: [
@@ -74,9 +91,18 @@ import Testing
         let operation = LocalOperation(
             id: "1",
             data: "A1",
+            expires: Date(timeIntervalSince1970: 9),
             proximityCheck: ProximityCheck(totp: "1", source: .deepLink, received: Date(timeIntervalSince1970: 5)),
             mobileTokenData: ["a": [1, nil]]
         )
         #expect(try JSONDecoder().decode(LocalOperation.self, from: JSONEncoder().encode(operation)) == operation)
+    }
+
+    @Test func aCodedCheckKeepsItsClock() throws {
+        let date = Date(timeIntervalSince1970: 5)
+        let local = ProximityCheck(totp: "1", source: .deepLink, localDate: date)
+        #expect(try JSONDecoder().decode(ProximityCheck.self, from: JSONEncoder().encode(local)) == local)
+        let asServersSendIt = Data(#"{"otp":"1","type":"DEEPLINK","timestampReceived":5}"#.utf8)
+        #expect(try JSONDecoder().decode(ProximityCheck.self, from: asServersSendIt).clock == .server)
     }
 }

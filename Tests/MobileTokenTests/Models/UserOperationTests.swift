@@ -234,6 +234,8 @@ import Testing
         var operation = try UserOperation(parsing: ServerJSON.operation(attributes: attribute))
         #expect(try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation)) == operation)
         operation.proximityCheck = ProximityCheck(totp: "12345678", source: .deepLink, received: operation.created)
+        #expect(try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation)) == operation)
+        operation.proximityCheck = ProximityCheck(totp: "12345678", source: .qrCode, localDate: operation.created)
         operation.mobileTokenData = ["platform": "server"]
         let decoded = try JSONDecoder().decode(UserOperation.self, from: JSONEncoder().encode(operation))
         #expect(decoded == operation)

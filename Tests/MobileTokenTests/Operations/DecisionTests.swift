@@ -117,6 +117,21 @@ import WireFacts
         #expect(self.channel.requestCount == 2)
     }
 
+    @Test func anOperationMadeByHandMayHaveAnExpiry() async throws {
+        self.channel.setRule { _ in SampleAnswer.ok }
+        let inTime = LocalOperation(id: "x", data: "A1", expires: UserOperation.sampleDate + 1)
+        try await self.service.authorize(inTime, with: .possession)
+        #expect(self.channel.requestCount == 1)
+        for expires in [UserOperation.sampleDate, .distantPast, Date(timeIntervalSince1970: .nan)] {
+            let late = LocalOperation(id: "x", data: "A1", expires: expires)
+            let error = await #expect(throws: MobileTokenError.self) {
+                try await self.service.authorize(late, with: .possession)
+            }
+            #expect(error?.code == .authorizeExpired)
+        }
+        #expect(self.channel.requestCount == 1)
+    }
+
     @Test func aClaimedOperationJoinsTheListUnlessItIsNotPending() async throws {
         try await self.load("a")
         var changes = self.service.changes().makeAsyncIterator()

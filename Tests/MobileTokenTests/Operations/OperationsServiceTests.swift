@@ -267,6 +267,8 @@ import TestSupport
     @Test func theServersTimeIsTheChannels() {
         self.channel.serverDate = UserOperation.sampleDate + 42
         #expect(self.makeService().currentServerDate == UserOperation.sampleDate + 42)
+        self.channel.hasToldTheTime = false
+        #expect(self.makeService().currentServerDate == nil)
     }
 }
 

@@ -1,3 +1,4 @@
+public import Foundation
 public import PowerAuth
 import PowerAuthProtocol
 
@@ -7,6 +8,8 @@ public protocol AuthorizableOperation: Sendable {
     var id: String { get }
     /// What is signed, exactly as the server made it.
     var data: String { get }
+    /// Until when it can be decided, in the server's time. Without an end by default, which is `Date.distantFuture`.
+    var expires: Date { get }
     /// A one-time code to send along. None by default.
     var proximityCheck: ProximityCheck? { get }
     /// Anything the server side wants to know of the client, sent along with the decision. Nothing by default.
@@ -17,6 +20,8 @@ public protocol AuthorizableOperation: Sendable {
 }
 
 extension AuthorizableOperation {
+    /// Without an end.
+    public var expires: Date { .distantFuture }
     /// None.
     public var proximityCheck: ProximityCheck? { nil }
     /// Nothing.
@@ -27,25 +32,39 @@ extension AuthorizableOperation {
 }
 
 /// An operation of which identifier and data are known by other means than the list.
-public struct LocalOperation: AuthorizableOperation, Hashable, Codable {
+///
+/// With an expiry it is not signed any more when its time is over, and an ``ExpirationWatcher`` reports it.
+public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codable {
     /// The operation's identifier.
     public var id: String
     /// What is signed, exactly as the server made it.
     public var data: String
+    /// Until when it can be decided, in the server's time; `Date.distantFuture` where that is not known, which is then the
+    /// server's to judge.
+    public var expires: Date
     /// A one-time code to send along.
     public var proximityCheck: ProximityCheck?
     /// Anything the server side wants to know of the client, sent along with the decision.
     public var mobileTokenData: JSONObject?
 
     /// Creates an operation.
+    ///
+    /// - Parameters:
+    ///   - id: The operation's identifier.
+    ///   - data: What is signed, exactly as the server made it.
+    ///   - expires: Until when it can be decided, in the server's time. By default that is not known.
+    ///   - proximityCheck: A one-time code to send along.
+    ///   - mobileTokenData: Anything the server side wants to know of the client.
     public init(
         id: String,
         data: String,
+        expires: Date = .distantFuture,
         proximityCheck: ProximityCheck? = nil,
         mobileTokenData: JSONObject? = nil
     ) {
         self.id = id
         self.data = data
+        self.expires = expires
         self.proximityCheck = proximityCheck
         self.mobileTokenData = mobileTokenData
     }
