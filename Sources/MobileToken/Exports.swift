@@ -20,6 +20,7 @@
 @_exported public import enum PowerAuth.ApplicationKeyBase
 @_exported public import protocol PowerAuth.AuthenticatedChannel
 @_exported public import struct PowerAuth.Authentication
+@_exported public import struct PowerAuth.CertificateSubject
 @_exported public import struct PowerAuth.ChannelResponse
 @_exported public import struct PowerAuth.CounterComparison
 @_exported public import struct PowerAuth.DecisionIntent
@@ -29,7 +30,12 @@
 @_exported public import struct PowerAuth.DecisionPause
 @_exported public import struct PowerAuth.DecisionReceipt
 @_exported public import struct PowerAuth.DecisionReceipts
+@_exported public import struct PowerAuth.DeviceCertificateRequest
+@_exported public import enum PowerAuth.DeviceKey
+@_exported public import struct PowerAuth.DevicePublicKey
+@_exported public import struct PowerAuth.DevicePublicKeys
 @_exported public import struct PowerAuth.DeviceSignature
+@_exported public import enum PowerAuth.DeviceWebSignatureForm
 @_exported public import struct PowerAuth.EmptyBody
 @_exported public import struct PowerAuth.EncryptedRequest
 @_exported public import struct PowerAuth.EndpointAuthentication

@@ -18,6 +18,8 @@ package struct CryptoError: Error, Equatable, CustomStringConvertible {
         case invalidLength
         /// Not a host name or an IP address that a certificate can be for.
         case invalidHost
+        /// Not a name that a certificate can have.
+        case invalidName
         /// The libcrypto that was loaded does not have an algorithm. Names the algorithm.
         case algorithmUnavailable(String)
         /// The authentication tag does not belong to this data, key and nonce.

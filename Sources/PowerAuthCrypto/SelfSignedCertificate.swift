@@ -53,7 +53,7 @@ package struct SelfSignedCertificate: Sendable {
         let pem = try Self.pem { PEM_write_bio_X509($0, x509) }
         self.pem = pem.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         self.privateKeyPEM = try Self.pem { PEM_write_bio_PKCS8PrivateKey($0, key.handle.key, nil, nil, 0, nil, nil) }
-        self.publicKeyPin = try "sha256//" + Base64.encode(SHA256.hash(Self.subjectPublicKeyInfo(of: key)))
+        self.publicKeyPin = try "sha256//" + Base64.encode(SHA256.hash(key.publicKey.publicKeyInfo()))
     }
 
     /// Returns whether `string` has letters, digits and the given marks, nothing else, and at least one of them.
@@ -84,18 +84,6 @@ package struct SelfSignedCertificate: Sendable {
             X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, bytes, Int32(bytes.count), -1, 0) == 1,
             X509_set_issuer_name(x509, subject) == 1
         else { throw CryptoError.last(.libcrypto(operation: "X509_set_issuer_name")) }
-    }
-
-    private static func subjectPublicKeyInfo(of key: P256PrivateKey) throws(CryptoError) -> [UInt8] {
-        let count = i2d_PUBKEY(key.handle.key, nil)
-        guard count > 0 else { throw CryptoError.last(.libcrypto(operation: "i2d_PUBKEY")) }
-        var encoded = [UInt8](repeating: 0, count: Int(count))
-        let written = encoded.withUnsafeMutableBufferPointer { buffer in
-            var end = buffer.baseAddress  // moved on by the call
-            return i2d_PUBKEY(key.handle.key, &end)
-        }
-        guard written == count else { throw CryptoError.last(.libcrypto(operation: "i2d_PUBKEY")) }
-        return encoded
     }
 
     /// Returns the PEM that `write` writes, and wipes the memory that a key may have been in.

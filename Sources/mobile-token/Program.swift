@@ -9,7 +9,8 @@ enum Program {
         await CommandLineProgram(
             summary: "approve and reject operations with a PowerAuth activation, or run a development server.",
             version: Self.version,
-            commands: ActivationCommands.all + ServerSideCommands.all + OperationCommands.all + InboxCommands.all
+            commands: ActivationCommands.all + ServerSideCommands.all + DeviceKeyCommands.all + OperationCommands.all
+                + InboxCommands.all
                 + AgentCommands.all
                 + ReceiptCommands.all + ProfileCommands.all + self.sharedStores + self.developmentServer,
             commonOptions: Session.options,

@@ -52,3 +52,8 @@ enum CloudPushEndpoints {
         return payload
     }
 }
+
+extension String {
+    /// Whether there is nothing in it to read.
+    var isBlank: Bool { self.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
+}

@@ -114,13 +114,14 @@ protocol ActivationDialect: AnyObject, Sendable {
         reason: VaultUnlockReason
     ) async throws -> SecretBytes
 
-    /// Signs data with the device's private keys.
-    func deviceSignature(
-        of data: [UInt8],
-        by activation: Activation,
+    /// Opens the vault and lends the device's private keys to `use`, which runs to its end even when the caller is canceled by
+    /// then.
+    func withDevicePrivateKeys<Result: Sendable>(
+        of activation: Activation,
         with authentication: Authentication,
-        reason: VaultUnlockReason
-    ) async throws -> DeviceSignature
+        reason: VaultUnlockReason,
+        _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Result
+    ) async throws -> Result
 
     /// Confirms a recovery code, and returns whether it was confirmed already.
     func confirmRecoveryCode(

@@ -61,9 +61,7 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .signWithDevicePrivateKey
     ) async throws -> DeviceSignature {
-        try await self.withStoredDialect {
-            try await $0.deviceSignature(of: data, by: self, with: authentication, reason: reason)
-        }
+        try await self.withDeviceKeys(authentication, reason) { try $0.signature(of: data) }
     }
 
     /// Derives a key for the application's own data. In version 4 of the protocol only.

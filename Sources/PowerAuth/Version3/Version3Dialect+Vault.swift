@@ -28,17 +28,14 @@ extension Version3Dialect {
         )
     }
 
-    func deviceSignature(
-        of data: [UInt8],
-        by activation: Activation,
+    func withDevicePrivateKeys<Result: Sendable>(
+        of activation: Activation,
         with authentication: Authentication,
-        reason: VaultUnlockReason
-    ) async throws -> DeviceSignature {
+        reason: VaultUnlockReason,
+        _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Result
+    ) async throws -> Result {
         try await self.openVault(of: activation, with: authentication, reason: reason) { vaultKey, keys, _ in
-            let privateKey = try keys.devicePrivateKey(vaultKey: vaultKey)
-            return try MobileTokenError.mapCryptoErrors {
-                DeviceSignature(ecdsa: try privateKey.derSignature(for: data), mldsa: nil)
-            }
+            try use(.version3(try keys.devicePrivateKey(vaultKey: vaultKey)))
         }
     }
 

@@ -42,21 +42,20 @@ extension Version4Dialect {
         }
     }
 
-    func deviceSignature(
-        of data: [UInt8],
-        by activation: Activation,
+    func withDevicePrivateKeys<Result: Sendable>(
+        of activation: Activation,
         with authentication: Authentication,
-        reason: VaultUnlockReason
-    ) async throws -> DeviceSignature {
+        reason: VaultUnlockReason,
+        _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Result
+    ) async throws -> Result {
         try await self.openVault(.devicePrivateKeys, of: activation, with: authentication, reason: reason) {
             key,
             keys in
-            let signature = try MobileTokenError.mapCryptoErrors {
+            let privateKeys = try MobileTokenError.mapCryptoErrors {
                 let sealed = Version4.SealedDeviceKeys(bytes: keys.sealedDeviceKeys.withUnsafeBytes { Array($0) })
-                let privateKeys = try sealed.open(suite: keys.suite, activationID: self.activationID, vaultKey: key)
-                return try privateKeys.signature(for: data)
+                return try sealed.open(suite: keys.suite, activationID: self.activationID, vaultKey: key)
             }
-            return DeviceSignature(ecdsa: signature.ecdsa, mldsa: signature.mldsa)
+            return try use(.version4(privateKeys))
         }
     }
 

@@ -1,5 +1,5 @@
 import ExactJSON
-package import PowerAuthCrypto
+import PowerAuthCrypto
 
 /// A JSON web signature in general serialization: one payload, signed with every algorithm of a suite.
 package struct JSONWebSignature: Sendable {
@@ -61,28 +61,6 @@ package struct JSONWebSignature: Sendable {
             throw .wrongAlgorithms
         }
         for part in self.parts where !part.isValid(signedBy: keys) { throw .invalidSignature }
-    }
-
-    /// Returns `payload`, signed with every algorithm of the suite.
-    package static func sign(
-        _ payload: [UInt8],
-        with keys: Version4.SigningPrivateKeys
-    ) throws(CryptoError) -> String {
-        let payload = Base64URL.encode(payload)
-        var signatures: [JSONValue] = []
-        func append(_ name: String, _ sign: ([UInt8]) throws(CryptoError) -> [UInt8]) throws(CryptoError) {
-            let header = Base64URL.encode(Array(#"{"alg":"\#(name)"}"#.utf8))
-            let signature = try sign(Array("\(header).\(payload)".utf8))
-            signatures.append(["protected": .string(header), "signature": .string(Base64URL.encode(signature))])
-        }
-        try append("ES384") { (input) throws(CryptoError) in try keys.ecdsa.rawSignature(for: input) }
-        if let key = keys.mldsa {
-            try append(key.publicKey.parameters.algorithm.rawValue) { (input) throws(CryptoError) in
-                try key.signature(for: input)
-            }
-        }
-        let value: JSONValue = ["payload": .string(payload), "signatures": .array(signatures)]
-        return String(decoding: value.serialized(), as: UTF8.self)
     }
 }
 

@@ -1,0 +1,71 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+
+/// A device's private keys, for as long as the vault is open.
+enum DevicePrivateKeys: Sendable {
+    case version3(P256PrivateKey)
+    case version4(Version4.SigningPrivateKeys)
+
+    /// Signs with every key.
+    func signature(of data: [UInt8]) throws(CryptoError) -> DeviceSignature {
+        switch self {
+        case .version3(let key): return DeviceSignature(ecdsa: try key.derSignature(for: data), mldsa: nil)
+        case .version4(let keys):
+            let signature = try keys.signature(for: data)
+            return DeviceSignature(ecdsa: signature.ecdsa, mldsa: signature.mldsa)
+        }
+    }
+
+    /// Signs a request for a certificate with one key.
+    func certificateRequest(
+        _ subject: CertificateSubject,
+        by key: DeviceKey
+    ) throws -> CertificateRequest {
+        let names = subject.alternativeNames.map(\.crypto)
+        switch (self, key) {
+        case (.version3(let key), .ecdsa):
+            return try CertificateRequest(signedBy: key, subject: subject.name, alternativeNames: names)
+        case (.version4(let keys), .ecdsa):
+            return try CertificateRequest(signedBy: keys.ecdsa, subject: subject.name, alternativeNames: names)
+        case (.version3, .mldsa): throw MobileTokenError.noMLDSAKey
+        case (.version4(let keys), .mldsa):
+            guard let key = keys.mldsa else { throw MobileTokenError.noMLDSAKey }
+            return try CertificateRequest(signedBy: key, subject: subject.name, alternativeNames: names)
+        }
+    }
+
+    /// Signs a payload in a form.
+    func webSignature(of payload: [UInt8], type: String?, form: DeviceWebSignatureForm) throws -> String {
+        switch form {
+        case .general: return try JSONWebSignature.general(payload, type: type, signedBy: self.signers)
+        case .compact(let key):
+            let index = key == .ecdsa ? 0 : 1
+            let signers = self.signers
+            guard signers.indices.contains(index) else { throw MobileTokenError.noMLDSAKey }
+            return try JSONWebSignature.compact(payload, type: type, signedBy: signers[index])
+        }
+    }
+
+    /// ECDSA first.
+    private var signers: [JSONWebSignature.Signer] {
+        switch self {
+        case .version3(let key): [key.jwsSigner]
+        case .version4(let keys): keys.jwsSigners
+        }
+    }
+}
+
+extension MobileTokenError {
+    static var noMLDSAKey: Self { .unsupported("The activation has no key for ML-DSA") }
+}
+
+extension CertificateSubject.AlternativeName {
+    fileprivate var crypto: CertificateRequest.AlternativeName {
+        switch self {
+        case .hostName(let name): .hostName(name)
+        case .address(let address): .address(address)
+        case .email(let address): .email(address)
+        case .uri(let uri): .uri(uri)
+        }
+    }
+}
