@@ -46,6 +46,7 @@
 @_exported public import class PowerAuth.OIDCAuthorization
 @_exported public import struct PowerAuth.OpenDecision
 @_exported public import struct PowerAuth.OperationListObservation
+@_exported public import struct PowerAuth.PasswordChange
 @_exported public import struct PowerAuth.PollObservation
 @_exported public import struct PowerAuth.PowerAuthEndpoint
 @_exported public import class PowerAuth.ReceiptArchive

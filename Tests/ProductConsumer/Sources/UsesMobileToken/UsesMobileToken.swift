@@ -19,7 +19,9 @@ let observationTypes: [Any.Type] = [
 
 let activationTypes: [Any.Type] = [
     Activation.self, ActivationRequest.self, ActivationResult.self, ActivationStatus.self, ActivationStatus.Flags.self,
-    ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self,
+    ActivationState.self, DeviceSignature.self, ApplicationKeyBase.self, DevicePublicKeys.self, DevicePublicKey.self,
+    DeviceKey.self, DeviceWebSignatureForm.self, DeviceCertificateRequest.self, CertificateSubject.self,
+    CertificateSubject.AlternativeName.self, PasswordChange.self,
     RecoveryCodes.self, OIDCAuthorization.self, Authentication.self, UnlockedFactor.self, SecretBytes.self,
     VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
     ServerSignatureFormat.self,
@@ -55,7 +57,8 @@ let operationTypes: [Any.Type] = [
     AllowedSignatureType.self, AllowedSignatureType.Kind.self, AllowedSignatureType.Variant.self, OperationForm.self,
     ResultTexts.self, OperationAttribute.self, OperationAttribute.Content.self, OperationAttribute.Money.self,
     OperationAttribute.PartyInfo.self, OperationAttribute.Alert.self, OperationAttribute.Alert.Kind.self,
-    RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCode.self, DecodingIssue.self,
+    RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCheck.Clock.self,
+    ProximityCode.self, DecodingIssue.self,
     DecodingIssue.Reason.self, ExpirationWatcher.self, Expirations<UserOperation>.self, ExpiredOperations.self,
     ExpiredOperations.Iterator.self,
 ]

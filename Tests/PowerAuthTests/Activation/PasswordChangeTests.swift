@@ -1,0 +1,79 @@
+import PowerAuthCrypto
+import PowerAuthProtocol
+import Testing
+
+@testable import PowerAuth
+
+@Suite(.timeLimit(.minutes(4))) struct PasswordChangeTests {
+    private let old = SecretBytes(utf8: Fixture.password)
+    private let new = SecretBytes(utf8: "new password")
+
+    private func code(_ body: () async throws -> Void) async -> MobileTokenError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? MobileTokenError)?.code
+        }
+    }
+
+    private func activation(_ version: ProtocolVersion) async throws -> (Fixture, Activation) {
+        let fixture = try Fixture {
+            $0.version = version
+            $0.suite = .p384
+        }
+        let code = try fixture.server.makeCode(version: version)
+        return (fixture, try await fixture.client.activate(code: code, name: "bot", password: Fixture.password))
+    }
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func theOldPasswordIsConfirmedFirstAndNotAskedForAgain(version: ProtocolVersion) async throws {
+        let (fixture, activation) = try await self.activation(version)
+        let change = try await activation.beginPasswordChange(from: self.old)
+        try await activation.approve("a", with: .possessionAndKnowledge(password: self.old))
+        try await activation.finishPasswordChange(change, to: self.new)
+        try await activation.approve("b", with: .possessionAndKnowledge(password: self.new))
+        #expect(fixture.server.state.value.accepted == ["a", "b"])
+        #expect(
+            await self.code { try await activation.approve("c", with: .possessionAndKnowledge(password: self.old)) }
+                == .authenticationFailed
+        )
+    }
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func aWrongPasswordBeginsNothing(version: ProtocolVersion) async throws {
+        let (_, activation) = try await self.activation(version)
+        #expect(
+            await self.code { _ = try await activation.beginPasswordChange(from: self.new) } == .authenticationFailed
+        )
+        try await activation.approve("a", with: .possessionAndKnowledge(password: self.old))
+    }
+
+    @Test(arguments: [ProtocolVersion.v3_3, .v4_0])
+    func aChangeThatWasOvertakenByAnotherChangesNothing(version: ProtocolVersion) async throws {
+        let (_, activation) = try await self.activation(version)
+        let change = try await activation.beginPasswordChange(from: self.old)
+        try await activation.changePassword(from: self.old, to: self.new)
+        let third = SecretBytes(utf8: "third password")
+        #expect(
+            await self.code { try await activation.finishPasswordChange(change, to: third) } == .authenticationFailed
+        )
+        try await activation.approve("a", with: .possessionAndKnowledge(password: self.new))
+    }
+
+    @Test func aChangeBelongsToItsActivation() async throws {
+        let fixture = try Fixture()
+        let one = try await fixture.activate()
+        let other = try await fixture.activate()
+        let change = try await one.beginPasswordChange(from: self.old)
+        #expect(
+            await self.code { try await other.finishPasswordChange(change, to: self.new) } == .invalidAuthentication
+        )
+        #expect(
+            await self.code { try await one.finishPasswordChange(change, to: SecretBytes(utf8: "abc")) }
+                == .invalidAuthentication
+        )
+        try await one.finishPasswordChange(change, to: self.new)
+        try await one.approve("a", with: .possessionAndKnowledge(password: self.new))
+    }
+}
