@@ -373,6 +373,16 @@ import Testing
         }
     }
 
+    @Test func theDeviceIsRenamed() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let renamed = try await Program.run("rename", "Bot 2", "--password-stdin", home: home.url, input: "1234\n")
+            #expect(renamed.exitCode == 0, "\(renamed.errors)")
+            let name = try await Program.run("name", "--password-stdin", home: home.url, input: "1234\n")
+            #expect(name.output == "Bot 2\n", "\(name.errors)")
+        }
+    }
+
     @Test func messagesAreShownAndMarked() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

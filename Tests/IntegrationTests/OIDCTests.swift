@@ -133,7 +133,8 @@ import Testing
             try await emulator.cloud.setOIDCProvider(provider)
             for id in ["emulator", "unknown"] {
                 let error = try await #require(throws: MobileTokenError.self) { try await client.oidc(providerID: id) }
-                #expect(error.code == .serverError && error.serverCode == "APPLICATION_CONFIGURATION_ERROR")
+                #expect(error.code == .serverConfigurationFailed)
+                #expect(error.serverCode == "APPLICATION_CONFIGURATION_ERROR")
             }
             #expect(try await SignInPage(authorization.authorizeURL).response.status == 404)
             #expect(

@@ -211,6 +211,14 @@ final class VerifyingServer: HTTPTransport {
 
     var tokenCount: Int { self.backend.withBackend { $0.state.tokens.count } }
 
+    /// The identifier of the application, as its administrator knows it.
+    var applicationID: String { self.backend.withBackend { $0.defaultApplicationID } }
+
+    /// Sets what the administrator keeps for clients.
+    func setConfiguration(_ entries: JSONValue) throws {
+        _ = try self.backend.cloud(.put, "/v2/applications/\(self.applicationID)/config", ["config": entries])
+    }
+
     func forgetTokens() { self.backend.withBackend { $0.state.tokens.removeAll { _ in true } } }
 
     func forgetTemporaryKeys() { self.backend.withBackend { $0.state.temporaryKeys.removeAll { _ in true } } }
