@@ -42,6 +42,23 @@ public struct ChannelResponse: Sendable {
     }
 }
 
+extension ChannelResponse {
+    /// Returns the response to an encrypted request, opened.
+    ///
+    /// - Throws: ``MobileTokenError/Code/encryptionFailed`` for an empty one, with which real servers go on after a request that
+    ///   they could not open.
+    func opened(by body: RequestBody, of path: String) throws -> Self {
+        guard body.temporaryKeyID == nil || !self.bytes.isEmpty else {
+            throw MobileTokenError(
+                .encryptionFailed,
+                "The server did not open the request",
+                httpStatus: self.httpStatus
+            )
+        }
+        return try self.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
+    }
+}
+
 extension MobileTokenError {
     fileprivate func with(httpStatus: Int) -> Self {
         Self(

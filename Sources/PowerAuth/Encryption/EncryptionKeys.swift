@@ -183,7 +183,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
             headers: headers,
             body: body.bytes
         )
-        return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
+        return try response.opened(by: body, of: path)
     }
 }
 

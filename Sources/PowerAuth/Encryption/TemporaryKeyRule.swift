@@ -52,9 +52,10 @@ enum TemporaryKeyVerdict: Sendable, Hashable {
     init(_ call: EncryptedCall, _ error: MobileTokenError) {
         switch error.code {
         case .temporaryKeyRefused: self = call == .signedContent ? .drop : .renew
-        // Without a code of the server's own it is our own failure to open the answer.
-        case .encryptionFailed where error.serverCode != nil: self = call == .signedContent ? .drop : .renew
-        // An answer that cannot be opened: real servers send an empty one to a request that they could not open.
+        // In so many words, or by an empty answer; without either it is a failure of our own.
+        case .encryptionFailed where error.serverCode != nil || error.httpStatus != nil:
+            self = call == .signedContent ? .drop : .renew
+        // An answer that cannot be opened may be to another key; what the call did is not known.
         case .invalidResponse: self = error.httpStatus.map { (200..<300).contains($0) } ?? false ? .drop : .keep
         default: self = Self.hidden(in: error, of: call)
         }

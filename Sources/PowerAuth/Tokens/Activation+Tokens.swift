@@ -142,6 +142,6 @@ extension Activation {
             headers: headers,
             body: body.bytes
         )
-        return try response.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
+        return try response.opened(by: body, of: path)
     }
 }

@@ -81,7 +81,17 @@ import WireFacts
         #expect(TemporaryKeyVerdict(call, error) == (call == .signedContent ? .drop : .renew))
     }
 
-    /// An empty answer is what a request gets that could not be opened, and nobody knows what the endpoint did.
+    /// Real servers go on without content when they cannot open a request, and say so by an empty answer.
+    @Test(.wireFact("2.1", "B2"), arguments: EncryptedCall.allCases)
+    func anEmptyAnswerMeansThatTheRequestWasNotOpened(call: EncryptedCall) throws {
+        let body = RequestBody(bytes: [], temporaryKeyID: "k")
+        let error = try #require(throws: MobileTokenError.self) {
+            try ChannelResponse([]).opened(by: body, of: "/path")
+        }
+        #expect(TemporaryKeyVerdict(call, error) == (call == .signedContent ? .drop : .renew))
+    }
+
+    /// Nobody knows what the endpoint did.
     @Test(arguments: EncryptedCall.allCases) func anAnswerThatCannotBeOpenedDropsTheKey(call: EncryptedCall) {
         #expect(TemporaryKeyVerdict(call, MobileTokenError(.invalidResponse, "m", httpStatus: 200)) == .drop)
         #expect(TemporaryKeyVerdict(call, MobileTokenError(.connectionLost, "m")) == .keep)

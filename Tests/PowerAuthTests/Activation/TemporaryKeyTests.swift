@@ -71,6 +71,8 @@ import WireFacts
         fixture.server.forgetTemporaryKeys()
         _ = try await activation.call(sealed, EndpointTests.Note(text: "x"))
         fixture.server.forgetTemporaryKeys()
+        // A new activation is not asked for twice by itself.
+        await #expect(throws: MobileTokenError.self) { try await fixture.activate() }
         _ = try await fixture.activate()
         #expect(fixture.server.requestCount("/activation/create") == 3)
     }
