@@ -1,4 +1,3 @@
-import ExactJSON
 import Foundation
 import MobileTokenEmulator
 import TestSupport
