@@ -26,16 +26,34 @@ actor AccessTokens {
         }
     }
 
+    /// Why there is no token.
+    struct Failure: Error { let reason: String }
+
     private var known: [OAuthClient: Token] = [:]
+    /// Deliveries that need the same token at once share one request for it.
+    private var fetching: [OAuthClient: Task<Result<Token, Failure>, Never>] = [:]
 
-    /// Returns the token of a client, if it has not expired.
-    func token(of client: OAuthClient, at now: Milliseconds) -> Token? {
-        self.known[client].flatMap { now < $0.expires ? $0 : nil }
-    }
-
-    func keep(_ token: Token, of client: OAuthClient, at now: Milliseconds) {
-        self.known = self.known.filter { now < $0.value.expires }
-        self.known[client] = token
+    /// Returns the token of a client that has not expired, or what `fetch` returns.
+    func token(
+        of client: OAuthClient,
+        at now: Milliseconds,
+        fetch: @escaping @Sendable () async -> Result<Token, Failure>
+    ) async throws(Failure) -> Token {
+        if let token = self.known[client], now < token.expires { return token }
+        let task = self.fetching[client] ?? Task { await fetch() }
+        self.fetching[client] = task
+        // Only a server that stops cancels a delivery, and then all of them.
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        if self.fetching[client] == task {
+            self.fetching[client] = nil
+            self.known = self.known.filter { now < $0.value.expires }
+            self.known[client] = try? result.get()
+        }
+        return try result.get()
     }
 
     /// Drops a token that was refused, unless another one is known by now.

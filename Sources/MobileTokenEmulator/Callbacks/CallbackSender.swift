@@ -86,42 +86,45 @@ struct CallbackSender: Sendable {
 
     // MARK: Access tokens
 
-    private struct TokenFailure: Error { let reason: String }
-
-    /// Returns the token that is kept, or fetches one and lets the journal know.
-    private func token(of client: OAuthClient, for deliveryID: UInt64) async throws(TokenFailure) -> AccessTokens.Token
+    private func token(of client: OAuthClient, for deliveryID: UInt64) async throws(AccessTokens.Failure)
+        -> AccessTokens.Token
     {
         let now = await self.core.now.milliseconds
-        if let known = await self.tokens.token(of: client, at: now) { return known }
-        let response: HTTPResponse
-        do { response = try await self.transport.send(client.tokenRequest.outgoing) } catch {
-            throw await self.failure(0, "\(error)", client, deliveryID)
+        return try await self.tokens.token(of: client, at: now) { [core, transport] in
+            let reply: Reply
+            var result = Result<AccessTokens.Token, AccessTokens.Failure>.failure(.init(reason: ""))
+            do {
+                let response = try await transport.send(client.tokenRequest.outgoing)
+                result = AccessTokens.Token.read(response, at: now)
+                reply = Reply(status: response.status, verdict: result.verdict)
+            } catch {
+                result = .failure(.init(reason: "\(error)"))
+                reply = Reply(status: 0, verdict: result.verdict)
+            }
+            await core.noteTokenRequest(client.tokenRequest, reply, deliveryID)
+            return result
         }
-        guard (200..<300).contains(response.status) else {
-            throw await self.failure(response.status, "its endpoint answered \(response.status)", client, deliveryID)
-        }
-        guard let token = AccessTokens.Token(parsing: response.body, at: now) else {
-            throw await self.failure(
-                response.status,
-                "its endpoint's response holds no bearer token",
-                client,
-                deliveryID
-            )
-        }
-        await self.core.noteTokenRequest(client.tokenRequest, Reply(status: response.status), deliveryID)
-        await self.tokens.keep(token, of: client, at: now)
-        return token
     }
+}
 
-    private func failure(
-        _ status: Int,
-        _ reason: String,
-        _ client: OAuthClient,
-        _ deliveryID: UInt64
-    ) async -> TokenFailure {
-        let reply = Reply(status: status, verdict: .refused(reason: reason))
-        await self.core.noteTokenRequest(client.tokenRequest, reply, deliveryID)
-        return TokenFailure(reason: reason)
+extension AccessTokens.Token {
+    fileprivate static func read(
+        _ response: HTTPResponse,
+        at now: Milliseconds
+    ) -> Result<Self, AccessTokens.Failure> {
+        guard (200..<300).contains(response.status) else {
+            return .failure(.init(reason: "its endpoint answered \(response.status)"))
+        }
+        guard let token = Self(parsing: response.body, at: now) else {
+            return .failure(.init(reason: "its endpoint's response holds no bearer token"))
+        }
+        return .success(token)
+    }
+}
+
+extension Result<AccessTokens.Token, AccessTokens.Failure> {
+    fileprivate var verdict: Verdict {
+        if case .failure(let failure) = self { .refused(reason: failure.reason) } else { .accepted }
     }
 }
 

@@ -97,6 +97,21 @@ extension Emulator {
         }
     }
 
+    @Test func deliveriesAtOnceShareOneRequestForAToken() async throws {
+        try await self.withBank { emulator, bank, _ in
+            let operations = 5
+            for _ in 1...operations { try await emulator.cloud.createOperation("login", userID: "alice") }
+            let events = emulator.events()
+            if bank.shown.value.count < operations {
+                for await event in events where event.kind == .delivery && event.status == "delivered" {
+                    if bank.shown.value.count == operations { break }
+                }
+            }
+            #expect(bank.given.value == 1)
+            #expect(Set(bank.shown.value) == ["Bearer token-1"])
+        }
+    }
+
     @Test func aTokenThatIsRefusedIsFetchedOnceMore() async throws {
         try await self.withBank { emulator, bank, _ in
             try await emulator.tell()

@@ -1,4 +1,5 @@
 import ExactJSON
+import MobileToken
 import Testing
 import WireFacts
 
@@ -161,6 +162,12 @@ import WireFacts
         let told = try JSONValue(parsing: #require(ofOperation.first?.body))
         #expect(told["signatureType"] == ["POSSESSION"])
         #expect(told["timestampCreated"]?.int64 == 1_800_000_000_000)
+        let all = JSONValue.strings(Callback.Kind.operation.attributes)
+        _ = fixture.cloud("POST", "/v2/callbacks", Self.changed(("name", "all"), ("attributes", all)))
+        let messages = fixture.backend.callbackMessages(of: .init(subject: .operation, id: operation.id))
+        let inFull = try #require(messages.last)
+        let read = try #require(OperationCallback(parsing: inFull.body))
+        #expect(read.operationID == operation.id && read.userID == "alice" && read.status == .pending)
         let ofActivation = fixture.backend.callbackMessages(of: .init(subject: .activation, id: device.activationID))
         #expect(try JSONValue(parsing: #require(ofActivation.first?.body))["protocol"] == "POWERAUTH")
     }
