@@ -151,13 +151,13 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON", "WireFacts"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON"],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON", "WireFacts",
+                "PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON",
             ]
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
@@ -216,7 +216,7 @@ let package = Package(
             dependencies: [
                 "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
                 "HeadlessBrowser",
-                "TestSupport", "WireFacts",
+                "TestSupport",
             ]
         ),
     ],

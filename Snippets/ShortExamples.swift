@@ -85,6 +85,14 @@ func protocolRules(emulator: Emulator) async throws {
     // snippet.hide
 }
 
+func olderServer() -> Emulator.Configuration {
+    // snippet.show
+    var configuration = Emulator.Configuration()
+    configuration.profile = EmulatorServerProfile(.v1_10, isStrict: true)
+    // snippet.hide
+    return configuration
+}
+
 func refusals(emulator: Emulator) async {
     // snippet.show
     let refused = await emulator.journal().last { $0.code?.isRight == false }

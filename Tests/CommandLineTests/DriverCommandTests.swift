@@ -98,7 +98,7 @@ import Testing
                 #expect(await refused.outcome().exitCode == 2, "\(words)")
             }
             let unknown = try await Self.drive(emulator, "create", "paymnt", expecting: 1)
-            #expect(unknown.errors.contains("There is no template 'paymnt'; did you mean 'payment'?"))
+            #expect(unknown.errors.contains("there is no 'paymnt'; did you mean 'payment'?"))
             #expect(await emulator.operations().count == 1)
         }
     }

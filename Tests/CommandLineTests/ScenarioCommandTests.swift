@@ -50,7 +50,10 @@ import Testing
 
         // Without the template there is no such operation, and no server.
         let refused = await (try Program.start(["emulator", "--scenario", scenario], home: folder.url)).outcome()
-        #expect(refused.exitCode == 1 && refused.errors.contains("line 3: There is no template 'order'"))
+        #expect(
+            refused.exitCode == 1
+                && refused.errors.contains("line 3: 'template' names no template: there is no 'order'")
+        )
         try Data("{".utf8).write(to: URL(filePath: template))
         let broken = await (try Program.start(words + [template], home: folder.url)).outcome()
         #expect(broken.exitCode == 1 && broken.errors.contains("\(template): line 1: "))

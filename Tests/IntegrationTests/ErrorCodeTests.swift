@@ -139,7 +139,10 @@ extension ErrorCodeTests {
         },
         Way(to: .temporaryKeyRefused) { device in
             await device.emulator.faults.set([
-                FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))
+                FaultRule(
+                    match: .init(path: "**/keystore/create"),
+                    effect: .init(status: 400, code: "ERR_TEMPORARY_KEY")
+                )
             ])
             _ = try await device.activation.userInfo()
         },

@@ -6,6 +6,7 @@ import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 /// Activation with an OpenID provider, from the server's configuration to the first approval, over real sockets.
 @Suite(.timeLimit(.minutes(4))) struct OIDCTests {
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func aProviderThatIsSwitchedOffIsNotThere() async throws {
+    @Test(.wireFact("B27", "A6")) func aProviderThatIsSwitchedOffIsNotThere() async throws {
         try await withEmulator { emulator in
             let client = try emulator.makeClient()
             let authorization = try await client.oidc(providerID: "emulator")

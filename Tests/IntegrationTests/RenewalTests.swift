@@ -116,7 +116,7 @@ import Testing
         try await withEmulator { emulator in
             let activation = try await emulator.makeActivation(user: "alice", password: password)
             await emulator.faults.set([FaultRule(match: .init(path: "**/user/info"), effect: .init(clockSkew: 400))])
-            #expect(try await errorCode { try await activation.userInfo() } == .temporaryKeyRefused)
+            #expect(try await errorCode { try await activation.userInfo() } == .encryptionFailed)
             #expect(await emulator.requests(to: "**/user/info").count == 2)
             await emulator.faults.removeAll()
             #expect(try await activation.userInfo()["sub"] == "alice")

@@ -4,6 +4,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
 import Testing
+import WireFacts
 import TestSupport
 
 /// Requests of the SDK that come a second time, changed, or too late: refused, and the server's state is as it was.
@@ -42,13 +43,13 @@ import TestSupport
         Kind("/device/register/token", "ERR_AUTHENTICATION") {
             try await $0.client.push(for: $0.activation).register(token: "x", for: .hms)
         },
-        Kind("/token/create", "ERR_ENCRYPTION") { try await $0.activation.requestToken("another") },
+        Kind("/token/create", "ERR_AUTHENTICATION") { try await $0.activation.requestToken("another") },
         Kind("/user/info", "ERR_ENCRYPTION") { _ = try await $0.activation.userInfo() },
         Kind("/signature/validate", "ERR_AUTHENTICATION") { try await $0.activation.validate(.possession) },
-        Kind("/vault/unlock", "ERR_ENCRYPTION") {
+        Kind("/vault/unlock", "ERR_SECURE_VAULT") {
             _ = try await $0.activation.deriveDataKey(index: 1, with: .twoFactors)
         },
-        Kind("/activation/create", "ERR_ENCRYPTION") {
+        Kind("/activation/create", "ERR_ACTIVATION") {
             _ = try await $0.emulator.makeActivation(user: "bob", password: password, client: $0.client)
         },
     ]
@@ -64,7 +65,7 @@ import TestSupport
     }
 
     /// The original never arrived, so it is the change alone that is refused.
-    @Test(arguments: Self.kinds) func aChangedRequestIsRefused(kind: Kind) async throws {
+    @Test(.wireFact("4.2", "B29"), arguments: Self.kinds) func aChangedRequestIsRefused(kind: Kind) async throws {
         let (recorder, isHolding) = (Recorder(), Shared(true))
         let transport = try recorder.transport { isHolding.value && $0.url.hasSuffix(kind.path) }
         try await withDevice(transport) { device in
@@ -79,9 +80,15 @@ import TestSupport
             } else {
                 changed.body?.append(0x20)
             }
-            try await expectRefusal(kind.refusal, of: changed, by: device.emulator)
-            let response = try await CurlTransport().send(original)
-            #expect(response.status == 200)
+            if changed.isToken {
+                // Its nonce is used up even so, as real servers have it: the original comes too late.
+                try await expectAnswer(kind.refusal, to: changed)
+                try await expectAnswer(kind.refusal, to: original)
+            } else {
+                try await expectRefusal(kind.refusal, of: changed, by: device.emulator)
+                let response = try await CurlTransport().send(original)
+                #expect(response.status == 200)
+            }
             isHolding.value = false
             try await device.activation.validate(.twoFactors)
         }
@@ -138,7 +145,7 @@ import TestSupport
             await #expect(throws: MobileTokenError.self) { try await device.activation.userInfo() }
             let request = try #require(recorder.last(to: "/user/info"))
             await device.emulator.clock.advance(by: .seconds(301))
-            try await expectRefusal("ERR_TEMPORARY_KEY", of: request, by: device.emulator)
+            try await expectRefusal("ERR_ENCRYPTION", of: request, by: device.emulator)
         }
     }
 

@@ -123,7 +123,7 @@ import WireFacts
                 emulator,
                 activation: id,
                 store: self.store,
-                clockError: -3600,  // which the server still accepts in a token
+                clockError: -240,  // which the server still accepts in a token
                 timeEndpoint: .cannotBeReached
             )
             #expect(process.service.currentServerDate == nil)

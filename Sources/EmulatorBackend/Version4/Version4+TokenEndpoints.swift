@@ -126,7 +126,8 @@ extension RequestContext {
     /// Returns the refusal of a token whose request did not open: an envelope that lacks a member is told apart.
     func refusalOfTokenRequest(_ reason: String) -> Refusal {
         let members = (try? self.json())?.keys ?? []
-        let isOld = !members.contains("timestamp") && members.contains("mac")
+        // The envelopes of 3.1 and 3.2 name no temporary key, and those of 3.1 no time.
+        let isOld = !members.contains("temporaryKeyId") && members.contains("mac")
         let needed = isOld ? ["nonce"] : ["nonce", "timestamp", "temporaryKeyId"]
         return needed.allSatisfy { members.contains($0) } ? .tokenError(reason) : .requestInvalid(reason)
     }

@@ -90,7 +90,9 @@ extension Activation {
     ) async throws -> ActivationRecord.Token? {
         // Another task, or another process by way of the store, may have replaced it already.
         if let token = self.cachedToken(demand, otherThan: refused) { return token }
-        if let token = try await self.storedRecord().tokens[demand.name], token != refused, demand.accepts(token) {
+        let record = try await self.storedRecord()
+        if let token = record.tokens[demand.name], token != refused, demand.accepts(token) {
+            try self.adopt(record)  // it may be of another version
             self.tokenCache[demand.name] = token
             return token
         }

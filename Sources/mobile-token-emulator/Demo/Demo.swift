@@ -138,7 +138,7 @@ struct Demo {
     }
 
     private static let payment: [String: JSONValue] = [
-        "amount": "1949.00", "currency": "CZK", "account": "238400856/0300", "note": "Utility bill",
+        "amount": "1949.00", "currency": "CZK", "iban": "CZ5508000000001234567899", "note": "Utility bill",
     ]
 
     private func say(_ line: String) { Output.line(line) }

@@ -75,7 +75,7 @@ import WireFacts
     @Test(arguments: MajorVersion.allCases) func aDeviceAsksForACodeForAnotherApplication(version: MajorVersion) throws
     {
         var fixture = try BackendFixture()
-        #expect(fixture.cloud("POST", "/v2/applications", ["appId": "other"]).status == 200)
+        #expect(fixture.cloud("POST", "/admin/applications", ["id": "other", "roles": []]).status == 200)
         var device = try EitherDevice(version, in: &fixture)
         func ask(_ object: JSONValue) throws -> (reply: Reply, answer: JSONValue?) {
             let path = "/api/activation/code"

@@ -233,7 +233,7 @@ private struct CloudClient {
         #expect(reply.object["violations"] == [violation])
     }
 
-    @Test(.wireFact("DEFECTS2-8")) func aMisspeltParameterIsNeverLost() throws {
+    @Test(.wireFact("6.2")) func aMisspeltParameterIsNeverLost() throws {
         var bank = CloudClient(fixture: try BackendFixture())
         let misspelt: JSONValue = ["template": "payment", "parameters": ["amout": "3"]]
         let reply = bank.call("POST", "/v2/operations", misspelt)

@@ -209,7 +209,7 @@ import WireFacts
         #expect(fixture.send("/pa/v3/user/info", headers: headers, json: again).outcome == "400 ERR_ENCRYPTION")
     }
 
-    @Test(.wireFact("B7", "2.5", "4.2", "3.2", "DEFECTS2-10")) func theVaultOpensForPasswordAndPossessionOnly() throws {
+    @Test(.wireFact("B7", "2.5", "4.2", "3.2")) func theVaultOpensForPasswordAndPossessionOnly() throws {
         var fixture = try BackendFixture()
         var device = try fixture.activeDevice()
         func unlock(_ type: SignatureType, reason: String) throws -> (reply: Reply, answer: JSONValue?) {

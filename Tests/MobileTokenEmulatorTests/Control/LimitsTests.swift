@@ -76,7 +76,7 @@ import Testing
             let headers = [emulator.authorization]
             let refused = try await emulator.send("POST", "/v2/operations", headers: headers, body: body)
             #expect(refused.status == 400)
-            #expect(refused.text.contains("INVALID_REQUEST"))
+            #expect(refused.text.contains("ERROR_REQUEST"))
         }
     }
 }

@@ -45,19 +45,22 @@ import WireFacts
         try await withEmulator(configuration) { emulator in
             let warning = "ignored: 'userID', did you mean 'userId'?"
             let body = #"{"userId":"alice","userID":"secret"}"#
-            for path in ["/powerauth-cloud/v2/registrations", "/_emulator/cloud/registrations"] {
-                let made = try await emulator.send("POST", path, headers: [emulator.authorization], body: body)
-                #expect(made.status == 200)
-                let line = try #require(logged.value.last)
-                #expect(line.warnings == [warning] && line.line.contains("  \(warning)  "))
-                #expect(line.document["warnings"] == [.string(warning)])
-                #expect(!line.line.contains("secret"))
-            }
+            let cloud = "/powerauth-cloud/v2/registrations"
+            let made = try await emulator.send("POST", cloud, headers: [emulator.authorization], body: body)
+            #expect(made.status == 200)
+            let line = try #require(logged.value.last)
+            #expect(line.warnings == [warning] && line.line.contains("  \(warning)  "))
+            #expect(line.document["warnings"] == [.string(warning)])
+            #expect(!line.line.contains("secret"))
             let entry = try #require(await emulator.journal().last)
             let expected = Emulator.JournalEntry.Warning(member: "userID", suggestion: "userId", message: warning)
             #expect(entry.warnings == [expected] && entry.isAccepted && entry.path == "/v2/registrations")
             let journal = try await emulator.send("GET", "/_emulator/journal")
             #expect(journal.text.contains(#""suggestion":"userId""#))
+            // The same call in the server's own API is refused.
+            let own = "/_emulator/cloud/registrations"
+            let refused = try await emulator.send("POST", own, headers: [emulator.authorization], body: body)
+            #expect(refused.status == 400 && refused.text.contains("did you mean 'userId'"))
         }
     }
 

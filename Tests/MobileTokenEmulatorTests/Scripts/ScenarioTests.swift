@@ -70,7 +70,7 @@ import Testing
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"operations\": [\n{\"template\": \"login\"},\n{\"template\": \"lgin\"}]}",
-            "line 4: There is no template 'lgin'; did you mean 'login'?"
+            "line 4: 'template' names no template: there is no 'lgin'; did you mean 'login'?"
         ),
         (
             "{\"registrations\": [{\"userId\": \"eve\"}],\n\"faults\": [{\"effect\": {\"status\": 700}}]}",
@@ -122,7 +122,7 @@ import Testing
         ),
         (
             "{\"devices\": [{\"userId\": \"eve\"}, {\"userId\": \"eve\", \"version\": \"4.0\"}],\n\"operations\": [{\"template\": \"lgin\"}]}",
-            "line 2: There is no template 'lgin'; did you mean 'login'?"
+            "line 2: 'template' names no template: there is no 'lgin'; did you mean 'login'?"
         ),
         ("{\"operations\": {}}", "line 1: 'operations' is not a list"),
         ("{\"clock\": {},\n\"clock\": {}}", "line 2: 'clock' is given twice"),
@@ -143,7 +143,10 @@ import Testing
             for (scenario, message) in Self.wrong {
                 let refused = try await emulator.send("POST", "/_emulator/scenario", body: scenario)
                 #expect(refused.status == 400)
-                #expect(try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message)
+                #expect(
+                    try JSONValue(parsing: Array(refused.body))["responseObject"]?["message"]?.string == message,
+                    "\(scenario)"
+                )
                 // Not even an identifier was drawn.
                 #expect(try await emulator.exported() == state)
                 #expect(await emulator.templates() == templates)

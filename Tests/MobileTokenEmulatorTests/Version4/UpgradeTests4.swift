@@ -8,7 +8,7 @@ import WireFacts
 @testable import MobileTokenEmulator
 
 /// How an activation of version 3 becomes one of version 4.
-@Suite(.wireFact("DEFECTS2-9")) struct UpgradeTests4 {
+@Suite(.wireFact("17")) struct UpgradeTests4 {
     /// A fixture that offers the upgrade, and a device of version 3.3 with a token.
     private static func offered() throws -> (BackendFixture, TestDevice) {
         var fixture = try BackendFixture()
@@ -154,7 +154,7 @@ import WireFacts
         #expect(device.sendWithToken("/api/inbox/count", in: &fixture).outcome == "401 ERR_AUTHENTICATION")
         let signed = try device.sendSigned("/pa/v3/signature/validate", uriID: "/pa/signature/validate", in: &fixture)
         #expect(signed.outcome == "401 ERR_AUTHENTICATION")
-        #expect(signed.reason == "the server no longer accepts version 3.3")
+        #expect(signed.reason == "the server does not accept version 3.3")
         let request = TemporaryKeyRequest(
             applicationKey: stranger.application.key,
             activationID: nil,

@@ -8,7 +8,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// What does not say that something was done is not taken for it: a page of a captive portal comes under 200.
-@Suite(.timeLimit(.minutes(4)), .wireFact("3.2", "DEFECTS2-11")) struct AcknowledgementTests {
+@Suite(.timeLimit(.minutes(4)), .wireFact("3.2")) struct AcknowledgementTests {
     private static let page = HTTPResponse(status: 200, body: Array("<html>Please sign in</html>".utf8))
     private static let success = HTTPResponse(status: 200, body: Array(#"{"status":"OK"}"#.utf8))
     private static let refusal = HTTPResponse(
@@ -161,7 +161,7 @@ import WireFacts
     }
 
     /// Whoever refuses in the server's name may let the confirmation through later.
-    @Test(.wireFact("DEFECTS2-18")) func aForgedRefusalDoesNotCostTheNewKeys() async throws {
+    @Test(.wireFact("17")) func aForgedRefusalDoesNotCostTheNewKeys() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
         let heldBack = Shared<HTTPRequest?>(nil)

@@ -193,7 +193,7 @@ import WireFacts
     }
 
     /// A server whose clock was set back hands out keys that have expired by the time measured before.
-    @Test(.wireFact("DEFECTS2-16")) func anExpiredKeyMakesTheTimeDoubtful() async throws {
+    @Test(.wireFact("2.8")) func anExpiredKeyMakesTheTimeDoubtful() async throws {
         let fixture = try self.makeFixture()
         let activation = try await fixture.activate()
         _ = try await activation.userInfo()

@@ -107,7 +107,7 @@ import WireFacts
 
     // MARK: Identifiers
 
-    @Test(.wireFact("DEFECTS2-17"), arguments: ["", "x", "a\r\nb", #"a"b"#, "{0}\n", "{0}\""])
+    @Test(.wireFact("3.2"), arguments: ["", "x", "a\r\nb", #"a"b"#, "{0}\n", "{0}\""])
     func anIdentifierThatIsNoneIsNeitherStoredNorSent(pattern: String) async throws {
         let id = pattern.replacing("{0}", with: "3f2c0d1e-0000-4000-8000-000000000000")
         let activation = try await Fixture().activate()

@@ -9,7 +9,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// Changes of password and biometry in version 4, whatever the server or the network does to them.
-@Suite(.timeLimit(.minutes(4)), .wireFact("3.2", "DEFECTS2-15")) struct FactorChangeTests {
+@Suite(.timeLimit(.minutes(4)), .wireFact("3.2")) struct FactorChangeTests {
     private static let new = SecretBytes(utf8: "new-password")
     private static let error = HTTPResponse(status: 500, body: [])
     private static let refusal = HTTPResponse(
@@ -128,7 +128,7 @@ import WireFacts
     // MARK: Beside an upgrade
 
     /// The upgrade waits for its turn, has unlocked its keys already, and the password is changed meanwhile.
-    @Test(.wireFact("DEFECTS2-12")) func anUpgradeDoesNotUndoAChangeOfPassword() async throws {
+    @Test(.wireFact("17")) func anUpgradeDoesNotUndoAChangeOfPassword() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
         let (released, release) = AsyncStream.makeStream(of: Void.self)
@@ -152,7 +152,7 @@ import WireFacts
     }
 
     /// The other way round: the change has begun in version 3, and finds version 4.
-    @Test(.wireFact("DEFECTS2-12")) func aChangeOfPasswordGoesOnInVersion4() async throws {
+    @Test(.wireFact("17")) func aChangeOfPasswordGoesOnInVersion4() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
         let (validating, validated) = AsyncStream.makeStream(of: Void.self)
@@ -179,7 +179,7 @@ import WireFacts
     }
 
     /// What another process has upgraded is noticed before anything is done in the old version.
-    @Test(.wireFact("DEFECTS2-13"), arguments: ["remove", "add", "password", "unchecked", "has", "refresh"])
+    @Test(.wireFact("17"), arguments: ["remove", "add", "password", "unchecked", "has", "refresh"])
     func anUpgradeOfAnotherProcessIsNoticed(call: String) async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let other = try Version4Fixture(version: .v3_3, server: fixture.server, store: fixture.store)

@@ -48,7 +48,7 @@ import WireFacts
     }
 
     /// Only `CTR_DATA` is new. A number that began again would be a deadlock at the next status of a real server.
-    @Test(.wireFact("DEFECTS2-9"), arguments: [0, 2, 254])
+    @Test(.wireFact("17"), arguments: [0, 2, 254])
     func theNumberOfTheCodesGoesOn(approvals: Int) async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
@@ -153,7 +153,7 @@ import WireFacts
     }
 
     /// As long as the server has the new keys, a confirmation may still reach it: nothing is signed in version 3 meanwhile.
-    @Test(.wireFact("DEFECTS2-18")) func aServerThatRefusesTheConfirmationIsAskedAgain() async throws {
+    @Test(.wireFact("17")) func aServerThatRefusesTheConfirmationIsAskedAgain() async throws {
         let fixture = try Version4Fixture(version: .v3_3)
         let activation = try await fixture.activateInVersion3()
         fixture.server.setFate { request in

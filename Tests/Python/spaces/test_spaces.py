@@ -139,7 +139,7 @@ def test_what_belongs_to_another_space_is_not_found(make_space, number):
     operation = one.operation(user=f"user {number}")
     with pytest.raises(Refused) as refused:
         other.status(operation)
-    assert refused.value.status == 404
+    assert refused.value.status == 400  # as PowerAuth Cloud says it
     configurations = [space.ask("GET", "/_emulator/configuration") for space in (one, other)]
     assert configurations[0]["sdkConfiguration"] != configurations[1]["sdkConfiguration"]
     assert configurations[0]["baseURL"] == one.url + "/enrollment-server"
