@@ -178,6 +178,16 @@ import TestSupport
                     try await activation.upgrade(password: SecretBytes(utf8: password))
                 }
                 return (end, password)
+            case .changePassword where left.version4?.otherKnowledgeKey != nil:
+                // Agreed on and not proved: as a person would, who does not know which of the two it is by now.
+                do {
+                    try await activation.validate(
+                        .possessionAndKnowledge(password: SecretBytes(utf8: Version4KillTests.newPassword))
+                    )
+                    return ("two passwords, of which the new one works", Version4KillTests.newPassword)
+                } catch let error as MobileTokenError where error.code == .authenticationFailed {
+                    return ("two passwords, of which the old one works", password)
+                }
             case .changePassword:
                 let isOld = left.version4?.knowledgeKey == self.record?.version4?.knowledgeKey
                 return (isOld ? "old password" : "new password", isOld ? password : Version4KillTests.newPassword)
