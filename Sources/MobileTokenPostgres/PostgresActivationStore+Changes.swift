@@ -39,6 +39,7 @@ extension PostgresActivationStore {
             }
             guard try await self.write(written) else {
                 self.node.remember(nil, of: activationID)
+                try await self.withConnection { try Incarnation.check($0) }
                 try await self.checkPause(intent)
                 try await self.checkReaders(of: written, insteadOf: stored)
                 continue
@@ -103,6 +104,8 @@ extension PostgresActivationStore {
             activationID: activationID,
             slot: stored.slot,
             version: stored.version,
+            lastToken: stored.writeToken,
+            life: stored.currentIncarnation,
             holder: seat?.number,
             writeToken: .random(in: .min ... .max),
             incarnation: wasPutBack ? stored.incarnation : stored.currentIncarnation,

@@ -65,7 +65,8 @@ public final class PostgresActivationStore: Sendable {
         options.statementTimeout = configuration.statementTimeout
         options.preparesStatements = !configuration.pollOnly
         options.searchPath = configuration.schema
-        self.pool = PostgresPool(size: configuration.poolSize, options: options) {
+        let check: PostgresPool.Check = { try Incarnation.check(new: $0) }
+        self.pool = PostgresPool(size: configuration.poolSize, options: options, check: check) {
             try await configuration.target(connectTimeout: configuration.connectTimeout)
         }
         self.durable = SharedTransactions(in: self.pool, .durable)
@@ -74,10 +75,10 @@ public final class PostgresActivationStore: Sendable {
         let patience = configuration.lifetimes.death / 2
         options.statementTimeout = min(options.statementTimeout, patience / 2)
         options.grace = min(options.grace, patience / 2)
-        let keeperPool = PostgresPool(size: 1, options: options, listens: true) {
+        let keeperPool = PostgresPool(size: 1, options: options, listens: true, check: check) {
             try await configuration.target(connectTimeout: min(configuration.connectTimeout, patience))
         }
-        self.listPool = PostgresPool(size: 1, options: options, listens: true) {
+        self.listPool = PostgresPool(size: 1, options: options, listens: true, check: check) {
             try await configuration.target(connectTimeout: configuration.connectTimeout)
         }
         let wishes = Hints(of: .wishes, schema: configuration.schema, pool: keeperPool, clock: self.clock)

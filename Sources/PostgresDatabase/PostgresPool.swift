@@ -15,24 +15,32 @@ package final class PostgresPool: Sendable {
     /// Says where to connect, each time anew: credentials may have changed.
     package typealias Target = @Sendable () async throws -> PostgresTarget
 
+    /// Makes sure of a new connection before anybody uses it; one that it throws for is closed.
+    package typealias Check = @Sendable (PostgresConnection) throws -> Void
+
     private static let line = "connection"
 
     private let target: Target
     private let options: PostgresConnection.Options
+    private let check: Check
     private let gate: Gate
     private let idle: Mutex<[PostgresSession]>
 
-    /// - Parameter listens: Whether the connections may have heard something while nobody used them. Otherwise that is the
+    /// - Parameters:
+    ///   - listens: Whether the connections may have heard something while nobody used them. Otherwise that is the
     ///   server's farewell, and another connection is made.
+    ///   - check: Makes sure of a new connection before anybody uses it.
     package init(
         size: Int,
         options: PostgresConnection.Options = .init(),
         listens: Bool = false,
+        check: @escaping Check = { _ in },
         target: @escaping Target
     ) {
         let size = max(1, size)
         self.target = target
         self.options = options
+        self.check = check
         self.gate = Gate(width: size)
         self.idle = Mutex((0..<size).map { _ in PostgresSession(listens: listens) })
     }
@@ -109,8 +117,8 @@ package final class PostgresPool: Sendable {
         let isConnected: Void? = try await withDeadline(
             ServiceClock(ContinuousClock()).now + target.connectTimeout.bounded + .seconds(1),
             on: ServiceClock(ContinuousClock())
-        ) { [options] in
-            try await UncancellableTask.run { _ in try await loan.session.connect(to: target, options) }
+        ) { [options, check] in
+            try await UncancellableTask.run { _ in try await loan.session.connect(to: target, options, check) }
         }
         guard isConnected != nil else {
             throw PostgresError(.unreachable, detail: "the server did not answer in time")
@@ -151,10 +159,16 @@ package actor PostgresSession {
     package init(listens: Bool = false) { self.listens = listens }
 
     /// Connects, unless there is a connection that stands.
-    package func connect(to target: PostgresTarget, _ options: PostgresConnection.Options) throws {
+    package func connect(
+        to target: PostgresTarget,
+        _ options: PostgresConnection.Options,
+        _ check: PostgresPool.Check = { _ in }
+    ) throws {
         guard !self.isConnected() else { return }
         self.interrupt.lower()
-        self.connection = try PostgresConnection(to: target, options: options, interrupt: self.interrupt)
+        let connection = try PostgresConnection(to: target, options: options, interrupt: self.interrupt)
+        try check(connection)
+        self.connection = connection
     }
 
     /// Whether there is a connection that stands, as far as can be told without asking the server.

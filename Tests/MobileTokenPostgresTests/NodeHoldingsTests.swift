@@ -49,6 +49,17 @@ struct NodeHoldingsTests {
         #expect(self.holdings.holdsRight(to: "a", as: Self.seat(1)) == false)
     }
 
+    @Test mutating func aQuarantineIsWaitedForOnce() {
+        let quarantine = Incarnation.Quarantine(life: 2, rest: .seconds(6))
+        #expect(self.holdings.rest(of: quarantine, at: .seconds(100)) == .seconds(6))
+        #expect(self.holdings.rest(of: quarantine, at: .seconds(104)) == .seconds(2))
+        let late = Incarnation.Quarantine(life: 2, rest: .seconds(1))
+        #expect(self.holdings.rest(of: late, at: .seconds(104)) == .seconds(1))
+        #expect(self.holdings.rest(of: quarantine, at: .seconds(106)) == nil)
+        let next = Incarnation.Quarantine(life: 3, rest: .seconds(6))
+        #expect(self.holdings.rest(of: next, at: .seconds(106)) == .seconds(6))
+    }
+
     @Test mutating func aHeartbeatCountsForTheSeatThatSentIt() {
         _ = self.holdings.took(Self.seat(2, for: .zero))
         let late = Self.seat(1, for: .seconds(60))

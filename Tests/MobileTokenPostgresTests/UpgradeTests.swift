@@ -18,6 +18,11 @@ struct UpgradeTests {
     private static let password = "correct horse"
     private static let secret = SecretBytes(utf8: Self.password)
 
+    /// A seat of one hour is one that a node of such lifetimes may have.
+    private static func longLived(_ configuration: inout PostgresActivationStore.Configuration) {
+        configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(3_600))
+    }
+
     private func offerUpgrades(_ emulator: Emulator) async throws {
         var rules = await emulator.protocolRules()
         rules.upgradeOffers = [emulator.applicationID]
@@ -82,7 +87,7 @@ struct UpgradeTests {
         try await withEmulator { emulator in
             try await withNodes { nodes in
                 let client = try emulator.makeClient {
-                    $0.store = nodes.node("one")
+                    $0.store = nodes.node("one", Self.longLived)
                     $0.suite = .p384
                 }
                 let activation = try await emulator.makeActivation(
@@ -120,7 +125,7 @@ struct UpgradeTests {
     @Test func anActivationCodeIsNotUsedUpWhileANodeCouldNotReadTheActivation() async throws {
         try await withEmulator { emulator in
             try await withNodes { nodes in
-                let store = nodes.node("one")
+                let store = nodes.node("one", Self.longLived)
                 let client = try emulator.makeClient {
                     $0.store = store
                     $0.version = .v4_0

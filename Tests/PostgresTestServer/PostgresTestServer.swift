@@ -144,9 +144,22 @@ package final class PostgresTestServer: Sendable {
 
     /// Starts it on another timeline, as a standby that takes the place of its server.
     package func promote() async throws {
+        if try !self.isRunning { try await self.standBy() }
+        try await self.control(["-w", "promote"])
+    }
+
+    /// Starts it as a standby, which can be read.
+    package func standBy() async throws {
         try await self.write([], to: "standby.signal")
         try await self.start()
-        try await self.control(["-w", "promote"])
+    }
+
+    private var isRunning: Bool {
+        get throws {
+            // As a copy of a running server's data would have it, the file alone tells nothing.
+            guard FileManager.default.fileExists(atPath: self.folder + "/data/postmaster.pid") else { return false }
+            return try self.processes().first.map { kill($0, 0) == 0 } ?? false
+        }
     }
 
     private func control(_ arguments: [String]) async throws {

@@ -103,9 +103,9 @@ public final class PostgresFleetMembership: FleetMembership {
         } catch {
             throw MobileTokenError.mapped(error, schema: self.store.configuration.schema)
         }
-        let newestFormat = self.store.node.newestFormat
+        let (newestFormat, lifetimes) = (self.store.node.newestFormat, self.store.node.lifetimes)
         let (owned, count, readsAll) = try await self.store.withConnection {
-            try FleetTables.look(as: seat, reading: newestFormat, $0)
+            try FleetTables.look(as: seat, reading: newestFormat, lifetimes, $0)
         }
         if let before = self.held.withLock({ $0.seat }), before != seat.number {
             // Others may have decided meanwhile: whatever is owned now is taken over, and no old list is decided by.
@@ -165,11 +165,12 @@ enum FleetTables {
     static func look(
         as seat: Seat,
         reading newestFormat: RecordFormat,
+        _ lifetimes: NodeLifetimes,
         _ connection: PostgresConnection
     ) throws -> (owned: Set<Int>, count: Int, readsAll: Bool) {
         let readsAll = "(NOT EXISTS (SELECT FROM activation WHERE format > $1))"
         let results = try connection.run([
-            Seat.sweep,
+            Seat.sweep(lifetimes),
             PostgresStatement(
                 "UPDATE node SET polls = NOT polls WHERE number = $2 AND polls <> \(readsAll)",
                 [.integer(newestFormat.rawValue), .integer(seat.number)]

@@ -116,8 +116,9 @@ final class Node: Sendable {
                 try Incarnation.check(connection)
                 return try Incarnation.quarantine(lifetimes, connection)
             }
-            guard quarantine == .zero else {
-                try await self.sleep(for: quarantine)
+            let now = self.clock.now
+            if let quarantine, let rest = self.state.withLock({ $0.holdings.rest(of: quarantine, at: now) }) {
+                try await self.sleep(for: rest)
                 continue
             }
             let newestFormat = self.newestFormat
@@ -155,12 +156,14 @@ final class Node: Sendable {
         let values: [PostgresValue] = [.text(activationID), .integer(seat.number)]
         let channel = PostgresValue(self.hints?.channel)
         let newestFormat = PostgresValue.integer(self.newestFormat.rawValue)
-        let (isThere, isReadable, isTaken) = try await self.pool.withConnection { connection in
+        let lifetimes = self.lifetimes
+        let (isThere, isReadable, isTaken, isSeated) = try await self.pool.withConnection { connection in
             let results = try connection.run([
-                Seat.sweep,
+                Seat.sweep(lifetimes),
                 PostgresStatement(
                     """
                     UPDATE activation SET holder = $2 WHERE activation_id = $1 AND format <= $3
+                        AND EXISTS (SELECT FROM node WHERE number = $2)
                         AND (holder IS NULL OR holder = $2 OR NOT EXISTS (SELECT FROM node WHERE number = holder))
                     """,
                     values + [newestFormat]
@@ -184,13 +187,19 @@ final class Node: Sendable {
                     values + [channel]
                 ),
                 PostgresStatement(
-                    "SELECT holder = $2, format <= $3 FROM activation WHERE activation_id = $1",
+                    """
+                    SELECT holder = $2, format <= $3, EXISTS (SELECT FROM node WHERE number = $2)
+                    FROM activation WHERE activation_id = $1
+                    """,
                     values + [newestFormat]
                 ),
             ])
-            guard let row = results.last?.first else { return (false, false, false) }
-            return (true, try row.boolean(1), try !row.isNull(0) && row.boolean(0))
+            guard let row = results.last?.first else { return (false, false, false, true) }
+            let isSeated = try row.boolean(2)
+            return (true, try row.boolean(1), try isSeated && !row.isNull(0) && row.boolean(0), isSeated)
         }
+        // Taken away since the last heartbeat.
+        if !isSeated { self.state.withLock { $0.holdings.lost(seat) } }
         guard isThere else {
             throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
         }

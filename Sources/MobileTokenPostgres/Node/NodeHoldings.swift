@@ -33,6 +33,8 @@ struct NodeHoldings: Sendable {
     private var userCount = 0
     private var lastUse = Duration.zero
     private var isKept = false
+    /// The quarantine that was waited for last, and when it ends.
+    private var quarantine: (life: Int64, end: Duration)?
 
     // MARK: Use
 
@@ -89,6 +91,18 @@ struct NodeHoldings: Sendable {
 
     mutating func lost(_ seat: Seat) {
         if self.holds(seat) { _ = self.giveUp() }
+    }
+
+    /// Returns how long a quarantine has still to be waited for; `nil` when it is over.
+    ///
+    /// A lifetime by this machine's clock is enough: the database's may have been put back since the quarantine began.
+    mutating func rest(of quarantine: Incarnation.Quarantine, at now: Duration) -> Duration? {
+        guard let known = self.quarantine, known.life == quarantine.life else {
+            self.quarantine = (quarantine.life, now + quarantine.rest)
+            return quarantine.rest
+        }
+        let rest = min(known.end - now, quarantine.rest)
+        return rest > .zero ? rest : nil
     }
 
     func holds(_ seat: Seat) -> Bool { self.seat?.number == seat.number }

@@ -18,7 +18,8 @@ extension Seat {
     /// Takes a seat.
     ///
     /// Numbers follow the database's clock, in microseconds, so that they grow even when the database was put back to a state in
-    /// which the latest ones had not been given.
+    /// which the latest ones had not been given; and each is greater than the one before, so that they grow even when the
+    /// clock was put back.
     static func take(
         name: String,
         reading newestFormat: RecordFormat,
@@ -28,20 +29,17 @@ extension Seat {
         let sentAt = ContinuousClock.now
         let rows = try connection.run(
             """
+            WITH next AS (
+                UPDATE fence SET last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)
+                RETURNING last
+            )
             INSERT INTO node (number, name, expires_at, newest_format)
-            SELECT greatest(
-                    (extract(epoch FROM clock_timestamp()) * 1000000)::int8,
-                    coalesce((SELECT max(number) + 1 FROM node), 0)
-                ), $1, clock_timestamp() + $2 * interval '1 millisecond', $3
-            ON CONFLICT DO NOTHING
+            SELECT last, $1, clock_timestamp() + $2 * interval '1 millisecond', $3 FROM next
             RETURNING number
             """,
             [.text(name), .integer(lifetimes.death.wholeMilliseconds), .integer(newestFormat.rawValue)]
         )
-        // Two nodes in one microsecond: the next attempt has another one.
-        guard let row = rows.first else {
-            return try self.take(name: name, reading: newestFormat, lifetimes, connection)
-        }
+        guard let row = rows.first else { throw PostgresError(.unexpectedResult) }
         return Seat(number: try row.integer(0), reliableUntil: sentAt + lifetimes.reliance)
     }
 
@@ -53,13 +51,15 @@ extension Seat {
         let wishes: [String]
     }
 
-    /// Renews a seat, and takes away those of nodes that were silent for too long.
+    /// Renews a seat, and takes away those of nodes that were silent for too long. In another life of the database it is lost,
+    /// as all are.
     ///
     /// Whoever deletes a seat waits for a heartbeat that is under way, and finds it renewed, or deletes it before, and the
     /// heartbeat finds nothing. So a seat is there or gone, whatever reads it.
     func renew(_ lifetimes: NodeLifetimes, _ connection: PostgresConnection) throws -> Heartbeat {
         let sentAt = ContinuousClock.now
         let results = try connection.run([
+            Incarnation.isKnown,
             PostgresStatement(
                 """
                 UPDATE node SET expires_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -67,7 +67,7 @@ extension Seat {
                 """,
                 [.integer(self.number), .integer(lifetimes.death.wholeMilliseconds)]
             ),
-            Self.sweep,
+            Self.sweep(lifetimes),
             PostgresStatement(
                 """
                 SELECT DISTINCT activation_id FROM wish JOIN activation USING (slot) WHERE holder = $1
@@ -75,11 +75,15 @@ extension Seat {
                 [.integer(self.number)]
             ),
         ])
-        guard results.count == 3 else { throw PostgresError(.unexpectedResult) }
-        let isRenewed = !results[0].isEmpty
+        guard results.count == 4, let life = results[0].first else { throw PostgresError(.unexpectedResult) }
+        guard try life.boolean(0) else {
+            try Incarnation.check(connection)
+            return Heartbeat(seat: nil, wishes: [])
+        }
+        let isRenewed = !results[1].isEmpty
         return Heartbeat(
             seat: isRenewed ? Seat(number: self.number, reliableUntil: sentAt + lifetimes.reliance) : nil,
-            wishes: try results[2].map { try $0.text(0) }
+            wishes: try results[3].map { try $0.text(0) }
         )
     }
 
@@ -89,7 +93,21 @@ extension Seat {
     }
 
     /// Takes away the seats of nodes that were silent for too long.
-    static let sweep = PostgresStatement("DELETE FROM node WHERE expires_at <= clock_timestamp()")
+    ///
+    /// A seat that lasts for longer than any heartbeat makes it last is of a time before the database's clock was put back. From
+    /// now on it has one lifetime, in which its node, if that is alive, renews it.
+    static func sweep(_ lifetimes: NodeLifetimes) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH bounded AS (
+                UPDATE node SET expires_at = clock_timestamp() + $1 * interval '1 millisecond'
+                WHERE expires_at > clock_timestamp() + 2 * $1 * interval '1 millisecond'
+            )
+            DELETE FROM node WHERE expires_at <= clock_timestamp()
+            """,
+            [.integer(lifetimes.death.wholeMilliseconds)]
+        )
+    }
 }
 
 extension Duration {

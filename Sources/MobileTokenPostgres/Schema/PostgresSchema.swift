@@ -200,6 +200,6 @@ extension PostgresSchema {
             ],
             oldestReader: 1
         ),
-        .lists,
+        .lists, .fence,
     ]
 }

@@ -9,6 +9,7 @@ struct StoredActivation: Sendable {
     let version: Int64
     /// Tells whose change was the last one.
     let writeToken: Int64
+    /// The node that may sign, if its seat is still there.
     let holder: Int64?
     /// The life of the database in which the counter was last known not to have been put back.
     let incarnation: Int64
@@ -26,7 +27,7 @@ struct StoredActivation: Sendable {
     static func query(_ activationID: String) -> PostgresStatement {
         PostgresStatement(
             """
-            SELECT slot, version, write_token, holder, incarnation, (SELECT max(number) FROM incarnation),
+            SELECT slot, version, write_token, (SELECT number FROM node WHERE number = holder), incarnation, (SELECT max(number) FROM incarnation),
                 sealing_key, field.name, is_sealed, field.value, format
             FROM activation LEFT JOIN field USING (slot) WHERE activation_id = $1
             """,
@@ -76,6 +77,10 @@ struct ActivationChange: Sendable {
     let slot: Int64
     /// The version that the change was made of: when it is another one, nothing is written.
     let version: Int64
+    /// The token of that version. A database that was put back counts its versions again, but makes no token twice.
+    let lastToken: Int64
+    /// The life of the database in which it was read: in another one nothing is written.
+    let life: Int64
     /// The node that must have the right to sign; `nil` for a change that needs no such right.
     let holder: Int64?
     let writeToken: Int64
@@ -97,14 +102,18 @@ struct ActivationChange: Sendable {
     var statement: PostgresStatement {
         var values: [PostgresValue] = [
             .integer(self.slot), .integer(self.version), .integer(self.writeToken), .integer(self.incarnation),
+            .integer(self.lastToken), .integer(self.life),
         ]
         func parameter(_ value: PostgresValue) -> String {
             values.append(value)
             return "$\(values.count)"
         }
         var changes = "version = version + 1, write_token = $3, incarnation = $4"
-        var conditions = "slot = $1 AND version = $2"
-        if let holder { conditions += " AND holder = \(parameter(.integer(holder)))" }
+        var conditions = "slot = $1 AND version = $2 AND write_token = $5 AND \(Incarnation.isCurrent("$6"))"
+        if let holder {
+            let number = parameter(.integer(holder))
+            conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
+        }
         if self.heedsPause { conditions += " AND NOT EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)')" }
         if let format {
             let number = parameter(.integer(format.rawValue))

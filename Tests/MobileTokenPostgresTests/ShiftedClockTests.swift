@@ -1,0 +1,111 @@
+import MobileTokenTesting
+import PostgresDatabase
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+import WireFacts
+
+@testable import MobileTokenPostgres
+
+/// A database whose clock was put back: everything that it holds is of ten minutes later.
+@Suite(
+    .timeLimit(.minutes(2)),
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
+    .wireFact("DEFECTS2-45")
+)
+struct ShiftedClockTests {
+    private static let shift = "600000000"  // microseconds
+
+    @Test func aDeadNodeIsNotKeptAlive() async throws {
+        try await withNodes { nodes in
+            let proxy = try FaultProxy(to: nodes.server.port)
+            let one = nodes.node("one") { configuration in
+                configuration.connectionString = { [server = nodes.server] in server.connectionString(through: proxy) }
+            }
+            try await one.insert(ActivationStoreConformance.record("a"))
+            try await one.withSigningTurn(of: "a") { turn in _ = try await turn.update { $0.takeMove() } }
+            proxy.mode = .freeze
+            try nodes.connect().run("UPDATE node SET expires_at = expires_at + interval '10 minutes'")
+            try await nodes.node("other").withSigningTurn(of: "a") { turn in
+                _ = try await turn.update { $0.takeMove() }
+            }
+        }
+    }
+
+    @Test func aNodeThatIsAliveStaysSo() async throws {
+        try await withNodes { nodes in
+            let seat = try await nodes.node("one").withSigningTurn(of: "a", inserting: true) { store in
+                try nodes.connect().run("UPDATE node SET expires_at = expires_at + interval '10 minutes'")
+                // Another one looks who has died.
+                try await nodes.node("other").withSigningTurn(of: "b", inserting: true) { _ in }
+                return try await store.node.seat()
+            }
+            #expect(
+                try nodes.connect().run("SELECT FROM node WHERE number = $1", [.integer(seat.number)], .none).count == 1
+            )
+        }
+    }
+
+    @Test func aFenceBeginsAboveEveryFenceThatIsStored() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let lifetimes = PostgresStoreFixture.lifetimes
+            func seat() async throws -> Seat {
+                try await store.withConnection { connection in
+                    let seat = try Seat.take(name: "node", reading: .newest, lifetimes, connection)
+                    _ = try FleetTables.take(64, as: seat, connection)
+                    return seat
+                }
+            }
+            let change = ListTable.Change(activationID: "a", body: [1])
+            func write(as seat: Seat) async throws -> Int {
+                try await store.withConnection { try ListTable.write([change], as: seat, key: 1, $0).count }
+            }
+            let first = try await seat()
+            #expect(try await write(as: first) == 1)
+            let database = try nodes.connect()
+            try database.run("DELETE FROM node")
+            try database.run("UPDATE list SET fence = fence + \(Self.shift), version = version + \(Self.shift)")
+            try database.run("UPDATE fence SET last = last + \(Self.shift)")
+            let second = try await seat()
+            #expect(second.number > first.number + 600_000_000)
+            #expect(try await write(as: second) == 1)
+        }
+    }
+
+    /// A life that seems to begin in ten minutes keeps nobody out for longer than one lifetime.
+    @Test func aQuarantineEndsAfterALifetime() async throws {
+        try await withNodes { nodes in
+            let clock = ManualClock()
+            let store = nodes.node("one") { configuration in
+                configuration.lifetimes = NodeLifetimes(heartbeat: .seconds(60), death: .seconds(300))
+                configuration.clock = clock
+            }
+            try await store.insert(ActivationStoreConformance.record("a"))
+            try nodes.connect().run(
+                """
+                INSERT INTO incarnation (system_identifier, timeline, reason, begun_at)
+                SELECT system_identifier, timeline, 'test', clock_timestamp() + interval '10 minutes' FROM incarnation
+                """
+            )
+            let signing = Task { try await store.withSigningTurn(of: "a") { _ in } }
+            await clock.waitForSleepers(2)  // the keeper's and this one
+            clock.advance(by: .seconds(300))
+            try await signing.value
+        }
+    }
+}
+
+extension PostgresActivationStore {
+    /// Runs `body` while this node has the right to sign with an activation of its own.
+    fileprivate func withSigningTurn<Result: Sendable>(
+        of id: String,
+        inserting: Bool,
+        _ body: @Sendable (PostgresActivationStore) async throws -> Result
+    ) async throws -> Result {
+        try await self.insert(ActivationStoreConformance.record(id))
+        return try await self.withSigningTurn(of: id) { _ in try await body(self) }
+    }
+}
