@@ -143,10 +143,14 @@ extension PostgresActivationStore {
     /// - Returns: Whether it was written; otherwise the activation is another one now.
     private func write(_ change: ActivationChange) async throws -> Bool {
         try await self.settlingOutcome {
-            guard let row = try await self.run(change.statement, .durable).first else {
-                throw PostgresError(.unexpectedResult)
+            do {
+                guard let row = try await self.run(change.statements, .durable).first?.first else {
+                    throw PostgresError(.unexpectedResult)
+                }
+                return try row.boolean(0)
+            } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {
+                return false
             }
-            return try row.boolean(0)
         } wasWritten: {
             // As long as the version is the one that was read, the statement that was lost can still find it.
             try await self.stored(change.activationID)?.writeToken == change.writeToken

@@ -97,6 +97,10 @@ extension PostgresActivationStore: DecisionJournal {
     }
 
     /// Stops automatic decisions on every node, or lets them go on; see `DecisionJournal`.
+    ///
+    /// A pause waits until decisions have ended that were just being committed. What was committed before may still leave.
+    ///
+    /// - Throws: `storeBusy` when the pause stands, but not every such decision ended in time: pause again.
     public func setDecisionPause(_ pause: DecisionPause?) async throws {
         _ = try await self.opened()
         _ = try await self.settlingOutcome {
@@ -107,6 +111,7 @@ extension PostgresActivationStore: DecisionJournal {
         } wasWritten: {
             true
         }
+        if pause != nil { try await self.withConnection { _ = try $0.run([StoredPause.drain], .none) } }
     }
 
     /// Reads entries once each has a number.

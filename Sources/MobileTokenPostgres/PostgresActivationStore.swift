@@ -197,8 +197,17 @@ public final class PostgresActivationStore: Sendable {
 
     /// Runs a statement as a transaction, which others that are asked for at the same time may share.
     func run(_ statement: PostgresStatement, _ effect: PostgresConnection.Effect) async throws -> PostgresRows {
+        guard let rows = try await self.run([statement], effect).first else { throw PostgresError(.unexpectedResult) }
+        return rows
+    }
+
+    /// Runs statements one after the other as a transaction, which others that are asked for at the same time may share.
+    func run(
+        _ statements: [PostgresStatement],
+        _ effect: PostgresConnection.Effect
+    ) async throws -> [PostgresRows] {
         let transactions = effect == .relaxed ? self.relaxed : self.durable
-        return try await self.mappingErrors { try await transactions.run(statement) }
+        return try await self.mappingErrors { try await transactions.run(statements) }
     }
 
     private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {

@@ -19,13 +19,13 @@ package final class SharedTransactions: Sendable {
         /// It is the first of a transaction of this number, and runs it.
         case lead(UInt64)
         /// It was run with others.
-        case done(PostgresRows)
+        case done([PostgresRows])
         /// It is run on its own.
         case alone
     }
 
     fileprivate struct Entry: Sendable {
-        let statement: PostgresStatement
+        let statements: [PostgresStatement]
         let waiter: Waiter<Turn>
     }
 
@@ -58,28 +58,36 @@ package final class SharedTransactions: Sendable {
     /// - Throws: As ``PostgresPool/withConnection(isCancelable:_:)`` and what a connection throws that runs a statement. When the
     ///   connection is lost, all that shared the transaction are told.
     package func run(_ statement: PostgresStatement) async throws -> PostgresRows {
+        guard let rows = try await self.run([statement]).first else { throw PostgresError(.unexpectedResult) }
+        return rows
+    }
+
+    /// Runs statements one after the other in a transaction that others may share; see ``run(_:)``.
+    ///
+    /// - Returns: The rows of each.
+    package func run(_ statements: [PostgresStatement]) async throws -> [PostgresRows] {
         let turn = try await self.state.wait { state, waiter in
-            state.join(Entry(statement: statement, waiter: waiter), limit: Self.limit)
+            state.join(Entry(statements: statements, waiter: waiter), limit: Self.limit)
         } leave: { state, id in
             state.leave(id)
         }
         switch turn {
         case .done(let rows): return rows
-        case .alone: return try await self.runAlone(statement)
-        case .lead(let number): return try await self.lead(number, statement)
+        case .alone: return try await self.runAlone(statements)
+        case .lead(let number): return try await self.lead(number, statements)
         }
     }
 
-    private func runAlone(_ statement: PostgresStatement) async throws -> PostgresRows {
-        try await self.pool.withConnection { try $0.run(statement.sql, statement.values, self.effect) }
+    private func runAlone(_ statements: [PostgresStatement]) async throws -> [PostgresRows] {
+        try await self.pool.withConnection { try $0.run(statements, self.effect) }
     }
 
-    private func lead(_ number: UInt64, _ statement: PostgresStatement) async throws -> PostgresRows {
+    private func lead(_ number: UInt64, _ statements: [PostgresStatement]) async throws -> [PostgresRows] {
         do {
             let rows = try await self.pool.withConnection { connection in
-                try self.run(statement, with: self.begin(number), connection)
+                try self.run(statements, with: self.begin(number), connection)
             }
-            return if let rows { rows } else { try await self.runAlone(statement) }
+            return if let rows { rows } else { try await self.runAlone(statements) }
         } catch {
             // Nothing was run: there is no connection, or this task was canceled, which is its own affair.
             let turn: Result<Turn, any Error> = error is CancellationError ? .success(.alone) : .failure(error)
@@ -93,18 +101,22 @@ package final class SharedTransactions: Sendable {
 
     /// - Returns: `nil` when each is to be run on its own.
     private func run(
-        _ statement: PostgresStatement,
+        _ statements: [PostgresStatement],
         with others: [Entry],
         _ connection: PostgresConnection
-    ) throws(PostgresError) -> PostgresRows? {
-        guard !others.isEmpty else { return try connection.run(statement.sql, statement.values, self.effect) }
+    ) throws(PostgresError) -> [PostgresRows]? {
+        guard !others.isEmpty else { return try connection.run(statements, self.effect) }
         do throws(PostgresError) {
-            let statements = [Self.patience, statement] + others.map(\.statement)
-            let results = try connection.run(statements, self.effect).dropFirst()
-            guard let own = results.first, results.count == others.count + 1 else {
-                throw PostgresError(.unexpectedResult)
+            let all = [Self.patience] + statements + others.flatMap(\.statements)
+            var results = try connection.run(all, self.effect).dropFirst()
+            guard results.count == all.count - 1 else { throw PostgresError(.unexpectedResult) }
+            let own = Array(results.prefix(statements.count))
+            results = results.dropFirst(statements.count)
+            for other in others {
+                let rows = Array(results.prefix(other.statements.count))
+                results = results.dropFirst(other.statements.count)
+                other.waiter.resume(with: .success(.done(rows)))
             }
-            for (other, rows) in zip(others, results.dropFirst()) { other.waiter.resume(with: .success(.done(rows))) }
             return own
         } catch {
             let isRefused = error.kind == .refused

@@ -94,12 +94,15 @@ struct ActivationChange: Sendable {
     /// Whether it is not to be made while automatic decisions are paused.
     let heedsPause: Bool
 
+    /// Writes all of it or nothing, as ``statement`` tells, in one transaction.
+    var statements: [PostgresStatement] { [self.statement] + (self.heedsPause ? StoredPause.confirmation : []) }
+
     /// Writes all of it or, when another node was quicker, nothing.
     ///
     /// The row of the activation is what two changes meet at: the second waits for the first, and then finds another version.
     /// What the change does not need is not in the statement, so that the usual one, of a counter, costs the server the least.
     /// Returns whether it was written.
-    var statement: PostgresStatement {
+    private var statement: PostgresStatement {
         var values: [PostgresValue] = [
             .integer(self.slot), .integer(self.version), .integer(self.writeToken), .integer(self.incarnation),
             .integer(self.lastToken), .integer(self.life),
@@ -114,7 +117,7 @@ struct ActivationChange: Sendable {
             let number = parameter(.integer(holder))
             conditions += " AND holder = \(number) AND EXISTS (SELECT FROM node WHERE number = \(number))"
         }
-        if self.heedsPause { conditions += " AND NOT EXISTS (SELECT FROM setting WHERE name = '\(StoredPause.name)')" }
+        if self.heedsPause { conditions += " AND \(StoredPause.isAbsent)" }
         if let format {
             let number = parameter(.integer(format.rawValue))
             changes += ", format = \(number)"

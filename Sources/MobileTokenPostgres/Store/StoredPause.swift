@@ -8,6 +8,29 @@ enum StoredPause {
     /// The name of the setting, which stands in the statement that moves a counter as well.
     static let name = "decision-pause"
 
+    private static let lock = "'setting'::regclass::oid::int8"
+    private static let isThere = "EXISTS (SELECT FROM setting WHERE name = '\(Self.name)')"
+
+    /// The condition under which a change that heeds a pause may be made.
+    static let isAbsent = "NOT \(Self.isThere)"
+
+    /// What follows a change that heeds a pause, in the same transaction, which fails when there is one by now.
+    ///
+    /// The change may have waited for the lock of its row, and its condition is that of the moment before. From the first of
+    /// these statements on, whoever pauses waits for the transaction's end; what paused before is seen by the second.
+    static let confirmation = [
+        PostgresStatement("SELECT pg_advisory_xact_lock_shared(\(Self.lock))"),
+        PostgresStatement("SELECT 1 / CASE WHEN \(Self.isThere) THEN 0 ELSE 1 END"),
+    ]
+
+    /// Waits until each change has ended that did not see a pause which is committed.
+    static let drain = PostgresStatement("SELECT pg_advisory_xact_lock(\(Self.lock))")
+
+    /// Returns whether it was the pause that made a transaction fail: nothing else divides.
+    static func stopped(_ error: MobileTokenError) -> Bool {
+        (error.underlying as? PostgresError)?.sqlState == "22012"
+    }
+
     static let query = PostgresStatement("SELECT value FROM setting WHERE name = '\(Self.name)'")
 
     /// - Returns: `nil` when there is no row. Whatever a row says, it stops: reading it must not be what goes wrong.
