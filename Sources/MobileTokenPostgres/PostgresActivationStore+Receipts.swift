@@ -38,56 +38,84 @@ extension PostgresActivationStore: DecisionJournal {
     }
 
     /// Returns a page of receipts, oldest first. Numbers them, if need be: the role must be allowed to write.
+    ///
+    /// A receipt that cannot be opened, because its bytes were changed, is passed over; ``receiptEntries(after:limit:)`` names
+    /// it.
     public func receipts(
         of activationID: String?,
         after number: UInt64,
         limit: Int
     ) async throws -> [DecisionReceipt] {
         _ = try await self.opened()
-        let rows = try await self.numbered(StoredReceipts.receipts(of: activationID, after: number, limit: limit))
-        return try await self.opening(rows) { row, sealing in
-            DecisionReceipt(
-                number: row.number,
-                intent: try sealing.openIntent(row.sealed),
-                outcome: try await row.outcome.asyncMap { outcome in
-                    try await self.sealing(outcome.key).openOutcome(outcome.sealed)
-                }
-            )
+        var last = number
+        while true {
+            let query = StoredReceipts.receipts(of: activationID, after: last, limit: limit)
+            let rows = try await self.numbered(query, limit: limit)
+            let receipts = try await self.opening(rows) { row, sealing in
+                DecisionReceipt(
+                    number: row.number,
+                    intent: try sealing.openIntent(row.sealed),
+                    outcome: try await row.outcome.asyncMap { outcome in
+                        try await self.sealing(outcome.key).openOutcome(outcome.sealed)
+                    }
+                )
+            } unreadable: { _ in
+                nil
+            }
+            // An empty page would be taken for the end.
+            guard receipts.isEmpty, let end = rows.last?.number else { return receipts }
+            last = end
         }
     }
 
-    /// Returns a page of entries, in the order in which they were written.
+    /// Returns a page of entries, in the order in which they were written. One that cannot be opened, because its bytes were
+    /// changed, is ``ReceiptEntry/Content/unreadable``.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
         _ = try await self.opened()
-        let rows = try await self.numbered(StoredReceipts.entries(after: number, limit: limit))
+        let rows = try await self.numbered(StoredReceipts.entries(after: number, limit: limit), limit: limit)
         return try await self.opening(rows) { row, sealing in
             guard let intent = row.intent else {
                 return ReceiptEntry(number: row.number, .intent(try sealing.openIntent(row.sealed)))
             }
             return ReceiptEntry(number: row.number, .outcome(try sealing.openOutcome(row.sealed), ofIntent: intent))
+        } unreadable: { row in
+            ReceiptEntry(number: row.number, .unreadable)
         }
     }
 
-    /// Erases the personal data of receipts; see `DecisionJournal`.
+    /// Erases the personal data of receipts, in steps that are committed one by one; see `DecisionJournal`. Interrupted, it may be
+    /// repeated.
     @discardableResult
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
         let open = try await self.opened()
         let sealing = try open.keys.sealing
         let key = open.keys.current
-        return try await self.withConnection { connection in
-            try connection.transaction { transaction in
-                let intents = try StoredReceipts.read(transaction.run([StoredReceipts.openIntents(in: selection)]))
-                let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
-                for intent in intents {
-                    let sealed = try sealing.seal(unknown, ofMove: intent.sealed.moves, of: intent.sealed.activationID)
-                    try transaction.run([StoredReceipts.insertion(outcome: sealed, isOpen: false, key: key)])
+        var last: UInt64? = 0
+        while let after = last {
+            last = try await self.withConnection { connection in
+                try connection.transaction { transaction in
+                    let query = StoredReceipts.openIntents(in: selection, after: after)
+                    let intents = try StoredReceipts.read(transaction.run([query]))
+                    let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+                    for intent in intents.map(\.sealed) {
+                        let sealed = try sealing.seal(unknown, ofMove: intent.moves, of: intent.activationID)
+                        try transaction.run([StoredReceipts.insertion(outcome: sealed, isOpen: false, key: key)])
+                    }
+                    return intents.last?.number
                 }
-                guard let row = try transaction.run([StoredReceipts.erasure(of: selection)]).first?.first else {
+            }
+        }
+        var (count, erased) = (0, 0)
+        repeat {
+            erased = try await self.withConnection { connection in
+                guard let row = try connection.run([StoredReceipts.erasure(of: selection)]).first?.first else {
                     throw PostgresError(.unexpectedResult)
                 }
                 return Int(clamping: try row.integer(0))
             }
-        }
+            count += erased
+        } while erased > 0
+        return count
     }
 
     /// Returns the pause of automatic decisions; `nil` while agents may decide.
@@ -114,23 +142,34 @@ extension PostgresActivationStore: DecisionJournal {
         if pause != nil { try await self.withConnection { _ = try $0.run([StoredPause.drain], .none) } }
     }
 
-    /// Reads entries once each has a number.
-    private func numbered(_ query: PostgresStatement) async throws -> [StoredReceipts.Row] {
-        try await self.withConnection(isCancelable: true) { connection in
-            if try connection.run([StoredReceipts.hasUnnumbered], .none).first?.first?.boolean(0) == true {
-                try connection.run(StoredReceipts.numbering)
+    /// Reads a page, and numbers entries, some at a time, until the page is full or each has a number.
+    private func numbered(_ query: PostgresStatement, limit: Int) async throws -> [StoredReceipts.Row] {
+        while true {
+            let rows = try await self.withConnection(isCancelable: true) { connection in
+                try StoredReceipts.read(connection.run([query], .none))
             }
-            return try StoredReceipts.read(connection.run([query], .none))
+            guard rows.count < limit else { return rows }
+            guard try await self.withConnection({ try StoredReceipts.numberSome($0) }) else { return rows }
+            try Task.checkCancellation()
         }
     }
 
+    /// Opens what was read.
+    ///
+    /// - Parameter unreadable: Stands in for what cannot be opened; without it that is thrown.
     private func opening<Element>(
         _ rows: [StoredReceipts.Row],
-        _ open: (StoredReceipts.Row, Sealing) async throws -> Element?
+        _ open: (StoredReceipts.Row, Sealing) async throws -> Element?,
+        unreadable: ((StoredReceipts.Row) -> Element?)? = nil
     ) async throws -> [Element] {
         var elements: [Element] = []
         for row in rows {
-            if let element = try await open(row, self.sealing(row.key)) { elements.append(element) }
+            do {
+                if let element = try await open(row, self.sealing(row.key)) { elements.append(element) }
+            } catch let error as MobileTokenError where error.code == .storeCorrupted {
+                guard let unreadable else { throw error }
+                if let element = unreadable(row) { elements.append(element) }
+            }
         }
         return elements
     }

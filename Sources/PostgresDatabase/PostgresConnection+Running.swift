@@ -43,6 +43,11 @@ extension PostgresConnection {
         return rows
     }
 
+    /// Runs a statement that must not share a transaction with any other, such as one that makes an index while others write.
+    package func runAlone(_ sql: String) throws(PostgresError) {
+        try self.exchange([PostgresStatement(sql)], mayCommit: true)
+    }
+
     /// Runs `body` as one transaction of several round trips. The server undoes it when the next one does not come in time, as
     /// of a process that is frozen: others would wait for its locks.
     ///

@@ -124,6 +124,9 @@ package final class PostgresConnection {
     /// Returns whether the server has said anything unasked, such as that it closes the connection. Does not block.
     package var hasUnexpectedInput: Bool { SocketWait.isReadable(PQsocket(self.handle)) }
 
+    /// Whether no pooler lends the session to others, so that its locks last for longer than a transaction.
+    package var ownsSession: Bool { self.sessionIsSet }
+
     /// The version of the server, such as 150018.
     package var serverVersion: Int { Int(PQserverVersion(self.handle)) }
 

@@ -11,23 +11,49 @@ extension PostgresActivationStore {
     /// ``SealingKeyRing``.
     ///
     /// - Throws: `storeWrongSealingKey` when something was sealed with a key that is not in the ring; what was resealed before
-    ///   stays so.
+    ///   stays so. `storeCorrupted` when something cannot be opened, once everything else is done.
     public func reseal() async throws {
         let open = try await self.opened()
-        let key = open.keys.current
-        while true {
-            let ids = try await self.withConnection(isCancelable: true) { connection in
-                try connection.run(
-                    "SELECT activation_id FROM activation WHERE sealing_key <> $1 ORDER BY slot LIMIT $2",
-                    [.integer(key), .integer(Int64(Self.pageSize))],
-                    .none
-                ).map { try $0.text(0) }
-            }
-            for id in ids { try await self.reseal(id) }
-            if ids.isEmpty { break }
+        var damage: MobileTokenError?
+        try await self.resealActivations(with: open.keys.current, &damage)
+        let keys = try await self.withConnection { connection in
+            try connection.run("SELECT number FROM sealing_key ORDER BY number", [], .none).map { try $0.integer(0) }
         }
-        while try await self.resealReceipts() {}
-        while try await self.resealLists() {}
+        for key in keys where key != open.keys.current { try await self.resealReceipts(sealedWith: key, &damage) }
+        try await self.resealLists(&damage)
+        if let damage { throw damage }
+    }
+
+    /// Runs `body`, and notes that something cannot be opened, so that it does not keep the rest from being done.
+    private func passingOver<Result>(
+        _ damage: inout MobileTokenError?,
+        _ body: () async throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await body()
+        } catch let error as MobileTokenError where error.code == .storeCorrupted {
+            damage = damage ?? error
+            return nil
+        }
+    }
+
+    private func resealActivations(with key: Int64, _ damage: inout MobileTokenError?) async throws {
+        var last: Int64 = 0
+        while true {
+            let page = try await self.withConnection(isCancelable: true) { [last] connection in
+                try connection.run(
+                    """
+                    SELECT slot, activation_id FROM activation WHERE sealing_key <> $1 AND slot > $2
+                    ORDER BY slot LIMIT \(Self.pageSize)
+                    """,
+                    [.integer(key), .integer(last)],
+                    .none
+                ).map { (slot: try $0.integer(0), id: try $0.text(1)) }
+            }
+            guard let end = page.last else { return }
+            for activation in page { try await self.passingOver(&damage) { try await self.reseal(activation.id) } }
+            last = end.slot
+        }
     }
 
     private func reseal(_ activationID: String) async throws {
@@ -57,47 +83,51 @@ extension PostgresActivationStore {
         }
     }
 
-    /// - Returns: Whether there may be more.
-    private func resealReceipts() async throws -> Bool {
+    private func resealReceipts(sealedWith key: Int64, _ damage: inout MobileTokenError?) async throws {
         let open = try await self.opened()
-        let key = open.keys.current
-        let rows = try await self.withConnection(isCancelable: true) { connection in
-            try StoredReceipts.read(connection.run([StoredReceipts.notSealed(with: key, limit: Self.pageSize)], .none))
-        }
-        guard !rows.isEmpty else { return false }
-        for row in rows {
-            let sealed = try await self.sealing(row.key)
-                .reseal(row.sealed, isIntent: row.intent == nil, with: open.keys.sealing)
-            // Personal data may have been erased since they were read, and must not come back.
-            let statement = PostgresStatement(
-                """
-                UPDATE receipt SET sealing_key = $2, body = $3,
-                    personal_data = CASE WHEN personal_data IS NOT NULL THEN $4::bytea END
-                WHERE id = $1
-                """,
-                [
-                    .integer(Int64(clamping: row.number)), .integer(key), .bytes(sealed.body),
-                    PostgresValue(sealed.personalData),
-                ]
-            )
+        let (current, sealing) = (open.keys.current, try open.keys.sealing)
+        var last: UInt64 = 0
+        while true {
+            let rows = try await self.withConnection(isCancelable: true) { [last] connection in
+                let query = StoredReceipts.sealed(with: key, after: last, limit: Self.pageSize)
+                return try StoredReceipts.read(connection.run([query], .none))
+            }
+            guard let end = rows.last else { return }
+            var entries: [(id: UInt64, sealed: SealedReceipt)] = []
+            let earlier = try await self.sealing(key)
+            for row in rows {
+                let isIntent = row.intent == nil
+                let sealed = try await self.passingOver(&damage) {
+                    try earlier.reseal(row.sealed, isIntent: isIntent, with: sealing)
+                }
+                if let sealed { entries.append((row.number, sealed)) }
+            }
+            let statement = StoredReceipts.resealing(entries, with: current)
             try await self.withConnection { _ = try $0.run([statement], .relaxed) }
+            last = end.number
         }
-        return true
     }
 
-    /// - Returns: Whether there may be more.
-    private func resealLists() async throws -> Bool {
+    private func resealLists(_ damage: inout MobileTokenError?) async throws {
         let open = try await self.opened()
-        let key = open.keys.current
-        let rows = try await self.withConnection(isCancelable: true) { connection in
-            try ListTable.notSealed(with: key, connection)
+        let (key, current) = (open.keys.current, try open.keys.sealing)
+        var last: Int64 = 0
+        while true {
+            let rows = try await self.withConnection(isCancelable: true) { [last] connection in
+                try ListTable.notSealed(with: key, after: last, connection)
+            }
+            guard let end = rows.last else { return }
+            for row in rows {
+                let sealing = try await self.sealing(row.sealingKey)
+                let body = try await self.passingOver(&damage) {
+                    let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
+                    return try current.seal(json, as: ListTable.name, of: row.activationID)
+                }
+                guard let body else { continue }
+                try await self.withConnection { try ListTable.replace(row.place, with: body, key: key, $0) }
+            }
+            last = end.place.slot
         }
-        for row in rows {
-            let json = try await self.sealing(row.sealingKey).open(row.body, as: ListTable.name, of: row.activationID)
-            let body = try open.keys.sealing.seal(json, as: ListTable.name, of: row.activationID)
-            try await self.withConnection { try ListTable.replace(row.place, with: body, key: key, $0) }
-        }
-        return !rows.isEmpty
     }
 
     /// Forgets the keys that nothing is sealed with, except for the current one, so that they may be taken out of the rings.

@@ -141,14 +141,19 @@ enum ListTable {
 
     // MARK: Another key
 
-    static func notSealed(with key: Int64, _ connection: PostgresConnection) throws -> [Row] {
+    /// Finds lists that another key has sealed, behind the one of an activation.
+    static func notSealed(
+        with key: Int64,
+        after slot: Int64,
+        _ connection: PostgresConnection
+    ) throws -> [Row] {
         try self.rows(
             connection.run(
                 """
                 SELECT activation_id, slot, list.version, written_by, list.sealing_key, body
-                FROM list JOIN activation USING (slot) WHERE list.sealing_key <> $1 ORDER BY slot LIMIT $2
+                FROM list JOIN activation USING (slot) WHERE list.sealing_key <> $1 AND slot > $2 ORDER BY slot LIMIT $3
                 """,
-                [.integer(key), .integer(Int64(self.pageSize))],
+                [.integer(key), .integer(slot), .integer(Int64(self.pageSize))],
                 .none
             )
         )

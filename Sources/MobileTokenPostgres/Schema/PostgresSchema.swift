@@ -13,13 +13,24 @@ struct PostgresSchema: Sendable {
     /// One step: what it does, and the oldest version of this package that can work with the result.
     struct Step: Sendable {
         let statements: [String]
+        /// Made after the step, while nodes write to the tables, which takes as long as it takes.
+        var indexes: [Index] = []
         let oldestReader: Int64
+    }
+
+    /// An index, and what it is on: a table, and columns of it.
+    struct Index: Sendable {
+        let name: String
+        let table: String
+        let columns: String
     }
 
     var currentVersion: Int64 { Int64(self.steps.count) }
 
     /// Keeps nodes that start at once from migrating at once. Freed with its transaction.
     private static let lock = "SELECT pg_advisory_xact_lock(hashtextextended('mobile-token schema ' || $1, 0))"
+    /// How long a step waits for the lock of a table: for so long, whoever comes later waits behind it.
+    private static let patience = "SELECT set_config('lock_timeout', '200', true)"
 
     enum Mismatch: Error, Equatable {
         /// There are no tables, and the caller did not ask to make them.
@@ -33,12 +44,25 @@ struct PostgresSchema: Sendable {
     /// Checks the tables, and brings them to the current version when they are older.
     ///
     /// - Parameter migrates: Whether the role may make and change tables.
+    /// - Throws: Of kind `timeout` when somebody else uses a table for longer than a moment; to be tried again.
     func prepare(_ connection: PostgresConnection, migrates: Bool) throws {
+        guard try self.needsWork(connection, migrates: migrates) else { return }
+        if try self.needsMigration(connection, migrates: migrates) { try self.migrate(connection) }
+        try self.makeIndexes(connection)
+    }
+
+    /// Returns whether there is anything to be done before the tables can be used.
+    func needsWork(_ connection: PostgresConnection, migrates: Bool) throws -> Bool {
         let encoding = try connection.run("SELECT current_setting('server_encoding')", [], .none)[0].text(0)
         guard encoding == "UTF8" else { throw Mismatch.encoding }
-        guard try self.needsMigration(connection, migrates: migrates) else { return }
+        if try self.needsMigration(connection, migrates: migrates) { return true }
+        return try migrates && !self.missingIndexes(connection).isEmpty
+    }
+
+    private func migrate(_ connection: PostgresConnection) throws {
         try connection.transaction { transaction in
             try transaction.run(Self.lock, [.text(self.name)])
+            try transaction.run(Self.patience)
             let schema = PostgresConnection.quotedName(self.name)
             // `IF NOT EXISTS` would ask for the right to make schemas even where there is one.
             if try !transaction.run("SELECT to_regnamespace($1) IS NOT NULL", [.text(schema)])[0].boolean(0) {
@@ -57,6 +81,8 @@ struct PostgresSchema: Sendable {
             let version = try transaction.run("SELECT coalesce(max(version), 0) FROM schema_version")[0].integer(0)
             for (index, step) in self.steps.enumerated() where index >= version {
                 for statement in step.statements { try transaction.run(statement) }
+                // Nobody writes to tables that are made in this moment.
+                if version == 0 { for index in step.indexes { try transaction.run(self.creation(of: index)) } }
                 try transaction.run(
                     "INSERT INTO schema_version (version, oldest_reader) VALUES ($1, $2)",
                     [.integer(Int64(index + 1)), .integer(step.oldestReader)]
@@ -87,6 +113,46 @@ struct PostgresSchema: Sendable {
         guard try newest.integer(0) < self.currentVersion else { return false }
         guard migrates else { throw Mismatch.missing }
         return true
+    }
+}
+
+// Indexes of tables that are in use.
+extension PostgresSchema {
+    private func creation(of index: Index, _ manner: String = "") -> String {
+        let table = PostgresConnection.quotedName(self.name) + "." + index.table
+        return "CREATE INDEX \(manner) \(index.name) ON \(table) \(index.columns)"
+    }
+
+    private func missingIndexes(_ connection: PostgresConnection) throws -> [Index] {
+        let indexes = self.steps.flatMap(\.indexes)
+        let names = try connection.run(
+            """
+            SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE indisvalid AND relnamespace = to_regnamespace($1) AND relname = ANY ($2::text[])
+            """,
+            [.text(PostgresConnection.quotedName(self.name)), .texts(indexes.map(\.name))],
+            .none
+        ).map { try $0.text(0) }
+        return indexes.filter { !names.contains($0.name) }
+    }
+
+    /// Makes what is missing, one node at a time. The others do not wait: without an index, some calls take longer.
+    ///
+    /// Not behind a pooler that lends the session to others, which would keep the lock.
+    private func makeIndexes(_ connection: PostgresConnection) throws {
+        let missing = try self.missingIndexes(connection)
+        guard !missing.isEmpty, connection.ownsSession else { return }
+        let name = "hashtextextended('mobile-token indexes ' || $1, 0)"
+        // Whoever waited for it would be waited for.
+        let isFirst = try connection.run("SELECT pg_try_advisory_lock(\(name))", [.text(self.name)])[0].boolean(0)
+        guard isFirst else { return }
+        defer { _ = try? connection.run("SELECT pg_advisory_unlock(\(name))", [.text(self.name)]) }
+        for index in missing {
+            // What an interrupted attempt left is not used, and in the way.
+            let place = PostgresConnection.quotedName(self.name) + "." + index.name
+            try connection.runAlone("DROP INDEX CONCURRENTLY IF EXISTS \(place)")
+            try connection.runAlone(self.creation(of: index, "CONCURRENTLY"))
+        }
     }
 }
 
@@ -157,7 +223,7 @@ extension PostgresSchema {
                 )
                 """,
                 "CREATE INDEX wish_node ON wish (node)",
-                // Entries of the receipts. Nothing is deleted. Numbers without a gap are given when they are first read, for
+                // Entries of the receipts. Nodes delete nothing. Numbers without a gap are given when they are first read, for
                 // a counter that every decision increments would make all decisions wait for each other's commit.
                 """
                 CREATE TABLE receipt (
@@ -200,6 +266,6 @@ extension PostgresSchema {
             ],
             oldestReader: 1
         ),
-        .lists, .fence,
+        .lists, .batches,
     ]
 }

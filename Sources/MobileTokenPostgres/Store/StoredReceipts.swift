@@ -19,9 +19,13 @@ enum StoredReceipts {
         }
     }
 
+    /// How many entries one transaction numbers, erases or deletes at most: some hundredths of a second's work.
+    static let batch: Int64 = 1_000
+
     /// Of an intent `i`, or an entry, and of an outcome `o`.
-    private static let columns = """
-        coalesce(i.number, 0), intent.number, i.sealing_key, i.activation_id, i.moves, i.date, i.body, i.personal_data,
+    private static let columns = "coalesce(i.number, 0), " + Self.columnsWithoutNumber
+    private static let columnsWithoutNumber = """
+        intent.number, i.sealing_key, i.activation_id, i.moves, i.date, i.body, i.personal_data,
         o.sealing_key, o.activation_id, o.moves, o.date, o.body
         """
 
@@ -97,31 +101,59 @@ enum StoredReceipts {
         )
     }
 
-    /// Finds entries that another key has sealed. In place of their number stands their identifier.
-    static func notSealed(with key: Int64, limit: Int) -> PostgresStatement {
+    /// Finds entries that a key has sealed, behind one of them. In place of their number stands their identifier.
+    static func sealed(with key: Int64, after id: UInt64, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT id, intent, sealing_key, activation_id, moves, date, body, personal_data, NULL FROM receipt
-            WHERE sealing_key <> $1 ORDER BY id LIMIT $2
+            WHERE sealing_key = $1 AND id > $2 ORDER BY id LIMIT $3
             """,
-            [.integer(key), .integer(Int64(limit))]
+            [.integer(key), .integer(Int64(clamping: id)), .integer(Int64(limit))]
+        )
+    }
+
+    /// Writes the same entries sealed with another key.
+    ///
+    /// Personal data may have been erased since they were read, and must not come back.
+    static func resealing(_ entries: [(id: UInt64, sealed: SealedReceipt)], with key: Int64) -> PostgresStatement {
+        PostgresStatement(
+            """
+            UPDATE receipt SET sealing_key = $1, body = sealed.body,
+                personal_data = CASE WHEN receipt.personal_data IS NOT NULL THEN sealed.personal_data END
+            FROM unnest($2::int8[], $3::bytea[], $4::bytea[]) AS sealed (id, body, personal_data)
+            WHERE receipt.id = sealed.id
+            """,
+            [
+                .integer(key), .integers(entries.map { Int64(clamping: $0.id) }),
+                .byteStrings(entries.map(\.sealed.body)), .byteStrings(entries.map(\.sealed.personalData)),
+            ]
         )
     }
 
     // MARK: Numbering
 
-    static let hasUnnumbered = PostgresStatement("SELECT EXISTS (SELECT FROM receipt WHERE number IS NULL)")
+    /// Numbers some of what has no number.
+    ///
+    /// - Returns: `false` when everything has one.
+    static func numberSome(_ connection: PostgresConnection) throws -> Bool {
+        guard try connection.run([self.hasUnnumbered], .none).first?.first?.boolean(0) == true else { return false }
+        try connection.run(self.numbering)
+        return true
+    }
 
-    /// Numbers what has none, one node at a time.
+    private static let hasUnnumbered = PostgresStatement("SELECT EXISTS (SELECT FROM receipt WHERE number IS NULL)")
+
+    /// Numbers the oldest that have none, one node at a time.
     ///
     /// What is seen is committed, and what is committed later gets later numbers; an outcome is written after its intent is
     /// committed, so it never comes before it.
-    static let numbering = [
+    private static let numbering = [
         PostgresStatement("SELECT pg_advisory_xact_lock('receipt'::regclass::oid::int8)"),
         PostgresStatement(
             """
             WITH last AS (SELECT coalesce(max(number), 0) AS number FROM receipt),
-            fresh AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM receipt WHERE number IS NULL)
+            oldest AS (SELECT id FROM receipt WHERE number IS NULL ORDER BY id LIMIT \(Self.batch)),
+            fresh AS (SELECT id, row_number() OVER (ORDER BY id) AS place FROM oldest)
             UPDATE receipt SET number = last.number + fresh.place FROM last, fresh WHERE receipt.id = fresh.id
             """
         ),
@@ -151,37 +183,48 @@ enum StoredReceipts {
 
     // MARK: Erasing
 
-    private static let isSelected = """
-        i.intent IS NULL AND i.personal_data IS NOT NULL
-        AND ($1::text IS NULL OR i.activation_id = $1) AND ($2::int8 IS NULL OR i.date < $2)
-        """
-
-    private static func values(_ selection: ReceiptSelection) -> [PostgresValue] {
-        [
-            PostgresValue(selection.activationID), PostgresValue(selection.decidedBefore?.milliseconds),
-        ]
+    /// Statements of their own for each kind of selection, so that each has an index of its own.
+    private static func condition(_ selection: ReceiptSelection) -> (sql: String, value: [PostgresValue]) {
+        var (terms, values) = (["i.intent IS NULL", "i.personal_data IS NOT NULL"], [PostgresValue]())
+        if let id = selection.activationID {
+            values.append(.text(id))
+            terms.append("i.activation_id = $\(values.count)")
+        }
+        if let date = selection.decidedBefore {
+            values.append(.integer(date.milliseconds))
+            terms.append("i.date < $\(values.count)")
+        }
+        return (terms.joined(separator: " AND "), values)
     }
 
-    /// Returns the open ones of those that are to be erased.
-    static func openIntents(in selection: ReceiptSelection) -> PostgresStatement {
-        PostgresStatement(
+    /// Returns open ones of those that are to be erased, behind one of them. In place of their number stands their identifier.
+    static func openIntents(in selection: ReceiptSelection, after id: UInt64) -> PostgresStatement {
+        let (condition, values) = self.condition(selection)
+        return PostgresStatement(
             """
-            SELECT \(self.columns) FROM receipt AS i
+            SELECT i.id, \(self.columnsWithoutNumber) FROM receipt AS i
             LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
-            WHERE i.is_open AND \(self.isSelected) ORDER BY i.id
+            WHERE i.is_open AND i.id > $\(values.count + 1) AND \(condition) ORDER BY i.id LIMIT 100
             """,
-            self.values(selection)
+            values + [.integer(Int64(clamping: id))]
         )
     }
 
-    /// Erases personal data, and returns of how many receipts.
+    /// Erases the personal data of some receipts that are not open, and returns of how many.
     static func erasure(of selection: ReceiptSelection) -> PostgresStatement {
-        PostgresStatement(
+        let (condition, values) = self.condition(selection)
+        let order = selection.activationID == nil ? "ORDER BY i.date" : ""
+        return PostgresStatement(
             """
-            WITH erased AS (UPDATE receipt AS i SET personal_data = NULL WHERE \(self.isSelected) RETURNING 1)
+            WITH part AS (
+                SELECT id FROM receipt AS i WHERE \(condition) AND NOT i.is_open \(order) LIMIT \(self.batch)
+            ), erased AS (
+                UPDATE receipt SET personal_data = NULL FROM part
+                WHERE receipt.id = part.id AND personal_data IS NOT NULL RETURNING 1
+            )
             SELECT count(*) FROM erased
             """,
-            self.values(selection)
+            values
         )
     }
 }

@@ -70,6 +70,9 @@ extension ReceiptArchive {
         public let head: [UInt8]?
         /// How many bytes of an export that was interrupted were cut off first.
         public let removedByteCount: Int
+        /// The numbers of those entries, among the ones that were written, which the store could not open. Their lines say no
+        /// more than that.
+        public let unreadableNumbers: [UInt64]
     }
 
     /// Writes the receipts of a client's store that were added since the last export.
@@ -91,7 +94,7 @@ extension ReceiptArchive {
         let lock = try FolderLock(self.folder)
         var end = try self.end()
         try await self.check(end, against: journal)
-        var count = 0
+        var (count, unreadable) = (0, [UInt64]())
         while true {
             let last = end.number
             let page = try await MobileTokenError.mapStoreErrors {
@@ -100,14 +103,32 @@ extension ReceiptArchive {
             guard !page.isEmpty else { break }
             try self.append(page, to: &end)
             count += page.count
+            unreadable += page.filter { $0.content == .unreadable }.map(\.number)
         }
         withExtendedLifetime(lock) {}
         return Export(
             entryCount: count,
             lastNumber: end.number,
             head: end.chain.head,
-            removedByteCount: end.removedByteCount
+            removedByteCount: end.removedByteCount,
+            unreadableNumbers: unreadable
         )
+    }
+
+    /// Shows that the files hold entries of a store, unchanged and up to one that the store has as well.
+    ///
+    /// - Returns: The numbers of the entries that they hold; `nil` when they hold none.
+    /// - Throws: ``ReceiptFault`` for the first line that was changed, ``MobileTokenError/Code/receiptsDiffer`` when the files
+    ///   are of another store, `storeBusy` while another process writes to the folder, and what the store throws.
+    package func verifiedNumbers(in journal: any DecisionJournal) async throws -> ClosedRange<UInt64>? {
+        guard PrivateFile.exists(self.folder) else { return nil }
+        let lock = try FolderLock(self.folder)
+        defer { withExtendedLifetime(lock) {} }
+        let verification = try self.verify()
+        if let fault = verification.fault { throw fault }
+        try await self.check(try self.end(), against: journal)
+        guard let first = verification.firstNumber, let last = verification.lastNumber else { return nil }
+        return first...max(first, last)
     }
 
     /// Adds a line that signs all lines before, with the device's key of an activation.

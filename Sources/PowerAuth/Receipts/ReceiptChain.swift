@@ -23,6 +23,8 @@ package struct ReceiptChain: Sendable, Equatable {
     package private(set) var signatures: [ReceiptSignature] = []
     /// The intents whose outcome is not known.
     private var open: Set<UInt64> = []
+    /// The entries that could not be read, each of which may have been an intent.
+    private var unreadable: Set<UInt64> = []
     /// Public keys of devices that are known from elsewhere, by activation.
     private let devicePublicKeys: [ExactString: [UInt8]]
 
@@ -64,10 +66,13 @@ package struct ReceiptChain: Sendable, Equatable {
             self.counts.intents += 1
             if intent.personalData == nil { self.counts.erased += 1 }
         case .outcome(let outcome, let intent):
-            let isKnown = self.firstNumber.map { intent >= $0 } ?? false
+            let isKnown = self.firstNumber.map { intent >= $0 } ?? false && !self.unreadable.contains(intent)
             guard intent < entry.number, !isKnown || self.open.contains(intent) else { throw .outcomeOfNothing }
             if !outcome.isOpen { self.open.remove(intent) }
             self.counts.outcomes += 1
+        case .unreadable:
+            self.unreadable.insert(entry.number)
+            self.counts.unreadable += 1
         }
     }
 

@@ -19,6 +19,7 @@ package struct ReceiptLine: Sendable {
 
     package static let version = 1
     private static let signatureKind = "signature"
+    private static let unreadableKind = "unreadable"
     private static let personalMember = Array(#","personal":"#.utf8)
 
     /// The digest of the line before; of the first one, zeros.
@@ -48,6 +49,8 @@ package struct ReceiptLine: Sendable {
             case .outcome(let outcome, let intent):
                 json.members += outcome.facts.members
                 json["of"] = .number(JSONNumber(intent))
+            case .unreadable:
+                json["kind"] = .string(Self.unreadableKind)
             }
         case .signature(let signature):
             json["kind"] = .string(Self.signatureKind)
@@ -120,6 +123,8 @@ package struct ReceiptLine: Sendable {
             let outcome = try DecisionOutcome(facts: json)
             let content = ReceiptEntry.Content.outcome(outcome, ofIntent: try json.unsigned("of"))
             return .entry(ReceiptEntry(number: try json.unsigned("number"), content))
+        case self.unreadableKind:
+            return .entry(ReceiptEntry(number: try json.unsigned("number"), .unreadable))
         case self.signatureKind:
             return .signature(try ReceiptSignature(facts: json))
         default:

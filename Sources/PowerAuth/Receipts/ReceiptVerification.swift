@@ -12,6 +12,8 @@ public struct ReceiptVerification: Sendable, Hashable {
         public internal(set) var open = 0
         /// Intents whose personal data were erased.
         public internal(set) var erased = 0
+        /// Entries that the store could not open when they were exported.
+        public internal(set) var unreadable = 0
     }
 
     /// How much was checked, up to the fault if there is one.

@@ -47,8 +47,11 @@ enum ReceiptCommands {
                 "lastNumber": .number(JSONNumber(export.lastNumber)),
                 "removedBytes": .number(JSONNumber(export.removedByteCount)),
                 "signed": .bool(invocation.has("sign")),
+                "unreadable": .array(export.unreadableNumbers.map { .number(JSONNumber($0)) }),
             ],
             text: "Exported \(export.entryCount) entries, up to number \(export.lastNumber)."
+                + (export.unreadableNumbers.isEmpty
+                    ? "" : " The store could not open \(export.unreadableNumbers.count) of them.")
         )
         return .done
     }
@@ -164,6 +167,7 @@ extension ReceiptVerification {
             "outcomes": number(self.counts.outcomes),
             "open": number(self.counts.open),
             "erased": number(self.counts.erased),
+            "unreadable": number(self.counts.unreadable),
             "firstNumber": self.firstNumber.map(number) ?? .null,
             "lastNumber": self.lastNumber.map(number) ?? .null,
             "head": .optional(self.head.map { Hexadecimal.encode($0) }),
@@ -189,6 +193,9 @@ extension ReceiptVerification {
             open, \(self.counts.erased) with their personal data erased.
             """
         )
+        if self.counts.unreadable > 0 {
+            lines.append("The store could not open \(self.counts.unreadable) entries when they were exported.")
+        }
         if let firstNumber, firstNumber > 1 {
             lines.append("They begin with number \(firstNumber): what came before is not here.")
         }

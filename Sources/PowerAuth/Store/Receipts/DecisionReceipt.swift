@@ -23,6 +23,8 @@ public struct ReceiptEntry: Sendable, Hashable {
         case intent(RecordedIntent)
         /// Something became of an earlier entry, the intent of this number.
         case outcome(DecisionOutcome, ofIntent: UInt64)
+        /// It is there, and cannot be opened: its bytes were changed where they are kept.
+        case unreadable
     }
 
     /// The place in the journal: 1, 2, 3 and so on.

@@ -1,0 +1,54 @@
+import PostgresDatabase
+
+/// The deletion of receipts that are kept elsewhere.
+extension StoredReceipts {
+    /// What a step deleted.
+    struct Deletion: Sendable {
+        /// Where the next step begins; `nil` when there is nothing behind.
+        let end: UInt64?
+        let count: Int
+        /// Whether nothing that this step looked at was old enough.
+        let isRecent: Bool
+    }
+
+    /// Looks at some entries, and deletes the intents among them that are old, not open, and kept elsewhere with all their
+    /// outcomes, and these outcomes.
+    ///
+    /// - Parameters:
+    ///   - number: What was looked at before.
+    ///   - last: The last entry that is kept elsewhere, which stays: it shows the next export where it goes on.
+    ///   - milliseconds: Decided before that time.
+    static func delete(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore milliseconds: Int64,
+        _ connection: PostgresConnection
+    ) throws -> Deletion {
+        let row = try connection.run(
+            """
+            WITH part AS MATERIALIZED (
+                SELECT id, number, intent, date, is_open FROM receipt
+                WHERE number > $1 AND number < $2 ORDER BY number LIMIT \(self.batch)
+            ), old AS MATERIALIZED (
+                SELECT id FROM part WHERE intent IS NULL AND NOT is_open AND date < $3 AND NOT EXISTS (
+                    SELECT FROM receipt AS o WHERE o.intent = part.id AND (o.number IS NULL OR o.number >= $2)
+                )
+            ), outcomes AS (
+                DELETE FROM receipt USING old WHERE receipt.intent = old.id RETURNING 1
+            ), intents AS (
+                DELETE FROM receipt USING old WHERE receipt.id = old.id RETURNING 1
+            )
+            SELECT max(number), (SELECT count(*) FROM outcomes) + (SELECT count(*) FROM intents),
+                coalesce(bool_and(date >= $3) FILTER (WHERE intent IS NULL), false)
+            FROM part
+            """,
+            [.integer(Int64(clamping: number)), .integer(Int64(clamping: last)), .integer(milliseconds)]
+        ).first
+        guard let row else { throw PostgresError(.unexpectedResult) }
+        return Deletion(
+            end: row.isNull(0) ? nil : UInt64(clamping: try row.integer(0)),
+            count: Int(clamping: try row.integer(1)),
+            isRecent: try row.boolean(2)
+        )
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import MobileTokenTesting
+import PostgresDatabase
+import PostgresTestServer
+import PowerAuth
+import TestSupport
+import Testing
+import WireFacts
+
+@testable import MobileTokenPostgres
+
+/// Receipts by the thousand, and a server that works on no statement for longer than a second.
+@Suite(
+    .timeLimit(.minutes(3)),
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
+    .wireFact("DEFECTS2-46", "DEFECTS2-47", "DEFECTS2-48")
+)
+struct ManyReceiptsTests {
+    private static let count: Int64 = 20_000
+
+    private static func quick(_ configuration: inout PostgresActivationStore.Configuration) {
+        configuration.statementTimeout = .seconds(1)
+    }
+
+    /// Receipts of a decision each, which nobody could open: an intent, and its outcome behind it.
+    private static func insertDecided(_ count: Int64, _ connection: PostgresConnection) throws {
+        for start in stride(from: 1, to: count, by: 2_000) {
+            try connection.run(
+                """
+                WITH intent AS (
+                    INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body, personal_data)
+                    SELECT 'a', number, number, false, 1, '\\x00', '\\x00'
+                    FROM generate_series($1::int8, $1 + 1999, 2) AS number RETURNING id, moves, date
+                ), outcome AS (
+                    INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
+                    SELECT 'a', moves, date, id, false, 1, '\\x00' FROM intent RETURNING id, intent
+                )
+                SELECT count(*) FROM outcome
+                """,
+                [.integer(start)]
+            )
+        }
+        try connection.run("UPDATE receipt SET outcome = o.id FROM receipt AS o WHERE o.intent = receipt.id")
+    }
+
+    private static func number(_ query: String, _ connection: PostgresConnection) throws -> Int64 {
+        try connection.run(query, [], .none)[0].integer(0)
+    }
+
+    @Test func theyAreNumberedSomeAtATimeAndRead() async throws {
+        try await withNodes { nodes in
+            let (one, other) = (nodes.node("one", Self.quick), nodes.node("other", Self.quick))
+            for store in [one, other] { try await store.open() }
+            let database = try nodes.connect()
+            try Self.insertDecided(Self.count, database)
+            // Who reads a page numbers little more than that.
+            #expect(try await one.receiptEntries(after: 0, limit: 10).map(\.number) == Array(1...10))
+            #expect(try Self.number("SELECT max(number) FROM receipt", database) == StoredReceipts.batch)
+            async let entries = other.receiptEntries(after: 19_990, limit: 1_000)
+            async let more = one.receiptEntries(after: 19_990, limit: 1_000)
+            #expect(try await entries.map(\.number) == Array(19_991...20_000))
+            #expect(try await more.map(\.number) == Array(19_991...20_000))
+            #expect(
+                try Self.number("SELECT count(*) FROM receipt WHERE intent > id OR number IS NULL", database) == 0
+            )
+            let disorder = "SELECT count(*) FROM receipt o JOIN receipt i ON i.id = o.intent WHERE o.number < i.number"
+            #expect(try Self.number(disorder, database) == 0)
+        }
+    }
+
+    @Test(arguments: [ReceiptSelection.activation("a"), .decided(before: Date(timeIntervalSince1970: 10))])
+    func theyAreErasedSomeAtATime(selection: ReceiptSelection) async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let database = try nodes.connect()
+            try Self.insertDecided(Self.count, database)
+            try await store.update("a", recording: ActivationStoreConformance.intent("a", "1")) { _ = $0.takeMove() }
+            let isOfActivation = selection.activationID != nil
+            // By age those of the first ten seconds: every other millisecond.
+            #expect(try await store.eraseReceipts(selection) == (isOfActivation ? 10_001 : 5_000))
+            #expect(try await store.openDecisions(of: "a").count == (isOfActivation ? 0 : 1))
+            #expect(try await store.eraseReceipts(selection) == 0)
+            let rest = "SELECT count(*) FROM receipt WHERE personal_data IS NOT NULL"
+            #expect(try Self.number(rest, database) == (isOfActivation ? 0 : 5_001))
+        }
+    }
+
+    @Test func oneThatDoesNotOpenIsReportedAndPassedOver() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            for number in 1...3 {
+                let intent = ActivationStoreConformance.intent("a", "\(number)")
+                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            }
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            #expect(try await store.receipts(of: nil, after: 0, limit: 10).count == 3)
+            // An intent, and the outcome of another one.
+            try nodes.connect().run("UPDATE receipt SET body = '\\x00' WHERE number IN (1, 4)")
+            let receipts = try await store.receipts(of: nil, after: 0, limit: 1)
+            #expect(receipts.map(\.intent.intent?.operationID) == ["3"])
+            let export = try await archive.export(from: store)
+            #expect(export.entryCount == 6)
+            #expect(export.unreadableNumbers == [1, 4])
+            let verification = try await archive.verify()
+            #expect(verification.isIntact)
+            #expect(verification.counts.unreadable == 2)
+            #expect(verification.counts.outcomes == 2)
+            #expect(try await archive.export(from: store).entryCount == 0)
+        }
+    }
+
+    @Test func anotherKeyPassesOverWhatDoesNotOpen() async throws {
+        try await withNodes { nodes in
+            let (old, new) = (PostgresStoreFixture.key(1), PostgresStoreFixture.key(2))
+            let store = nodes.node("one") {
+                Self.quick(&$0)
+                $0.sealingKeys = SealingKeyRing(current: old)
+            }
+            try await store.insert(ActivationStoreConformance.record("a"))
+            for number in 1...250 {
+                let intent = ActivationStoreConformance.intent("a", "\(number)")
+                _ = try await store.update("a", recording: intent) { $0.takeMove() }
+            }
+            let database = try nodes.connect()
+            try database.run("UPDATE receipt SET body = '\\x00' WHERE id = (SELECT min(id) FROM receipt)")
+            try await store.use(SealingKeyRing(current: new, earlier: [old]))
+            let error = await #expect(throws: MobileTokenError.self) { try await store.reseal() }
+            #expect(error?.code == .storeCorrupted)
+            let rest = "SELECT count(*) FROM receipt WHERE sealing_key = (SELECT min(number) FROM sealing_key)"
+            #expect(try Self.number(rest, database) == 1)
+            #expect(try await store.retireUnusedKeys() == 0)
+            try database.run("DELETE FROM receipt WHERE id = (SELECT min(id) FROM receipt)")
+            #expect(try await store.retireUnusedKeys() == 1)
+            #expect(try await store.receipts(of: "a", after: 0, limit: 1_000).count == 249)
+        }
+    }
+
+    @Test func theyAreDeletedOnceTheyWereExported() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let database = try nodes.connect()
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            let never = Date(timeIntervalSince1970: 0)
+            let always = Date(timeIntervalSince1970: 4_000_000_000)
+            #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: always) == 0)
+
+            let open = ActivationStoreConformance.intent("a", "open")
+            let move = try await store.update("a", recording: open) { $0.takeMove() + 1 }
+            try Self.insertDecided(4_000, database)
+            try await archive.export(from: store)
+            #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: never) == 0)
+            // What was not exported yet, the open one, and the last one that was exported with its intent.
+            try await store.record(ActivationStoreConformance.outcome(.unanswered(code: "x")), ofMove: move, of: "a")
+            let old = Date(timeIntervalSince1970: 2)
+            #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: old) == 2_000)
+            #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: always) == 1_998)
+            #expect(try Self.number("SELECT count(*) FROM receipt", database) == 4)
+            #expect(try await store.openDecisions(of: "a").map(\.moves) == [move])
+
+            try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            #expect(try await archive.export(from: store).entryCount == 2)
+            #expect(try await archive.verify().isIntact)
+            #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: always) == 2)
+            #expect(try await archive.export(from: store).entryCount == 0)
+        }
+    }
+
+    @Test func filesThatWereChangedDeleteNothing() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            for number in 1...3 {
+                let intent = ActivationStoreConformance.intent("a", "\(number)")
+                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            }
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            try await archive.export(from: store)
+            let file = try #require(try archive.files().first)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try text.replacing("reject", with: "approve", maxReplacements: 1).write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            await #expect(throws: ReceiptFault.self) {
+                try await store.deleteReceipts(exportedTo: archive, decidedBefore: .distantFuture)
+            }
+            #expect(try Self.number("SELECT count(*) FROM receipt", nodes.connect()) == 6)
+        }
+    }
+}
