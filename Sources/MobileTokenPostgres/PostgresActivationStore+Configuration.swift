@@ -39,7 +39,7 @@ extension PostgresActivationStore {
         /// The schema of the tables, which is made when it is missing and the role may.
         public var schema = "mobile_token"
         /// Whether tables are made and changed when they are missing or older than this package. Switch it off for a role with
-        /// the least rights, and run ``PostgresActivationStore/migrate()`` with another one.
+        /// the least rights, and run ``PostgresActivationStore/migrate(grantingTo:)`` with another one.
         public var migrates = true
         /// The number of connections at most, beside one for the heartbeat.
         public var poolSize = 8

@@ -106,9 +106,40 @@ public final class PostgresActivationStore: Sendable {
     public func open() async throws { _ = try await self.opened() }
 
     /// Makes or changes the tables, with a role that may; nodes may be at work meanwhile.
-    public func migrate() async throws {
+    ///
+    /// A change waits for others who use a table for a fifth of a second at a time, so that nodes do not wait behind it for
+    /// longer, and is tried again for half a minute. Indexes of tables that are in use are made while others write, which
+    /// may take minutes, and not through a pooler that lends sessions.
+    ///
+    /// - Parameter role: A role that is given the rights that a node needs, and no others; `nil` changes none.
+    /// - Throws: `storeBusy` when a table was in use all the time.
+    public func migrate(grantingTo role: String? = nil) async throws {
         let schema = PostgresSchema(name: self.configuration.schema)
-        try await self.withConnection { try schema.prepare($0, migrates: true) }
+        try await self.prepare(schema, migrates: true)
+        if let role { try await self.withConnection { try schema.grant(to: role, $0) } }
+    }
+
+    private func prepare(_ schema: PostgresSchema, migrates: Bool) async throws {
+        guard try await self.withConnection({ try schema.needsWork($0, migrates: migrates) }) else { return }
+        var options = PostgresConnection.Options()
+        options.statementTimeout = .seconds(86_400)
+        options.searchPath = self.configuration.schema
+        options.preparesStatements = !self.configuration.pollOnly
+        let pool = PostgresPool(size: 1, options: options) { [configuration] in
+            try await configuration.target(connectTimeout: configuration.connectTimeout)
+        }
+        let deadline = self.clock.now + .seconds(30)
+        try await self.mappingErrors {
+            while true {
+                do {
+                    try await pool.withConnection { try schema.prepare($0, migrates: migrates) }
+                    break
+                } catch let error as PostgresError where error.refusal == .timeout && self.clock.now < deadline {
+                    try await self.clock.sleep(until: self.clock.now + .seconds(1))
+                }
+            }
+        }
+        await pool.closeIdleConnections()
     }
 
     /// Gives back the rights of this node, and closes the connections. Calls that follow throw `storeClosed`.
@@ -141,8 +172,8 @@ public final class PostgresActivationStore: Sendable {
         }
         let schema = PostgresSchema(name: self.configuration.schema)
         let migrates = self.configuration.migrates
+        try await self.prepare(schema, migrates: migrates)
         let identifier = try await self.withConnection { connection in
-            try schema.prepare(connection, migrates: migrates)
             try Incarnation.check(connection)
             return try StoreIdentifier.find(connection)
         }

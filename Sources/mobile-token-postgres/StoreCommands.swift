@@ -111,9 +111,11 @@ enum StoreCommands {
         "store",
         "migrate",
         summary: "Make the tables, or bring them to this version, while nodes are at work.",
-        options: StoreSession.options
+        options: StoreSession.options + [
+            .init("grant-to", "ROLE", "give this role the rights that a node needs, and no others")
+        ]
     ) { invocation in
-        try await StoreSession.run(invocation) { try await $0.migrate() }
+        try await StoreSession.run(invocation) { try await $0.migrate(grantingTo: invocation["grant-to"]) }
         Output(isJSON: invocation.has("json")).result(["migrated": .bool(true)], text: "The tables are up to date.")
         return .done
     }

@@ -47,7 +47,8 @@ struct OpenKeys: Sendable {
         if let keys = try self.match(fetched, self.checks(connection)) { return keys }
         let check = try fetched.current.makeKeyCheck()
         return try connection.transaction { transaction in
-            try transaction.run("LOCK TABLE sealing_key IN EXCLUSIVE MODE")
+            // No right to the table is needed for it.
+            try transaction.run("SELECT pg_advisory_xact_lock('sealing_key'::regclass::oid::int8)")
             // Another node may have been quicker.
             let checks = try Self.checks(transaction.run(Self.query))
             if let keys = try Self.match(fetched, checks) { return keys }
