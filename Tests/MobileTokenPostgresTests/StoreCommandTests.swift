@@ -6,6 +6,7 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
+import WireFacts
 
 /// The commands that look after the database, as a person calls them.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -96,6 +97,59 @@ struct StoreCommandTests {
                 #expect(recovered.exitCode == 0)
                 try await activation.validate(factors)
                 #expect(try await self.run(words + place, nodes).output == "The counter is in step.\n")
+            }
+        }
+    }
+
+    @Test(.wireFact("DEFECTS2-54")) func allActivationsAreRecoveredAtOnce() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let store = nodes.node()
+                let client = try emulator.makeClient { $0.store = store }
+                var ids: [String] = []
+                for user in ["alice", "bob", "carol"] {
+                    ids.append(
+                        try await emulator.makeActivation(user: user, password: "1234", client: client).activationID
+                    )
+                }
+                try await emulator.advanceCounter(ofActivation: ids[0], by: 500)
+                // Farther than is searched.
+                try await emulator.advanceCounter(ofActivation: ids[1], by: 2_000)
+                let words = [
+                    "store", "recover", "--all", "--search", "1000", "--url", emulator.baseURL,
+                    "--sdk-configuration", emulator.sdkConfiguration,
+                ]
+                let outcome = try await self.run(words, nodes)
+                #expect(outcome.exitCode == 1, "\(outcome.errors)")
+                #expect(outcome.lines.count == 4)
+                for (line, finding) in zip(outcome.lines.dropFirst(), ["Passed over 5", "stateRolledBack", "in step"]) {
+                    #expect(line.contains(finding), "\(line)")
+                }
+                for id in [ids[0], ids[2]] {
+                    let activation = try await client.activation(id: id)
+                    try await activation.validate(.possessionAndKnowledge(password: "1234"))
+                }
+                let rest = try await self.run(words.map { $0 == "1000" ? "3000" : $0 } + ["--json"], nodes)
+                #expect(rest.exitCode == 0, "\(rest.errors)")
+                #expect(try await self.run(words.map { $0 == "--all" ? "--json" : $0 }, nodes).exitCode == 2)
+            }
+        }
+    }
+
+    @Test(.wireFact("DEFECTS2-48")) func receiptsThatWereExportedAreDeleted() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node()
+            try await store.insert(ActivationStoreConformance.record("a"))
+            for number in 1...3 {
+                let intent = ActivationStoreConformance.intent("a", "\(number)")
+                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            }
+            let folder = nodes.folder.path + "/archive"
+            try await ReceiptArchive(folder: folder).export(from: store)
+            for count in [4, 0] {
+                let outcome = try await self.run(["store", "prune", folder, "--older-than", "30"], nodes)
+                #expect(outcome.output == "Deleted \(count) entries of the receipts.\n", "\(outcome.errors)")
             }
         }
     }

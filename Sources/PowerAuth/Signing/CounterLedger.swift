@@ -127,8 +127,8 @@ extension CounterLedger {
 }
 
 extension CounterLedger {
-    /// How many values are passed over once a state that was put back has been compared: half of the server's usual window.
-    /// The server cannot know those that were signed offline, or never arrived.
+    /// How many values beyond the server's are passed over once a state that was put back has been compared: half of the
+    /// server's usual window. The server cannot know those that were signed offline, or never arrived.
     package static let putBackAllowance = 10
 
     /// Notes that the store was put back to this state, by a restore or otherwise, at some time since the last comparison.
@@ -139,6 +139,9 @@ extension CounterLedger {
 
     /// Passes over values that may have been used before the store was put back, without leaving the server's window.
     ///
+    /// Counted from the server's counter: a state that is ahead of it has passed some over. A store that is put back again and
+    /// again would otherwise leave the window step by step.
+    ///
     /// - Returns: By how much the distance is greater than the one that was found. Where the counter was moved to the server's,
     ///   what was found is how far that was.
     private mutating func passOverUsedValues(
@@ -146,7 +149,7 @@ extension CounterLedger {
         _ result: CounterComparison.Result
     ) -> Int {
         guard self.wasPutBack, result != .deadlock, result != .rolledBack else { return 0 }
-        let count = max(0, min(Self.putBackAllowance, rule.window - 1 - max(0, rule.distance)))
+        let count = max(0, min(Self.putBackAllowance, rule.window - 1) - max(0, rule.distance))
         for _ in 0..<count { self.counter = self.counter.next() }
         self.wasPutBack = false
         if case .movedForward = result { return 0 }

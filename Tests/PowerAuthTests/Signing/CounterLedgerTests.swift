@@ -1,6 +1,7 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
+import WireFacts
 
 @testable import PowerAuth
 
@@ -255,9 +256,21 @@ import Testing
         ledger.counter = server.advanced(by: ahead)
         ledger.notePutBack()
         let comparison = try self.compare(&ledger, with: server, window: 20)
-        let expected = max(ahead, min(ahead + 10, 19))
+        let expected = max(ahead, 10)
         #expect(ledger.counter == server.advanced(by: expected))
         #expect(comparison.distance == expected)
+    }
+
+    /// One restore may be noticed twice, and a volume be put back twice.
+    @Test(.wireFact("DEFECTS2-54")) func aStateThatIsPutBackAgainAndAgainIsNotMovedFurtherEachTime() throws {
+        var ledger = self.ledger(byte: 250)
+        let server = ledger.counter.advanced(by: 3)
+        for _ in 0..<5 {
+            ledger.notePutBack()
+            let comparison = try self.compare(&ledger, with: server, window: 20)
+            #expect(comparison.canSign)
+            #expect(ledger.counter == server.advanced(by: 10))
+        }
     }
 
     @Test func aStateThatWasPutBackTooFarStaysLost() throws {
