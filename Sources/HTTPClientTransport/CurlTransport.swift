@@ -59,8 +59,10 @@ public final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Ends all pending calls with ``HTTPTransportError/Code/shutdown``, closes the connections, and returns when the
-    /// engine's thread has ended. Later calls of ``send(_:)`` fail with the same error.
+    /// Ends all pending calls, closes the connections, and returns when the engine's thread has ended.
+    ///
+    /// Calls of which nothing was sent end with ``HTTPTransportError/Code/shutdown``, and so do later calls of ``send(_:)``. Calls
+    /// that were on their way end with ``HTTPTransportError/Code/connectionLost``: the server may have received them.
     public func shutdown() async {
         self.engine.stop()
         await self.engine.waitUntilStopped()

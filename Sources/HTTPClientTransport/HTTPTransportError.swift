@@ -11,13 +11,13 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Self("invalidConfiguration")
         /// The URL or a header cannot be used. Nothing was sent.
         public static let invalidRequest = Self("invalidRequest")
-        /// The host name could not be resolved, or the connection was not accepted.
+        /// The host name could not be resolved, or the connection was not accepted. Nothing was sent.
         public static let connectionFailed = Self("connectionFailed")
-        /// The connection ended before the response was complete.
+        /// The connection ended before the response was complete. The server may have received the request.
         public static let connectionLost = Self("connectionLost")
-        /// Connecting, or the whole exchange, took longer than allowed.
+        /// Connecting, or the whole exchange, took longer than allowed. The server may have received the request.
         public static let timeout = Self("timeout")
-        /// The server's certificate or key was not accepted, or TLS failed in another way.
+        /// The server's certificate or key was not accepted, or TLS failed in another way. Nothing was sent.
         public static let tlsFailed = Self("tlsFailed")
         /// The response is not valid HTTP.
         public static let invalidResponse = Self("invalidResponse")
@@ -25,7 +25,7 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
         public static let responseTooLarge = Self("responseTooLarge")
         /// The request's `notAfter` had come before there was a connection. Nothing was sent.
         public static let tooLate = Self("tooLate")
-        /// The transport was shut down.
+        /// The transport was shut down. Nothing was sent: what was on its way then ended with ``connectionLost``.
         public static let shutdown = Self("shutdown")
     }
 
@@ -46,4 +46,20 @@ public struct HTTPTransportError: Error, Hashable, CustomStringConvertible {
 
     /// The code and the detail.
     public var description: String { self.detail.isEmpty ? "\(self.code)" : "\(self.code): \(self.detail)" }
+}
+
+extension HTTPTransportError {
+    /// The same failure of a request of which some had left: none of the codes that say "nothing was sent" is true then, whatever
+    /// the reason was, such as the end of the transport, or memory that ran out while the response was received.
+    var afterFirstByte: Self {
+        switch self.code {
+        case .timeout, .invalidResponse, .responseTooLarge, .connectionLost: self
+        default:
+            Self(
+                .connectionLost,
+                detail: "\(self.description), while the request was on its way",
+                httpStatus: self.httpStatus
+            )
+        }
+    }
 }

@@ -13,8 +13,42 @@ import Testing
         let calls = (0..<20).map { _ in Task { try await transport.send(HTTPRequest(url: server.url)) } }
         await server.waitFor(.accepted(connection: 4))
         await transport.shutdown()
-        for call in calls { await #expect(throws: HTTPTransportError(.shutdown)) { try await call.value } }
+        var codes: [HTTPTransportError.Code: Int] = [:]
+        for call in calls {
+            let error = await #expect(throws: HTTPTransportError.self) { try await call.value }
+            if let error { codes[error.code, default: 0] += 1 }
+        }
+        // Five may have left.
+        #expect(codes[.shutdown, default: 0] >= 15)
+        #expect(codes[.shutdown, default: 0] + codes[.connectionLost, default: 0] == 20)
         for connection in 0..<5 { await server.waitFor(.clientClosed(connection: connection)) }
+    }
+
+    /// The server has it, and may have carried it out: "nothing was sent" would be a lie.
+    @Test func whatIsOnItsWayAtTheShutdownIsLost() async throws {
+        let server = try ScriptedServer { connection in
+            connection.readRequest()
+            connection.reach("read")
+            connection.waitForClose()
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport()
+        let call = Task { try await transport.send(HTTPRequest(url: server.url)) }
+        await server.waitFor(.reached(connection: 0, "read"))
+        await transport.shutdown()
+        let error = await #expect(throws: HTTPTransportError.self) { try await call.value }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.detail.isEmpty == false)
+    }
+
+    @Test(arguments: [
+        HTTPTransportError.Code.connectionFailed, .tlsFailed, .shutdown, .tooLate, .invalidRequest,
+        .invalidConfiguration,
+    ])
+    func afterTheFirstByteNothingSaysThatNothingWasSent(code: HTTPTransportError.Code) {
+        #expect(HTTPTransportError(code, detail: "Out of memory").afterFirstByte.code == .connectionLost)
+        #expect(HTTPTransportError(.timeout).afterFirstByte.code == .timeout)
+        #expect(HTTPTransportError(.responseTooLarge, httpStatus: 413).afterFirstByte.httpStatus == 413)
     }
 
     @Test func afterShutdownNothingIsSent() async throws {

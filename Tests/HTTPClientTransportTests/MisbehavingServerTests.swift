@@ -242,7 +242,9 @@ import Testing
             ($0 as? HTTPTransportError)?.code == .timeout
         }
         await transport.shutdown()
-        await #expect(throws: HTTPTransportError(.shutdown)) { try await first.value }
+        let error = await #expect(throws: HTTPTransportError.self) { try await first.value }
+        // The server accepted the connection; whether anything was sent by then nobody knows.
+        #expect(error?.code == .shutdown || error?.code == .connectionLost)
         #expect(server.acceptedCount == 1)
     }
 }

@@ -21,6 +21,9 @@ final class EasyHandle {
     /// up at the fifth.
     var isReusable: Bool { self.attempts <= 1 }
 
+    /// Whether the server may have seen some of the request: libcurl had a connection, and was let go ahead.
+    var mayHaveSent: Bool { self.attempts > 0 && !self.wasTooLate }
+
     /// Creates a handle with every option that stays the same from one request to the next.
     ///
     /// - Throws: ``HTTPTransportError/Code/invalidConfiguration`` for an option that this libcurl does not take.
@@ -107,7 +110,8 @@ extension EasyHandle {
             return .failure(HTTPTransportError(.tooLate, detail: "its time had passed before it could be sent"))
         }
         guard code == CURLE_OK else {
-            return .failure(HTTPTransportError(code, httpStatus: self.collector.receivedStatus))
+            let error = HTTPTransportError(code, httpStatus: self.collector.receivedStatus)
+            return .failure(self.mayHaveSent ? error.afterFirstByte : error)
         }
         guard let response = self.collector.response() else {
             return .failure(HTTPTransportError(.connectionLost, detail: "the connection ended within the head"))

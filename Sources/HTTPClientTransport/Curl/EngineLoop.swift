@@ -178,9 +178,10 @@ extension EngineLoop {
     private func failEverything(_ error: HTTPTransportError) {
         for handle in Array(self.active.values) {
             guard let transfer = handle.transfer else { continue }
+            let end = handle.mayHaveSent ? error.afterFirstByte : error
             self.remove(handle)
             handle.abandon()
-            self.complete(transfer, .failure(error))
+            self.complete(transfer, .failure(end))
         }
         self.queue.removeWaiting { transfer in
             self.complete(transfer, .failure(error))
