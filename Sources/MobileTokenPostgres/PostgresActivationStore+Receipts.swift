@@ -17,13 +17,37 @@ extension PostgresActivationStore: DecisionJournal {
     public func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
         let open = try await self.opened()
         let sealed = try open.keys.sealing.seal(outcome, ofMove: moves, of: activationID)
-        let statement = StoredReceipts.insertion(outcome: sealed, isOpen: outcome.isOpen, key: open.keys.current)
+        let key = open.keys.current
+        let statement = StoredReceipts.insertion(outcome: sealed, isOpen: outcome.isOpen, key: key)
         _ = try await self.settlingOutcome {
-            _ = try await self.run(statement, .relaxed)
+            guard try await self.run(statement, .relaxed).isEmpty else { return true }
+            // Seldom: something is known already. Whoever writes meanwhile is looked at again.
+            while let known = try await self.known(ofMove: moves, of: activationID), outcome.replaces(known.outcome) {
+                let statement = StoredReceipts.insertion(
+                    outcome: sealed,
+                    isOpen: outcome.isOpen,
+                    key: key,
+                    after: known.place
+                )
+                guard try await self.run(statement, .relaxed).isEmpty else { return true }
+            }
             return true
         } wasWritten: {
-            true  // an outcome that is known is not followed by another one
+            true  // what is known is not followed by the same again
         }
+    }
+
+    /// What is known of the intent of a move, and where; `nil` when there is no such intent.
+    private func known(
+        ofMove moves: UInt64,
+        of activationID: String
+    ) async throws -> (place: StoredReceipts.Place, outcome: DecisionOutcome?)? {
+        let rows = try await self.withConnection {
+            try $0.run([StoredReceipts.known(ofMove: moves, of: activationID)], .none)
+        }
+        guard let (place, stored) = try StoredReceipts.readKnown(rows) else { return nil }
+        let outcome = try await stored.asyncMap { try await self.sealing($0.key).openOutcome($0.sealed) }
+        return (place, outcome)
     }
 
     /// Returns the intents whose fate has still to be found out, oldest first.

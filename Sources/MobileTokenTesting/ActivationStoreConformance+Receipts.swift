@@ -95,6 +95,36 @@ extension ActivationStoreConformance {
             )
         }
         try self.require(outcomes == expected, "the entries are not those of the outcomes that count")
+        try await self.checkThatKnowledgeReplacesIgnorance(in: journal)
+    }
+
+    private func checkThatKnowledgeReplacesIgnorance(in journal: any DecisionJournal) async throws {
+        try await journal.insert(Self.sparseRecord("d"))
+        let orders: [[(DecisionOutcome.Result, isWritten: Bool)]] = [
+            [(.unanswered(code: "timeout"), true), (.followed, true), (.unanswered(code: "timeout"), false)],
+            [(.followed, true), (.unknown, true), (.followed, false), (.unknown, false), (.accepted, true)],
+            [(.unknown, true), (.inferred, true), (.notFollowed, false), (.unknown, false), (.accepted, true)],
+            [
+                (.notFollowed, true), (.inferred, false), (.refused(code: "a", serverCode: "b"), true),
+                (.accepted, false),
+            ],
+        ]
+        for (number, order) in orders.enumerated() {
+            let move = try await journal.update("d", recording: Self.intent("d", "\(number)")) { $0.takeMove() + 1 }
+            var latest: DecisionOutcome?
+            for (second, (result, isWritten)) in order.enumerated() {
+                let outcome = Self.outcome(result, second: second)
+                let before = try await journal.receiptEntries(after: 0, limit: 1_000).count
+                try await journal.record(outcome, ofMove: move, of: "d")
+                let after = try await journal.receiptEntries(after: 0, limit: 1_000).count
+                try self.require(after - before == (isWritten ? 1 : 0), "\(result) is written, or the reverse")
+                if isWritten { latest = outcome }
+                let receipt = try await journal.receipts(of: "d", after: 0, limit: 10).last
+                try self.require(receipt?.outcome == latest, "not the outcome that says most")
+                let isOpen = try await journal.openDecisions(of: "d").contains { $0.moves == move }
+                try self.require(isOpen == latest?.isOpen, "an intent is open that is decided, or the reverse")
+            }
+        }
     }
 
     func checkReceiptOrder(of journal: any DecisionJournal) async throws {

@@ -70,8 +70,8 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case dropsIntentsOfChangesThatThrow
     /// A change that does not move the counter leaves no intent.
     case writesNoIntentWithoutMove
-    /// An open outcome is followed by another one; the first known one stands.
-    case keepsTheFirstKnownOutcome
+    /// An outcome is followed by one that says more, and by no other.
+    case keepsTheOutcomeThatSaysMost
     /// Receipts and entries come in pages, oldest first.
     case listsReceiptsOldestFirst
     /// The receipts of a removed activation stay, and can still get their outcome.
@@ -168,7 +168,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
         case .writesIntentsWithTheirMove: try await self.checkIntents(in: journal)
         case .dropsIntentsOfChangesThatThrow: try await self.checkIntentsOfThrowingChanges(in: journal)
         case .writesNoIntentWithoutMove: try await self.checkIntentsWithoutMove(in: journal)
-        case .keepsTheFirstKnownOutcome: try await self.checkOutcomes(in: journal)
+        case .keepsTheOutcomeThatSaysMost: try await self.checkOutcomes(in: journal)
         case .listsReceiptsOldestFirst: try await self.checkReceiptOrder(of: journal)
         case .keepsReceiptsOfTheRemoved: try await self.checkReceiptsOfTheRemoved(in: journal)
         case .losesNoConcurrentReceipt: try await self.checkConcurrentReceipts(through: [journal])

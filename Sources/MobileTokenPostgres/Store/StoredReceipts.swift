@@ -43,19 +43,19 @@ enum StoredReceipts {
                     body: try row.bytes(6),
                     personalData: row.isNull(7) ? nil : try row.bytes(7)
                 ),
-                outcome: row.isNull(8) ? nil : try self.outcome(row)
+                outcome: row.isNull(8) ? nil : try self.outcome(row, at: 8)
             )
         }
     }
 
-    private static func outcome(_ row: PostgresRow) throws -> Row.Outcome {
+    private static func outcome(_ row: PostgresRow, at column: Int32) throws -> Row.Outcome {
         Row.Outcome(
-            key: try row.integer(8),
+            key: try row.integer(column),
             sealed: SealedReceipt(
-                activationID: try row.text(9),
-                moves: UInt64(clamping: try row.integer(10)),
-                date: Date(milliseconds: try row.integer(11)),
-                body: try row.bytes(12),
+                activationID: try row.text(column + 1),
+                moves: UInt64(clamping: try row.integer(column + 2)),
+                date: Date(milliseconds: try row.integer(column + 3)),
+                body: try row.bytes(column + 4),
                 personalData: nil
             )
         )
@@ -161,24 +161,75 @@ enum StoredReceipts {
 
     // MARK: Writing
 
-    /// Adds what became of an intent, if it is open.
+    /// Adds what became of an intent, if that is more than what is known: the intent is open, and has no outcome, or one that is
+    /// open where this one is not. Returns a row if it was added.
     static func insertion(outcome sealed: SealedReceipt, isOpen: Bool, key: Int64) -> PostgresStatement {
         PostgresStatement(
             """
             WITH intent AS (
-                SELECT id FROM receipt WHERE activation_id = $1 AND moves = $2 AND is_open
+                SELECT id FROM receipt WHERE activation_id = $1 AND moves = $2 AND is_open AND (outcome IS NULL OR NOT $6)
                 ORDER BY id DESC LIMIT 1 FOR UPDATE
             ), new AS (
                 INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
                 SELECT $1, $2, $3, id, false, $4, $5 FROM intent RETURNING id
             )
             UPDATE receipt SET outcome = new.id, is_open = $6 FROM new, intent WHERE receipt.id = intent.id
+            RETURNING receipt.id
             """,
-            [
-                .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
-                .integer(key), .bytes(sealed.body), .boolean(isOpen),
-            ]
+            self.values(sealed, isOpen: isOpen, key: key)
         )
+    }
+
+    /// An intent, and its latest outcome; 0 when it has none.
+    struct Place: Sendable {
+        let intent: Int64
+        let outcome: Int64
+    }
+
+    /// Adds what became of an intent whatever is known of it, if that is still the same. Returns a row if it was added.
+    static func insertion(outcome sealed: SealedReceipt, isOpen: Bool, key: Int64, after place: Place)
+        -> PostgresStatement
+    {
+        PostgresStatement(
+            """
+            WITH intent AS (
+                SELECT id FROM receipt WHERE id = $7 AND coalesce(outcome, 0) = $8 FOR UPDATE
+            ), new AS (
+                INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
+                SELECT $1, $2, $3, id, false, $4, $5 FROM intent RETURNING id
+            )
+            UPDATE receipt SET outcome = new.id, is_open = $6 FROM new, intent WHERE receipt.id = intent.id
+            RETURNING receipt.id
+            """,
+            self.values(sealed, isOpen: isOpen, key: key) + [.integer(place.intent), .integer(place.outcome)]
+        )
+    }
+
+    private static func values(_ sealed: SealedReceipt, isOpen: Bool, key: Int64) -> [PostgresValue] {
+        [
+            .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
+            .integer(key), .bytes(sealed.body), .boolean(isOpen),
+        ]
+    }
+
+    /// Finds what is known of the intent of a move.
+    static func known(ofMove moves: UInt64, of activationID: String) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT i.id, coalesce(i.outcome, 0), o.sealing_key, o.activation_id, o.moves, o.date, o.body
+            FROM receipt AS i LEFT JOIN receipt AS o ON o.id = i.outcome
+            WHERE i.activation_id = $1 AND i.moves = $2 AND i.intent IS NULL ORDER BY i.id DESC LIMIT 1
+            """,
+            [.text(activationID), .integer(Int64(clamping: moves))]
+        )
+    }
+
+    static func readKnown(_ results: [PostgresRows]) throws -> (Place, Row.Outcome?)? {
+        guard let rows = results.last else { throw PostgresError(.unexpectedResult) }
+        return try rows.first.map { row in
+            let place = Place(intent: try row.integer(0), outcome: try row.integer(1))
+            return (place, row.isNull(2) ? nil : try self.outcome(row, at: 2))
+        }
     }
 
     // MARK: Erasing

@@ -21,8 +21,8 @@ package struct ReceiptChain: Sendable, Equatable {
     package private(set) var firstNumber: UInt64?
     package private(set) var counts = ReceiptVerification.Counts()
     package private(set) var signatures: [ReceiptSignature] = []
-    /// The intents whose outcome is not known.
-    private var open: Set<UInt64> = []
+    /// The intents of which more may become known.
+    private var unfinished: [UInt64: Fate] = [:]
     /// The entries that could not be read, each of which may have been an intent.
     private var unreadable: Set<UInt64> = []
     /// Public keys of devices that are known from elsewhere, by activation.
@@ -54,7 +54,6 @@ package struct ReceiptChain: Sendable, Equatable {
         }
         self.head = digest
         self.counts.lines += 1
-        self.counts.open = self.open.count
         return line
     }
 
@@ -62,18 +61,32 @@ package struct ReceiptChain: Sendable, Equatable {
         guard entry.number > 0, self.latest.map({ entry.number - 1 == $0.number }) ?? true else { throw .wrongNumber }
         switch entry.content {
         case .intent(let intent):
-            self.open.insert(entry.number)
+            self.unfinished[entry.number] = Fate()
+            self.counts.open += 1
             self.counts.intents += 1
             if intent.personalData == nil { self.counts.erased += 1 }
         case .outcome(let outcome, let intent):
+            guard intent < entry.number else { throw .outcomeOfNothing }
             let isKnown = self.firstNumber.map { intent >= $0 } ?? false && !self.unreadable.contains(intent)
-            guard intent < entry.number, !isKnown || self.open.contains(intent) else { throw .outcomeOfNothing }
-            if !outcome.isOpen { self.open.remove(intent) }
+            if isKnown { try self.add(outcome, of: intent) }
             self.counts.outcomes += 1
         case .unreadable:
             self.unreadable.insert(entry.number)
             self.counts.unreadable += 1
         }
+    }
+
+    /// An outcome that says less than the one before it is not the store's.
+    private mutating func add(_ outcome: DecisionOutcome, of intent: UInt64) throws(ReceiptFault.Reason) {
+        guard let fate = self.unfinished[intent], outcome.replaces(fate.outcome) else { throw .outcomeOfNothing }
+        if fate.isOpen, !outcome.isOpen { self.counts.open -= 1 }
+        self.unfinished[intent] = outcome.isFinal ? nil : Fate(outcome: outcome)
+    }
+
+    /// What is known of an intent.
+    private struct Fate: Equatable {
+        var outcome: DecisionOutcome?
+        var isOpen: Bool { self.outcome?.isOpen ?? true }
     }
 
     private mutating func add(_ signature: ReceiptSignature, of head: [UInt8]) throws(ReceiptFault.Reason) {

@@ -41,7 +41,7 @@ struct ReceiptAudit {
             // The trace is wiped out by a later signature, or the activation cannot be asked about any more.
             let isWiped = record.counters[receipt.intent.activationID] ?? 0 > receipt.intent.moves
             if !isWiped, !isEnded { self.problems.append("it could have been found out: \(receipt.line)") }
-        case .unanswered, nil:
+        case .unanswered, .followed, nil:
             self.problems.append("it was never found out: \(receipt.line)")
         }
     }
@@ -68,6 +68,7 @@ extension DecisionOutcome.Result {
         case .accepted: "accepted"
         case .refused: "refused"
         case .unanswered: "unanswered"
+        case .followed: "followed"
         case .inferred: "inferred"
         case .notFollowed: "not followed"
         case .unknown: "unknown"

@@ -4,6 +4,7 @@ import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
+import WireFacts
 
 @testable import PowerAuth
 
@@ -170,9 +171,25 @@ struct ReceiptChainTests {
         self.expect(.wrongNumber, at: 3, in: Self.chained(entries).map(\.bytes))
 
         let accepted = ActivationStoreConformance.outcome(.accepted)
-        for intent: UInt64 in [1, 4, 5, 7] {
+        for intent: UInt64 in [2, 4, 5, 7] {
             entries = Array(self.entries.prefix(5)) + [ReceiptEntry(number: 6, .outcome(accepted, ofIntent: intent))]
             self.expect(.outcomeOfNothing, at: 5, in: Self.chained(entries).map(\.bytes))
+        }
+    }
+
+    @Test(.wireFact("DEFECTS2-50")) func onlyWhatSaysMoreFollowsAnOutcome() {
+        func lines(_ result: DecisionOutcome.Result) -> [[UInt8]] {
+            let outcome = ActivationStoreConformance.outcome(result)
+            let entries = Array(self.entries.prefix(5)) + [ReceiptEntry(number: 6, .outcome(outcome, ofIntent: 1))]
+            return Self.chained(entries).map(\.bytes)
+        }
+        // The first one was inferred.
+        #expect(self.fault(in: lines(.accepted)) == nil)
+        #expect(self.fault(in: lines(.refused(code: "a", serverCode: "b"))) == nil)
+        for result in [
+            DecisionOutcome.Result.unknown, .followed, .notFollowed, .inferred, .unanswered(code: "timeout"),
+        ] {
+            self.expect(.outcomeOfNothing, at: 5, in: lines(result))
         }
     }
 

@@ -120,9 +120,13 @@ private actor SealedDictionaryStore: DecisionJournal {
 
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
         let index = self.receipts.lastIndex { row in
-            row.isOpen && row.sealed.activationID == activationID && row.sealed.moves == moves
+            row.intent == nil && row.sealed.activationID == activationID && row.sealed.moves == moves
         }
         guard let index else { return }
+        let known = try self.receipts[index].outcome.map {
+            try self.sealing.openOutcome(self.receipts[Int($0) - 1].sealed)
+        }
+        guard outcome.replaces(known) else { return }
         let sealed = try self.sealing.seal(outcome, ofMove: moves, of: activationID)
         self.receipts.append(Row(sealed: sealed, intent: UInt64(index + 1), isOpen: false))
         self.receipts[index].outcome = UInt64(self.receipts.count)

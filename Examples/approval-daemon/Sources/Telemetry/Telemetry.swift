@@ -156,6 +156,7 @@ extension DecisionOutcome.Result {
         case .accepted: "accepted"
         case .refused: "refused"
         case .unanswered: "unanswered"
+        case .followed: "followed"
         case .inferred: "inferred"
         case .notFollowed: "notFollowed"
         case .unknown: "unknown"

@@ -26,8 +26,8 @@ public protocol DecisionJournal: ActivationStore {
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result
 
-    /// Writes what became of the intent of a move. Does nothing when there is no such intent, or when its outcome is known
-    /// already: one that ``DecisionOutcome/isOpen`` is followed by another, and no other.
+    /// Writes what became of the intent of a move: another entry, if it ``DecisionOutcome/replaces(_:)`` the latest one of that
+    /// intent. Does nothing otherwise, or when there is no such intent.
     ///
     /// A power failure may take back an outcome, and so leave its intent open; the death of the process may not.
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws

@@ -6,14 +6,19 @@ public struct DecisionOutcome: Sendable, Hashable {
     public enum Result: Sendable, Hashable {
         /// The server said that it carried the decision out.
         case accepted
-        /// The server refused, or the request never left. Nothing was decided.
+        /// The server refused in its own words, or the request never left. Nothing was decided.
         case refused(code: String, serverCode: String?)
-        /// No response, or none that tells. The intent stays open until one of the cases below is written over this one.
+        /// No response, or none that tells, such as the page of a proxy. The intent stays open until one of the cases below is
+        /// written over this one.
         case unanswered(code: String)
-        /// The server followed the counter and the operation is finished: in all likelihood ours.
+        /// The server accepted the signature, as its counter tells, and yet refused: it may have received the request twice, and
+        /// carried out the first copy. The intent stays open as after ``unanswered(code:)``.
+        case followed
+        /// The server followed the counter and the operation is finished: in all likelihood ours. Had the user decided the
+        /// operation on another phone in that moment, it would look the same.
         case inferred
-        /// The server did not follow the counter: the signature decided nothing. The operation may be finished all the same, by
-        /// another device or by the bank.
+        /// The signature decided nothing: the server did not follow the counter, or the operation was found waiting all the same. It
+        /// may be finished since, by another device or by the bank.
         case notFollowed
         /// It cannot be found out any more.
         case unknown
@@ -34,7 +39,35 @@ public struct DecisionOutcome: Sendable, Hashable {
     }
 
     /// Whether the fate of the decision has still to be found out.
-    public var isOpen: Bool { if case .unanswered = self.result { true } else { false } }
+    public var isOpen: Bool { self.result.isOpen }
+
+    /// Whether nothing takes its place any more.
+    var isFinal: Bool { self.result.weight == DecisionOutcome.Result.accepted.weight }
+
+    /// Whether this takes the place of what was known before: knowledge replaces ignorance, and never the reverse. While nothing
+    /// is known for good, each attempt to find out is noted.
+    ///
+    /// A store asks it before it adds the entry; see ``DecisionJournal/record(_:ofMove:of:)``.
+    public func replaces(_ other: Self?) -> Bool {
+        guard let other else { return true }
+        let (new, old) = (self.result.weight, other.result.weight)
+        return new > old || new == old && self.isOpen
+    }
+}
+
+extension DecisionOutcome.Result {
+    var isOpen: Bool { self.weight < Self.unknown.weight }
+
+    /// How much it says.
+    fileprivate var weight: Int {
+        switch self {
+        case .unanswered: 1
+        case .followed: 2
+        case .unknown: 3
+        case .notFollowed, .inferred: 4
+        case .accepted, .refused: 5
+        }
+    }
 }
 
 extension DecisionOutcome.Result: CustomStringConvertible {
@@ -44,6 +77,7 @@ extension DecisionOutcome.Result: CustomStringConvertible {
         case .accepted: "accepted"
         case .refused(let code, let serverCode): "refused (\(serverCode ?? code))"
         case .unanswered(let code): "unanswered (\(code))"
+        case .followed: "followed"
         case .inferred: "inferred"
         case .notFollowed: "not followed"
         case .unknown: "unknown"

@@ -107,6 +107,7 @@ extension DecisionOutcome {
         case .unanswered(let code):
             facts["result"] = "unanswered"
             facts["code"] = .string(code)
+        case .followed: facts["result"] = "followed"
         case .inferred: facts["result"] = "inferred"
         case .notFollowed: facts["result"] = "notFollowed"
         case .unknown: facts["result"] = "unknown"
@@ -124,6 +125,7 @@ extension DecisionOutcome {
             let serverCode = facts["serverCode"] == nil ? nil : try facts.string("serverCode")
             result = .refused(code: try facts.string("code"), serverCode: serverCode)
         case "unanswered": result = .unanswered(code: try facts.string("code"))
+        case "followed": result = .followed
         case "inferred": result = .inferred
         case "notFollowed": result = .notFollowed
         case "unknown": result = .unknown

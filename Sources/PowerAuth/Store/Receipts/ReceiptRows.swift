@@ -5,9 +5,15 @@ struct ReceiptRows: Sendable {
     /// In the order of their numbers. The oldest are forgotten when there are too many.
     private var entries: [ReceiptEntry] = []
     /// The intents whose fate has still to be found out, by number. Not forgotten.
-    private var open: [UInt64: RecordedIntent] = [:]
+    private var open: [UInt64: Known] = [:]
     private var lastNumber: UInt64 = 0
     private let maximumCount: Int
+
+    /// An intent, and the latest that is known of it.
+    private struct Known {
+        let intent: RecordedIntent
+        var outcome: DecisionOutcome?
+    }
 
     /// - Parameter maximumCount: How many entries are kept at least, where there are so many.
     init(maximumCount: Int) {
@@ -17,16 +23,31 @@ struct ReceiptRows: Sendable {
     /// Adds an intent, which is open.
     mutating func append(_ intent: RecordedIntent) {
         self.append(.intent(intent))
-        self.open[self.lastNumber] = intent
+        self.open[self.lastNumber] = Known(intent: intent)
     }
 
-    /// Adds what became of an intent that is open, and closes it when that is known.
+    /// Adds what became of an intent, if it says more than what is known, and closes the intent when nothing is to be found out.
     mutating func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) {
-        let number = self.open.filter { $0.value.moves == moves && $0.value.activationID.isExactly(activationID) }
-            .keys.max()
-        guard let number else { return }
-        self.append(.outcome(outcome, ofIntent: number))
-        if !outcome.isOpen { self.open[number] = nil }
+        func isIt(_ intent: RecordedIntent) -> Bool {
+            intent.moves == moves && intent.activationID.isExactly(activationID)
+        }
+        if let number = self.open.filter({ isIt($0.value.intent) }).keys.max() {
+            guard outcome.replaces(self.open[number]?.outcome) else { return }
+            self.append(.outcome(outcome, ofIntent: number))
+            self.open[number]?.outcome = outcome
+            if !outcome.isOpen { self.open[number] = nil }
+            return
+        }
+        let closed = self.entries.last { if case .intent(let intent) = $0.content { isIt(intent) } else { false } }
+        guard let closed, outcome.replaces(self.outcome(of: closed.number)) else { return }
+        self.append(.outcome(outcome, ofIntent: closed.number))
+    }
+
+    private func outcome(of number: UInt64) -> DecisionOutcome? {
+        for entry in self.entries.reversed() {
+            if case .outcome(let outcome, number) = entry.content { return outcome }
+        }
+        return nil
     }
 
     private mutating func append(_ content: ReceiptEntry.Content) {
@@ -37,7 +58,7 @@ struct ReceiptRows: Sendable {
     }
 
     func openDecisions(of activationID: String) -> [OpenDecision] {
-        self.open.sorted { $0.key < $1.key }.compactMap { _, recorded in
+        self.open.sorted { $0.key < $1.key }.map(\.value.intent).compactMap { recorded in
             guard recorded.activationID.isExactly(activationID), let intent = recorded.intent else { return nil }
             return OpenDecision(intent, moves: recorded.moves)
         }
@@ -62,7 +83,7 @@ struct ReceiptRows: Sendable {
 
     /// Erases personal data; see ``DecisionJournal/eraseReceipts(_:)``.
     mutating func erase(_ selection: ReceiptSelection, unknown: DecisionOutcome) -> Int {
-        for intent in self.open.sorted(by: { $0.key < $1.key }).map(\.value) where selection.selects(intent) {
+        for intent in self.open.sorted(by: { $0.key < $1.key }).map(\.value.intent) where selection.selects(intent) {
             self.record(unknown, ofMove: intent.moves, of: intent.activationID)
         }
         var count = 0

@@ -33,21 +33,58 @@ extension ActivationDatabase {
         )
     }
 
-    /// Adds what became of an intent, if it is open.
-    func insert(outcome sealed: SealedReceipt, isOpen: Bool) throws {
+    /// Adds what became of an intent, if that is more than what is known: the intent is open, and has no outcome, or one that is
+    /// open where this one is not.
+    ///
+    /// - Returns: Whether it was added.
+    @discardableResult
+    func insert(outcome sealed: SealedReceipt, isOpen: Bool) throws -> Bool {
+        try self.insert(
+            outcome: sealed,
+            isOpen: isOpen,
+            where: """
+                activation_id = ? AND moves = ? AND is_open = 1 AND (outcome IS NULL OR ? = 0) ORDER BY number DESC LIMIT 1
+                """,
+            [.text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(isOpen ? 1 : 0)]
+        )
+    }
+
+    /// Adds what became of the intent of this number, whatever is known of it.
+    func insert(outcome sealed: SealedReceipt, isOpen: Bool, ofIntent number: UInt64) throws {
+        try self.insert(outcome: sealed, isOpen: isOpen, where: "number = ?", [.integer(Int64(clamping: number))])
+    }
+
+    /// What is known of the intent of a move; `nil` when there is no such intent.
+    func known(ofMove moves: UInt64, of activationID: String) throws -> (intent: UInt64, outcome: SealedReceipt?)? {
+        // There is no index for those that are closed, but the latest are looked at first.
+        try self.connection.rows(
+            """
+            SELECT i.number, i.outcome, i.activation_id, i.moves, o.date, o.body, NULL
+            FROM receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome
+            WHERE i.activation_id = ? AND i.moves = ? AND i.intent IS NULL ORDER BY i.number DESC LIMIT 1
+            """,
+            [.text(activationID), .integer(Int64(clamping: moves))]
+        ) { row in
+            (UInt64(clamping: row.integer(0)), row.isNull(1) ? nil : row.sealedReceipt(at: 2))
+        }.first
+    }
+
+    @discardableResult
+    private func insert(
+        outcome sealed: SealedReceipt,
+        isOpen: Bool,
+        where condition: String,
+        _ values: [SQLiteValue]
+    ) throws -> Bool {
         let before = self.connection.changedRowCount
         try self.connection.run(
             """
             INSERT INTO receipt (activation_id, moves, date, intent, is_open, body)
-            SELECT activation_id, moves, ?, number, 0, ? FROM receipt
-            WHERE activation_id = ? AND moves = ? AND is_open = 1 ORDER BY number DESC LIMIT 1
+            SELECT activation_id, moves, ?, number, 0, ? FROM receipt WHERE \(condition)
             """,
-            [
-                .integer(sealed.date.milliseconds), .blob(sealed.body), .text(sealed.activationID),
-                .integer(Int64(clamping: sealed.moves)),
-            ]
+            [.integer(sealed.date.milliseconds), .blob(sealed.body)] + values
         )
-        guard self.connection.changedRowCount > before else { return }
+        guard self.connection.changedRowCount > before else { return false }
         try self.connection.run(
             """
             UPDATE receipt SET outcome = last_insert_rowid(), is_open = ?
@@ -55,6 +92,7 @@ extension ActivationDatabase {
             """,
             [.integer(isOpen ? 1 : 0)]
         )
+        return true
     }
 
     func openIntents(of activationID: String) throws -> [SealedReceipt] {

@@ -113,7 +113,13 @@ extension SQLiteActivationStore {
 
     private func apply(_ pending: PendingDecisionOutcome, in open: Open) throws {
         try self.checkKey(of: open)
-        let sealed = try open.sealing.seal(pending.decisionOutcome, ofMove: pending.moves, of: pending.activationID)
-        try open.database.insert(outcome: sealed, isOpen: pending.decisionOutcome.isOpen)
+        let outcome = pending.decisionOutcome
+        let sealed = try open.sealing.seal(outcome, ofMove: pending.moves, of: pending.activationID)
+        guard try !open.database.insert(outcome: sealed, isOpen: outcome.isOpen) else { return }
+        // Seldom: something is known already.
+        guard let known = try open.database.known(ofMove: pending.moves, of: pending.activationID),
+            outcome.replaces(try known.outcome.map { try open.sealing.openOutcome($0) })
+        else { return }
+        try open.database.insert(outcome: sealed, isOpen: outcome.isOpen, ofIntent: known.intent)
     }
 }
