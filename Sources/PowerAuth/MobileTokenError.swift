@@ -15,15 +15,15 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     }
 
     /// The kind of failure.
-    public let code: Code
+    public package(set) var code: Code
     /// What happened, for people. It may be the server's, exactly as sent; ``description`` shows it escaped and cut.
     public let message: String
     /// The HTTP status of the response, when there was one.
-    public let httpStatus: Int?
+    public package(set) var httpStatus: Int?
     /// The server's own error code, such as `OPERATION_EXPIRED`, exactly as sent.
     public let serverCode: String?
-    /// How many attempts are left before the activation is blocked, where the server tells.
-    public let remainingAttempts: Int?
+    /// How many attempts are left before the activation is blocked, where this error is of a failed attempt and the server tells.
+    public package(set) var remainingAttempts: Int?
     /// How long the server asks to be left alone (`Retry-After`).
     public let retryAfter: Duration?
     /// What was caught, if anything. Its message may come from outside, so ``description`` names its type only.

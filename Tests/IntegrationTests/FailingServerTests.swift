@@ -157,8 +157,9 @@ import TestSupport
             let position = await emulator.journalPosition
             let again = try await errorCode { try await service.authorize(operation, with: .twoFactors) }
             #expect(again == .operationAlreadyFinished)
-            // The fate of the lost signature is settled first; nothing needs to be guessed, nothing is refused.
-            #expect(await emulator.journal(since: position).calls == ["status", "authorize"])
+            // The fate of the lost signature is settled first; nothing needs to be guessed, nothing is refused. Whether the
+            // refusal is of this signature, or of a second copy of it, is asked for afterwards.
+            #expect(await emulator.journal(since: position).calls == ["status", "authorize", "status"])
             #expect(try await service.operations() == [])
             #expect(await emulator.requests(to: "**/operation/authorize").accepted.count == 1)
             let signed = await emulator.signedRequests(of: activation)

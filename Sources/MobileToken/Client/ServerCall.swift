@@ -47,14 +47,8 @@ enum ServerCall {
 
 extension MobileTokenError {
     fileprivate func with(_ code: Code) -> Self {
-        Self(
-            code,
-            self.message,
-            httpStatus: self.httpStatus,
-            serverCode: self.serverCode,
-            remainingAttempts: self.remainingAttempts,
-            retryAfter: self.retryAfter,
-            underlying: self.underlying
-        )
+        var error = self
+        error.code = code
+        return error
     }
 }

@@ -19,6 +19,7 @@ extension Activation {
             status = try await self.fetchStatus().status
         }
         if !status.counter.canSign { self.counterKnowledge.forget() }
+        self.failedAttempts.learn(status.failedAttempts)
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
@@ -27,6 +28,14 @@ extension Activation {
             try caller.checkIsWaiting()
             return try await self.letServerCatchUp(in: turn)?.status ?? status
         }
+    }
+
+    /// Whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
+    /// is counted. Signs nothing.
+    package func mayGoOnSigning() async throws -> Bool {
+        let status = try await self.fetchStatus().status
+        self.failedAttempts.learn(status.failedAttempts)
+        return status.state == .active && status.failedAttempts == 0 && status.counter.canSign
     }
 
     /// A status, and the counter as the comparison with it left it.

@@ -25,6 +25,7 @@ public actor Activation: AuthenticatedChannel {
     private nonisolated let removed = Atomic(false)
     /// What this process knows about the counter; the rest is in the store.
     var counterKnowledge = CounterKnowledge()
+    var failedAttempts = FailedAttempts()
     /// Tokens as last read or created, so that polling does not read the store.
     var tokenCache: [ExactString: ActivationRecord.Token] = [:]
     var tokenFlights: [ExactString: SingleFlight<ActivationRecord.Token>] = [:]

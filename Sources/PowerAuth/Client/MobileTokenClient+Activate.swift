@@ -67,9 +67,9 @@ extension MobileTokenClient {
             try await self.server.store.prove()
         }
         try await self.encryptionKeys.standard.prepare()
-        try self.activationsUnderWay.begin()
+        try self.server.unfinished.begin()
         return try await UncancellableTask.run { caller in
-            defer { self.activationsUnderWay.end() }
+            defer { self.server.unfinished.end() }
             return try await self.activate(creation, password: password, biometryKey: biometryKey, for: caller)
         }
     }

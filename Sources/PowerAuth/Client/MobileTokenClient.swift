@@ -24,7 +24,6 @@ public final class MobileTokenClient: Sendable {
 
     let server: ServerConnection
     let encryptionKeys: ApplicationEncryption
-    let activationsUnderWay = ActivationsUnderWay()
 
     /// What the client made for itself, and ends with itself.
     private let ownTransport: CurlTransport?
@@ -112,13 +111,15 @@ public final class MobileTokenClient: Sendable {
         await self.shutdown()
     }
 
-    /// Waits for activations under way, ends every request with an error, closes connections and the store. A transport or
-    /// store from the configuration is left to its owner, who ends it afterwards.
+    /// Waits for activations and signed requests under way, ends every other request with an error, closes connections and the
+    /// store. A transport or store from the configuration is left to its owner, who ends it afterwards.
     ///
-    /// An activation that the server has made must get into the store, so one that is under way is waited for, even when the
-    /// calling task is canceled: no longer than a request may take. New ones are refused.
+    /// An activation that the server has made must get into the store, and what a signature decided into the receipts. So what is
+    /// under way is waited for, even when the calling task is canceled: no longer than three requests may take. New ones are
+    /// refused with ``MobileTokenError/Code/noConnection`` before they leave. What is still not over then is cut off, and ends with
+    /// ``MobileTokenError/Code/connectionLost``: the receipt of a decision stays open.
     public func shutdown() async {
-        await self.activationsUnderWay.close()
+        await self.server.unfinished.close(within: (self.configuration.timeout ?? .seconds(20)) * 3)
         await self.ownTransport?.shutdown()
         await self.ownStore?.close()
     }

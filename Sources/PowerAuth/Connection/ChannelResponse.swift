@@ -31,8 +31,9 @@ public struct ChannelResponse: Sendable {
     package func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch let error as MobileTokenError where error.code == .invalidResponse && error.httpStatus == nil {
-            throw error.with(httpStatus: self.httpStatus)
+        } catch var error as MobileTokenError where error.code == .invalidResponse && error.httpStatus == nil {
+            error.httpStatus = self.httpStatus
+            throw error
         }
     }
 
@@ -56,19 +57,5 @@ extension ChannelResponse {
             )
         }
         return try self.map { bytes in try MobileTokenError.mapErrors(ofResponse: path) { try body.open(bytes) } }
-    }
-}
-
-extension MobileTokenError {
-    fileprivate func with(httpStatus: Int) -> Self {
-        Self(
-            self.code,
-            self.message,
-            httpStatus: httpStatus,
-            serverCode: self.serverCode,
-            remainingAttempts: self.remainingAttempts,
-            retryAfter: self.retryAfter,
-            underlying: self.underlying
-        )
     }
 }

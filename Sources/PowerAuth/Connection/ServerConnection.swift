@@ -17,6 +17,8 @@ final class ServerConnection: Sendable {
     let clocks: LocalClocks
     /// Decides when requests may be sent, where a fleet is a guest of the server.
     let gate = Mutex<(any RequestGate)?>(nil)
+    /// What is waited for before the connections and the store are closed.
+    let unfinished = UnfinishedWork()
     private let userAgent: String
 
     /// Creates a connection. Mistakes are reported here, by name, and not at the first request.

@@ -42,7 +42,7 @@ extension MobileTokenError.Code {
     /// The server refused to upgrade the activation, which stays as it was.
     public static let upgradeFailed = Self("upgradeFailed")
 
-    /// The server refused the signature, the password or the token.
+    /// The server refused the signature, the password or the token: it said so itself. The 401 of a proxy is ``httpStatus``.
     public static let authenticationFailed = Self("authenticationFailed")
     /// The activation is blocked: until the moment that ``ActivationStatus/blockedUntil`` tells and the message shows, or else
     /// until the server's administrator unblocks it.
@@ -81,14 +81,14 @@ extension MobileTokenError.Code {
     public static let vaultUnlockFailed = Self("vaultUnlockFailed")
     /// The server reported an error with a code of its own; see ``MobileTokenError/serverCode``.
     public static let serverError = Self("serverError")
-    /// The server answered with an HTTP error and no readable body.
+    /// An HTTP error without the server's own envelope: most often the page of a proxy. The server may have carried out the request.
     public static let httpStatus = Self("httpStatus")
     /// The response cannot be read, or does not prove that it comes from the server.
     public static let invalidResponse = Self("invalidResponse")
 
     // MARK: What the network did
 
-    /// No connection to the server.
+    /// No connection to the server. Nothing was sent.
     public static let noConnection = Self("noConnection")
     /// The connection ended before the response was whole. The server may have carried out the request.
     public static let connectionLost = Self("connectionLost")

@@ -31,6 +31,7 @@ extension MobileTokenError {
         case .invalidRequest: (.invalidConfiguration, "The transport cannot use the URL or a header")
         case .invalidResponse: (.invalidResponse, "The response is not HTTP")
         case .responseTooLarge: (.invalidResponse, "The response is larger than accepted")
+        // Of what was on its way then, a transport says that the connection was lost.
         case .shutdown: (.noConnection, "The transport was shut down")
         case .tooLate: (.signingTurnLost, "The right to sign ended before the request could be sent")
         default: (.networkUnknown, "The transport failed")

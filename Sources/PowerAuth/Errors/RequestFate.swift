@@ -9,14 +9,30 @@ package enum RequestFate: Sendable, Hashable {
 extension MobileTokenError {
     /// What this error says of the request that it ended.
     ///
-    /// An error in the server, or in a proxy before it, may come after the work was done. So may one that comes in place of a
-    /// response, unless there was no connection in the first place, and one that says that a server behind is silent.
+    /// Two things alone are certain: the server's own word, and a request of which no byte was sent. Whoever else answers in the
+    /// server's place (a proxy with a page of its own, under whatever status) may do so before or after the server did the work.
     package var fate: RequestFate {
-        if self.code == .remoteCommunicationFailed { return .unknown }
-        if let httpStatus { return (400..<500).contains(httpStatus) && httpStatus != 408 ? .refused : .unknown }
-        return switch self.code {
-        case .connectionLost, .timeout, .networkUnknown, .invalidResponse: .unknown
-        default: .refused
-        }
+        self.isServersRefusal || self.httpStatus == nil && Self.codesOfWhatNeverLeft.contains(self.code)
+            ? .refused : .unknown
     }
+
+    /// Whether the server itself refused: in its own envelope, by a code, and not because somebody behind it failed, who may have
+    /// done the work.
+    package var isServersRefusal: Bool {
+        guard let httpStatus, let serverCode, httpStatus < 500, httpStatus != 408 else { return false }
+        return !Self.serverCodesOfFailuresBehind.contains(serverCode)
+    }
+
+    /// Whether it is an answer in the place of the server's: an error under HTTP, without the server's own envelope.
+    package var isPageOfAnother: Bool {
+        guard let httpStatus, (400..<500).contains(httpStatus) else { return false }
+        return self.serverCode == nil
+    }
+
+    /// What transports and this side say of a request of which nothing was sent.
+    private static let codesOfWhatNeverLeft: Set<Code> = [
+        .noConnection, .tlsFailed, .invalidConfiguration, .signingTurnLost,
+    ]
+
+    private static let serverCodesOfFailuresBehind: Set<String> = ["REMOTE_COMMUNICATION_ERROR", "ERROR_GENERIC"]
 }

@@ -23,9 +23,10 @@ package enum ResponseEnvelope {
         let envelope = Self.envelope(in: response.body)
         guard isHTTPError || envelope?.isError == true else { return response.body }
 
-        let serverCode = envelope?.code
+        // Only in the server's own envelope is a code the server's word.
+        let serverCode = envelope?.isError == true ? envelope?.code : nil
         throw MobileTokenError(
-            Self.code(httpStatus: response.status, serverCode: serverCode, isReadable: envelope?.isError == true),
+            Self.code(serverCode: serverCode, isReadable: envelope?.isError == true),
             envelope?.message ?? "The server refused the request",
             httpStatus: response.status,
             serverCode: serverCode,
@@ -55,9 +56,9 @@ package enum ResponseEnvelope {
         "REMOTE_COMMUNICATION_ERROR": .remoteCommunicationFailed,
     ]
 
-    private static func code(httpStatus: Int, serverCode: String?, isReadable: Bool) -> MobileTokenError.Code {
+    private static func code(serverCode: String?, isReadable: Bool) -> MobileTokenError.Code {
         if let serverCode, let known = Self.codes[ExactString(serverCode)] { return known }
-        if httpStatus == 401 && serverCode == nil { return .authenticationFailed }
+        // A 401 without the server's code is the page of somebody else, who judged no signature.
         return isReadable ? .serverError : .httpStatus
     }
 

@@ -12,6 +12,7 @@ extension Activation {
     /// Responses that never came would otherwise let this side run ahead until no signature is accepted any more.
     func settle(in turn: SigningTurn, for caller: UncancellableTask.Caller) async throws {
         let compared = try await self.fetchStatus()
+        self.failedAttempts.learn(compared.status.failedAttempts)
         try self.check(compared.status, after: nil)
         try caller.checkIsWaiting()
         try await self.apply(compared, in: turn)
@@ -20,14 +21,18 @@ extension Activation {
     /// Finds out why a signature was refused. Returns when the counter was the reason, which is then repaired.
     ///
     /// Asks through the status, which is not signed: repeating a wrong password would burn another attempt.
-    func recover(from refusal: MobileTokenError, of type: SignatureType, in turn: SigningTurn) async throws {
-        let compared: ComparedStatus
-        do {
-            compared = try await self.fetchStatus()
-        } catch {
-            throw refusal  // the better news of the two; the ledger is unsettled, so the next signature asks again
-        }
+    ///
+    /// - Parameter compared: The status after the refusal; `nil` when it could not be had.
+    func recover(
+        from refusal: MobileTokenError,
+        of type: SignatureType,
+        _ compared: ComparedStatus?,
+        in turn: SigningTurn
+    ) async throws {
+        // The better news of the two; the ledger is unsettled, so the next signature asks again.
+        guard let compared else { throw refusal }
         let status = compared.status
+        let isCounted = self.failedAttempts.rise(to: status.failedAttempts)
         try self.check(status, after: refusal)
         try await self.apply(compared, in: turn)
         let wasCounter = self.counterKnowledge.explainsRefusal(
@@ -36,7 +41,11 @@ extension Activation {
             clearsFailedAttempts: type != .possession,
             failedAttempts: status.failedAttempts
         )
-        guard wasCounter else { throw refusal.with(remainingAttempts: status.remainingAttempts) }
+        guard !wasCounter else { return }
+        var refusal = refusal
+        // Only a failure that was counted says that the factors are wrong.
+        if isCounted { refusal.remainingAttempts = status.remainingAttempts }
+        throw refusal
     }
 
     /// Does what a comparison asks for before the next signature; it may sign.
@@ -99,20 +108,6 @@ extension Activation {
             httpStatus: refusal?.httpStatus,
             serverCode: refusal?.serverCode,
             remainingAttempts: code == .activationBlocked ? 0 : nil
-        )
-    }
-}
-
-extension MobileTokenError {
-    fileprivate func with(remainingAttempts: Int) -> Self {
-        Self(
-            self.code,
-            self.message,
-            httpStatus: self.httpStatus,
-            serverCode: self.serverCode,
-            remainingAttempts: remainingAttempts,
-            retryAfter: self.retryAfter,
-            underlying: self.underlying
         )
     }
 }

@@ -4,25 +4,78 @@ import PowerAuthProtocol
 
 extension Activation {
     /// Delivers a signature, and writes what became of the decision that it makes, before the turn ends.
-    nonisolated(nonsending) func recordingOutcome(
-        of decision: DecisionTicket?,
+    ///
+    /// - Throws: ``JudgedRefusal`` when a proxy that sends requests twice may be the reason of the server's refusal.
+    func recordingOutcome(
+        of request: SignedRequest,
         signedWith taken: CounterLedger.Taken,
         in turn: SigningTurn,
         _ deliver: () async throws -> ChannelResponse
     ) async throws -> ChannelResponse {
-        guard let decision else { return try await deliver() }
+        guard let decision = request.decision else { return try await deliver() }
         decision.signed(byMove: taken.moves)
         do {
             let response = try await deliver()
             let isSuccess = decision.isSuccess(response.bytes)
             let result: DecisionOutcome.Result =
                 isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
-            await self.ended(decision.intent, result, ofMove: taken.moves, in: turn)
+            await self.ended(decision, result, ofMove: taken.moves, in: turn)
             return response
+        } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
+            let refusal = await self.judged(error, of: request, signedWith: taken)
+            await self.ended(decision, refusal.result, ofMove: taken.moves, in: turn)
+            throw refusal
         } catch {
-            await self.ended(decision.intent, DecisionOutcome.Result(error), ofMove: taken.moves, in: turn)
+            await self.ended(decision, DecisionOutcome.Result(error), ofMove: taken.moves, in: turn)
             throw error
         }
+    }
+
+    /// Asks for the status, which tells whether the server has accepted the signature that it then refused.
+    private func judged(
+        _ error: MobileTokenError,
+        of request: SignedRequest,
+        signedWith taken: CounterLedger.Taken
+    ) async -> JudgedRefusal {
+        guard let compared = try? await self.fetchStatus() else {
+            let result = DecisionOutcome.Result.unanswered(code: error.code.description)
+            return JudgedRefusal(
+                error: error,
+                result: result,
+                status: nil,
+                intent: request.decision?.intent,
+                move: taken.moves
+            )
+        }
+        // A right signature of two factors clears the failed attempts, and the copy that came after it is counted as one.
+        let wasJudgedOnce = request.keys.type != .possession && compared.status.failedAttempts == 0
+        let hasFollowed =
+            compared.counter == taken.next && compared.status.counter.distance == 0
+            && compared.status.counter.result == .inSync
+        let result = hasFollowed && !wasJudgedOnce ? DecisionOutcome.Result.followed : DecisionOutcome.Result(error)
+        return JudgedRefusal(
+            error: error,
+            result: result,
+            status: compared,
+            intent: request.decision?.intent,
+            move: taken.moves
+        )
+    }
+
+    /// A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
+    func settle(_ move: UInt64?, of decision: DecisionTicket?, in turn: SigningTurn) async {
+        guard let move, let decision, decision.result == .accepted else { return }
+        await self.ended(decision.intent, .notFollowed, ofMove: move, in: turn)
+    }
+
+    private nonisolated func ended(
+        _ decision: DecisionTicket,
+        _ result: DecisionOutcome.Result,
+        ofMove moves: UInt64,
+        in turn: SigningTurn
+    ) async {
+        decision.ended(result)
+        await self.ended(decision.intent, result, ofMove: moves, in: turn)
     }
 
     private nonisolated func ended(
@@ -38,6 +91,36 @@ extension Activation {
 
     private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
         DecisionOutcome(result, localDate: self.server.clocks.reading.wall, serverDate: self.measuredServerDate)
+    }
+}
+
+/// The server's refusal of a decision, and what its counter says of the signature.
+struct JudgedRefusal: Error {
+    let error: MobileTokenError
+    /// What the receipt says.
+    let result: DecisionOutcome.Result
+    /// The status after it; `nil` when it could not be had.
+    let status: Activation.ComparedStatus?
+    let intent: DecisionIntent?
+    let move: UInt64
+
+    /// The move, if the server may have carried out the decision that it signed.
+    var doubtfulMove: UInt64? { self.result.isOpen ? self.move : nil }
+
+    /// Whether another signature may be made at once, for the counter may have been the reason. An agent asks for the operation
+    /// first, where there is a doubt: another signature would wipe out the trace. Whoever decides by hand may decide once more.
+    func allowsAnother(_ maySynchronize: Bool) -> Bool {
+        maySynchronize && self.error.code == .authenticationFailed
+            && (self.doubtfulMove == nil || self.intent?.isAutomatic == false)
+    }
+}
+
+extension MobileTokenError {
+    /// Whether the server answers so to the second copy of a request of which it has carried out the first.
+    fileprivate var mayBeOfSecondCopy: Bool {
+        guard self.isServersRefusal else { return false }
+        return self.code == .authenticationFailed
+            || ["OPERATION_ALREADY_FINISHED", "OPERATION_ALREADY_REJECTED"].contains(self.serverCode)
     }
 }
 
@@ -134,5 +217,50 @@ extension Activation {
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
         guard let journal = self.journal else { return [] }
         return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
+    }
+
+    /// Whether the store has a receipt of another signature, by which the server said that it carried out a decision on an operation.
+    ///
+    /// - Parameter move: The counter's move of the signature in question. Receipts from an hour before it are looked through.
+    package nonisolated func isAccepted(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
+        guard let journal = self.journal else { return false }
+        let open = try await self.openDecisions().first { $0.moves == move }
+        let date = (open?.intent.localDate ?? self.server.clocks.reading.wall) - 3_600
+        return try await MobileTokenError.mapStoreErrors {
+            var number = try await journal.receiptNumber(before: date)
+            while true {
+                let page = try await journal.receipts(of: nil, after: number, limit: 256)
+                guard let last = page.last else { return false }
+                if page.contains(where: { receipt in
+                    receipt.outcome?.result == .accepted
+                        && receipt.intent.personalData?.operationID.isExactly(operationID) == true
+                        && !(receipt.intent.moves == move && receipt.intent.activationID.isExactly(self.activationID))
+                }) {
+                    return true
+                }
+                number = last.number
+            }
+        }
+    }
+}
+
+extension DecisionJournal {
+    /// Returns a number before all receipts of a date and later, not far from the first of them: found by halving, for there may be
+    /// millions.
+    fileprivate func receiptNumber(before date: Date) async throws -> UInt64 {
+        func older(after number: UInt64) async throws -> UInt64? {
+            let receipt = try await self.receipts(of: nil, after: number, limit: 1).first
+            return receipt.flatMap { $0.intent.localDate < date ? $0.number : nil }
+        }
+        var (low, high) = (UInt64(0), UInt64(256))
+        while let number = try await older(after: high) {
+            low = number
+            high = number.multipliedReportingOverflow(by: 2).overflow ? .max : number * 2
+        }
+        while high - low > 256 {
+            let middle = low + (high - low) / 2
+            if let number = try await older(after: middle) { low = min(number, high) } else { high = middle }
+        }
+        return low
     }
 }

@@ -1,5 +1,6 @@
 import Coordination
 import HTTPClientTransport
+import PowerAuthProtocol
 
 extension Activation {
     /// Signs and sends a request when its turn comes, and hands the response to `receive` before the turn ends.
@@ -69,6 +70,7 @@ extension Activation {
     ) async throws -> ChannelResponse {
         var maySynchronize = true
         var mayRenewKey = true
+        var doubtful: UInt64?
         while true {
             // The activation may have been removed while this request waited, here or at one of the awaits below.
             try self.checkNotRemoved()
@@ -83,6 +85,7 @@ extension Activation {
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
                 await self.keepProven(request.keys, in: turn)
+                await self.settle(doubtful, of: request.decision, in: turn)
                 return response
             } catch let obstacle as AwaitingConfirmation {
                 guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
@@ -94,9 +97,15 @@ extension Activation {
             {
                 mayRenewKey = false
                 self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
+            } catch let refusal as JudgedRefusal {
+                guard refusal.allowsAnother(maySynchronize) else { throw refusal.error }
+                maySynchronize = false
+                doubtful = refusal.doubtfulMove
+                try await self.recover(from: refusal.error, of: request.keys.type, refusal.status, in: turn)
+                self.observeRetry(of: request.path, for: .counterMoved)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
                 maySynchronize = false
-                try await self.recover(from: error, of: request.keys.type, in: turn)
+                try await self.recover(from: error, of: request.keys.type, try? self.fetchStatus(), in: turn)
                 // The code was checked over what the server saw. If that was not what is in the envelope, another try is another
                 // failure, so it is left to the caller.
                 guard body.temporaryKeyID == nil || EncryptedCall(request.path, .code) != .signedContent else {
@@ -119,13 +128,16 @@ extension Activation {
 
     /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
     ///
-    /// - Throws: ``Unsettled``, before anything happened, when the ledger is unsettled against the requirement.
+    /// - Throws: ``Unsettled``, before anything happened, when the ledger is unsettled against the requirement; ``JudgedRefusal``
+    ///   for a request that decides.
     func attempt(
         _ request: SignedRequest,
         _ body: RequestBody,
         in turn: SigningTurn,
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
+        try self.server.unfinished.begin()
+        defer { self.server.unfinished.end() }
         let confirmed = self.counterKnowledge.confirmed
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let notAfter = turn.notAfter
@@ -143,7 +155,7 @@ extension Activation {
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
         if request.decision != nil { self.observeIntent() }
-        return try await self.recordingOutcome(of: request.decision, signedWith: taken, in: turn) {
+        return try await self.recordingOutcome(of: request, signedWith: taken, in: turn) {
             try await self.deliver(request, body, signedWith: taken, notAfter: notAfter)
         }
     }
@@ -180,6 +192,7 @@ extension Activation {
         // A page of some proxy proves nothing. Until a JSON response came, the next signature asks for the status first.
         if response.bytes.first(where: { !Self.whitespace.contains($0) }) == UInt8(ascii: "{") {
             self.counterKnowledge.accepted(taken)
+            if request.keys.type != .possession { self.failedAttempts.learn(0) }
         }
         return opened
     }

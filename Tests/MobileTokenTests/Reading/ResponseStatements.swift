@@ -48,10 +48,8 @@ import Testing
                 Self.failure(400, Self.error($0))?.code == .serverError
             }
         },
-        Statement("a 401 without a readable body is still an authentication failure") {
-            ["", "<html>", "[]", #"{"status":7}"#].allSatisfy {
-                Self.failure(401, $0)?.code == .authenticationFailed
-            }
+        Statement("a 401 without the server's code is somebody else's page, and no authentication failure") {
+            ["", "<html>", "[]", #"{"status":7}"#].allSatisfy { Self.failure(401, $0)?.code == .httpStatus }
         },
         Statement("a member of an error given twice reads as missing") {
             let twice = #"{"status":"ERROR","responseObject":{"code":"A","code":"INVALID_REQUEST","message":"m"}}"#

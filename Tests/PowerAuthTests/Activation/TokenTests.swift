@@ -4,6 +4,7 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import Testing
+import WireFacts
 import TestSupport
 
 @testable import PowerAuth
@@ -69,7 +70,8 @@ import TestSupport
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()
-        let refusal = HTTPResponse(status: 401)
+        let body = #"{"status":"ERROR","responseObject":{"code":"POWERAUTH_AUTH_FAIL","message":"m"}}"#
+        let refusal = HTTPResponse(status: 401, body: Array(body.utf8))
         fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(refusal) : .delivered }
         do {
             try await activation.poll()
@@ -79,6 +81,17 @@ import TestSupport
         }
         #expect(fixture.server.requestCount("/token/create") == 2)
         #expect(fixture.server.requestCount("/api/token") == 3)
+    }
+
+    /// A token costs a signature, which would wipe out the trace of a decision whose answer was lost a moment ago.
+    @Test(.wireFact("DEFECTS2-43")) func aTokenThatAProxyRefusesIsNotRenewed() async throws {
+        let fixture = try Fixture()
+        let activation = try await fixture.activate()
+        try await activation.poll()
+        fixture.server.setFate { $0.url.hasSuffix("/api/token") ? .answered(HTTPResponse(status: 401)) : .delivered }
+        let error = await #expect(throws: MobileTokenError.self) { try await activation.poll() }
+        #expect(error?.code == .httpStatus)
+        #expect(fixture.server.requestCount("/token/create") == 1)
     }
 
     @Test func aTokenOutlivesTheProcess() async throws {

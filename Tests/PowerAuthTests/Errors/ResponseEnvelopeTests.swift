@@ -59,8 +59,17 @@ import WireFacts
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", "null", #"{"status":7}"#, #"{"status":"ERROR"}"#])
-    func a401WithoutAReadableBodyIsStillAFailedAuthentication(body: String) {
-        #expect(self.failure(401, body)?.code == .authenticationFailed)
+    func a401WithoutTheServersCodeIsThePageOfSomebodyElse(body: String) {
+        let error = self.failure(401, body)
+        #expect(error?.code == (body.contains("ERROR") ? .serverError : .httpStatus))
+        #expect(error?.httpStatus == 401)
+        #expect(error?.isPageOfAnother == true)
+    }
+
+    @Test func aCodeOutsideTheServersEnvelopeIsNotTheServersWord() {
+        let error = self.failure(401, #"{"responseObject":{"code":"POWERAUTH_AUTH_FAIL","message":"m"}}"#)
+        #expect(error?.serverCode == nil)
+        #expect(error?.code == .httpStatus)
     }
 
     @Test func anErrorUnder200IsAnError() {

@@ -6,6 +6,7 @@ import HTTPClientTransport
 import PowerAuthProtocol
 import Testing
 import TestSupport
+import WireFacts
 
 /// What a signature decides is written before it leaves, and what became of it afterwards.
 @Suite(.timeLimit(.minutes(5))) struct DecisionTests {
@@ -16,11 +17,16 @@ import TestSupport
         return (fixture, try await fixture.activate())
     }
 
-    private func ticket(_ activation: Activation, _ operation: String) -> DecisionTicket {
+    private func ticket(
+        _ activation: Activation,
+        _ operation: String,
+        policy: DecisionIntent.Policy? = nil
+    ) -> DecisionTicket {
         let intent = DecisionIntent(
             activationID: activation.activationID,
             operationID: operation,
             verdict: .approve,
+            policy: policy,
             factors: .possessionKnowledge,
             signed: "A1",
             localDate: .distantPast
@@ -30,8 +36,12 @@ import TestSupport
         }
     }
 
-    private func decide(_ operation: String, with activation: Activation) async -> DecisionTicket {
-        let ticket = self.ticket(activation, operation)
+    private func decide(
+        _ operation: String,
+        with activation: Activation,
+        policy: DecisionIntent.Policy? = nil
+    ) async -> DecisionTicket {
+        let ticket = self.ticket(activation, operation, policy: policy)
         var authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
         authentication.decision = ticket
         try? await activation.approve(operation, with: authentication)
@@ -100,5 +110,109 @@ import TestSupport
         let move = try #require(await self.decide("a", with: activation).lastMove)
         fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 1) }
         #expect(try await activation.fate(ofMove: move) == .unknown)
+    }
+
+    // MARK: Somebody between
+
+    private static let policy = DecisionIntent.Policy(name: "all", version: "1")
+
+    /// Whoever writes a page instead of the server, or in the place of its answer, says nothing about the decision.
+    @Test(
+        .wireFact("DEFECTS2-42"),
+        arguments: [401, 403, 404, 413, 429, 499],
+        [false, true]
+    )
+    func thePageOfAProxyIsNoRefusal(status: Int, isDelivered: Bool) async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        let page = HTTPResponse(status: status, body: Array("<html>No</html>".utf8))
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") && !isDelivered ? .answered(page) : .delivered }
+        fixture.server.setRewrite { $0.url.hasSuffix("/api/signed") ? page : $1 }
+        let ticket = await self.decide("a", with: activation, policy: Self.policy)
+        #expect(self.results == [.unanswered(code: "httpStatus")])
+        #expect(ticket.result?.isOpen == true)
+        let move = try #require(ticket.lastMove)
+        #expect(try await activation.fate(ofMove: move) == (isDelivered ? .followed : .notFollowed))
+    }
+
+    /// The answer is the server's own, to the second copy of a request of which the first was carried out.
+    @Test(.wireFact("2.6", "DEFECTS2-42")) func aRequestThatAProxySentTwiceIsNotRefused() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .duplicatedAnsweredLast : .delivered }
+        let ticket = await self.decide("a", with: activation, policy: Self.policy)
+        #expect(self.results == [.followed])
+        #expect(fixture.server.requestCount("/api/signed") == 1)
+        #expect(fixture.server.state.value.accepted == ["a"])
+        #expect(try await activation.fate(ofMove: try #require(ticket.lastMove)) == .followed)
+    }
+
+    /// Whoever decides by hand may decide once more at once, for the counter may have been the reason.
+    @Test func byHandARefusalInDoubtIsFollowedByAnotherSignatureAndStaysInDoubt() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .duplicatedAnsweredLast : .delivered }
+        _ = await self.decide("a", with: activation)
+        #expect(self.results == [.followed, .followed])
+    }
+
+    /// The server was one step ahead, which looks the same until the next signature is accepted.
+    @Test func byHandWhatWasInDoubtDecidedNothingWhenTheNextSignatureDoes() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 1) }
+        _ = await self.decide("a", with: activation)
+        #expect(self.results == [.notFollowed, .accepted])
+    }
+
+    @Test func whenTheStatusCannotBeHadARefusalInDoubtStaysOpen() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.setFate {
+            if $0.url.hasSuffix("/activation/status") { return .answered(HTTPResponse(status: 404)) }
+            return $0.url.hasSuffix("/api/signed") ? .duplicatedAnsweredLast : .delivered
+        }
+        _ = await self.decide("a", with: activation)
+        #expect(self.results == [.unanswered(code: "authenticationFailed")])
+    }
+
+    /// A right signature of two factors clears the failed attempts: there was one copy, and it was refused.
+    @Test(.wireFact("2.6")) func aRightSignatureThatIsRefusedIsRefused() async throws {
+        let (_, activation) = try await self.makeActivation()
+        var authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
+        authentication.decision = self.ticket(activation, "a", policy: Self.policy)
+        let error = await #expect(throws: MobileTokenError.self) {
+            _ = try await activation.post(
+                "/api/refused",
+                body: Array(#"{"requestObject":{"id":"a"}}"#.utf8),
+                authentication: .signature(uriID: "/refused", authentication),
+                acceptLanguage: "en"
+            )
+        }
+        #expect(error?.code == .authenticationFailed)
+        #expect(error?.remainingAttempts == nil)  // no failure was counted
+        #expect(self.results == [.refused(code: "authenticationFailed", serverCode: "POWERAUTH_AUTH_FAIL")])
+    }
+
+    // MARK: The end of the client
+
+    @Test(.wireFact("DEFECTS2-4")) func shutdownWaitsForWhatIsSigned() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        let hold = Shared(true)
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
+            return .delivered
+        }
+        let deciding = Task { await self.decide("a", with: activation) }
+        await until { fixture.server.requestCount("/api/signed") == 1 }
+        deciding.cancel()
+        let stopping = Task {
+            await fixture.client.shutdown()
+            return self.results
+        }
+        for _ in 0..<1_000 { await Task.yield() }
+        hold.value = false
+        #expect(await stopping.value == [.accepted])
+        _ = await deciding.value
+
+        let late = await self.decide("b", with: activation)
+        #expect(late.lastMove == nil)
+        #expect(self.store.rows.count == 1)
+        #expect(fixture.server.requestCount("/api/signed") == 1)
     }
 }

@@ -20,6 +20,8 @@ final class VerifyingServer: HTTPTransport {
         case answerLost
         /// The server sees the request twice; the client has the first answer.
         case duplicated
+        /// The server sees the request twice; the client has the second answer.
+        case duplicatedAnsweredLast
         /// Something on the way answers instead.
         case answered(HTTPResponse)
     }
@@ -115,6 +117,9 @@ final class VerifyingServer: HTTPTransport {
             let response = self.deliver(request)
             _ = self.deliver(request)
             return response
+        case .duplicatedAnsweredLast:
+            _ = self.deliver(request)
+            return self.deliver(request)
         case .answered(let response):
             return response
         }

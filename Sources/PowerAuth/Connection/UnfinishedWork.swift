@@ -1,8 +1,9 @@
+import Basics
 import Synchronization
 
-/// Counts activations between the request that uses up the code and the store, so that no caller ends the process, the
-/// transport or the store in between.
-final class ActivationsUnderWay: Sendable {
+/// Counts what must not be cut in two by the end of the process, the transport or the store: activations between the request that
+/// uses up the code and the store, and signed requests between the counter's move and what became of them.
+final class UnfinishedWork: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
@@ -24,17 +25,20 @@ final class ActivationsUnderWay: Sendable {
 
     /// Counts one out.
     func end() {
-        let waiters = self.state.withLock { state in
+        let isLast = self.state.withLock { state in
             state.count -= 1
-            guard state.count == 0 else { return [CheckedContinuation<Void, Never>]() }
-            defer { state.waiters = [] }
-            return state.waiters
+            return state.count == 0
         }
-        for waiter in waiters { waiter.resume() }
+        if isLast { self.letGo() }
     }
 
-    /// Lets no other begin, and returns when all have ended. Does not heed cancellation, which is why it is called.
-    func close() async {
+    /// Lets no other begin, and returns when all have ended, or when the limit is over: one may wait for its turn at a server that
+    /// asked to be left alone. Does not heed cancellation, which is why it is called.
+    func close(within limit: Duration) async {
+        let timer = Task {
+            try await Task.sleep(for: limit.bounded)
+            self.letGo()
+        }
         await withCheckedContinuation { waiter in
             let isDone = self.state.withLock { state in
                 state.isClosed = true
@@ -43,5 +47,14 @@ final class ActivationsUnderWay: Sendable {
             }
             if isDone { waiter.resume() }
         }
+        timer.cancel()
+    }
+
+    private func letGo() {
+        let waiters = self.state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
     }
 }
