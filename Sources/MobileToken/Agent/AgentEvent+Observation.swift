@@ -31,6 +31,7 @@ extension ApprovalAgent.Event.Kind {
         case .finishedElsewhere(let error): ("finishedElsewhere", error.description, error)
         case .gone: ("gone", "", nil)
         case .stopped(let error): ("stopped", error.description, error)
+        case .resumed: ("resumed", "", nil)
         case .stateChanged: nil
         }
     }

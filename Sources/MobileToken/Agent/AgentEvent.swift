@@ -38,8 +38,11 @@ extension ApprovalAgent {
             case finishedElsewhere(MobileTokenError)
             /// The operation left the list before it was decided.
             case gone
-            /// Nothing more is decided with the activation: its factors are wrong, or it has ended.
+            /// Nothing more is decided with the activation until it is looked at again: its factors are wrong, or it has ended. See
+            /// ``ApprovalAgent/resumeDeciding(with:)``.
             case stopped(MobileTokenError)
+            /// Deciding goes on with an activation that was stopped.
+            case resumed
             /// The activation is doing otherwise than before.
             case stateChanged(FleetActivationState)
         }
@@ -91,6 +94,7 @@ extension ApprovalAgent.Event.Kind: CustomStringConvertible {
         case .finishedElsewhere(let error): "finished elsewhere: \(error)"
         case .gone: "gone before it was decided"
         case .stopped(let error): "stopped: \(error)"
+        case .resumed: "resumed"
         case .stateChanged(let state): "state: \(state)"
         }
     }

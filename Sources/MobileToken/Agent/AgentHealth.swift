@@ -14,8 +14,11 @@ extension ApprovalAgent {
         public var openOperationCount = 0
         /// How many listed operations are left to people.
         public var leftOperationCount = 0
-        /// How many activations nothing more is decided with, because their factors are wrong or they have ended.
+        /// How many activations nothing is decided with for now, because their factors are wrong or they have ended. Each is looked
+        /// at again after five minutes; see ``ApprovalAgent/resumeDeciding(with:)``.
         public var stoppedActivationCount = 0
+        /// How many of these there are of each reason.
+        public var stopReasons: [MobileTokenError.Code: Int] = [:]
         /// Whether ``ApprovalAgent/run()`` is running.
         public var isRunning = false
 

@@ -32,7 +32,7 @@ extension ApprovalAgent {
             return .accepted
         } catch {
             if (error as? MobileTokenError)?.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
-            return .init(error, sent.ticket?.lastMove)
+            return .init(error, sent.ticket)
         }
     }
 
@@ -70,13 +70,17 @@ extension OperationsService {
 }
 
 extension AgentSupervision.SendResult {
-    /// - Parameter move: The counter's move that signed, if anything was signed.
-    fileprivate init(_ error: any Error, _ move: UInt64?) {
+    /// What the receipt says of the latest signature decides, if anything was signed: the error may be of something else.
+    fileprivate init(_ error: any Error, _ ticket: DecisionTicket?) {
         let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The decision was given up")
-        if let move, error.fate == .unknown {
-            self = .unanswered(move: move, error)
-        } else {
+        guard let ticket, let move = ticket.lastMove else {
             self = .failed(error)
+            return
+        }
+        switch ticket.result {
+        case .accepted: self = .accepted
+        case .refused: self = .failed(error)
+        default: self = .unanswered(move: move, error)
         }
     }
 }
@@ -92,24 +96,26 @@ extension ApprovalAgent {
         _ decision: AgentDecision,
         _ review: OperationReview,
         move: UInt64,
-        isOver: Bool
+        isOver: Bool,
+        isLast: Bool
     ) async -> AgentSupervision.Resolution {
         do {
             return try await self.source.withDecision(on: review.activationID) { service in
                 let trace = self.trace(decision, review, move, service)
-                var resolution = try await trace.resolution()
-                if case .unknown = resolution, self.configuration.asksHistory {
-                    resolution = try await trace.resolution(
+                var finding = try await trace.finding()
+                if case .unknown = finding.resolution, self.configuration.asksHistory {
+                    finding = try await trace.finding(
                         byHistoryWith: try await self.authentication(with: service.channel)
                     )
                 }
-                await trace.record(resolution, isOver: isOver)
-                return resolution
+                finding = try await trace.withoutContradiction(finding)
+                await trace.record(finding, isOver: isOver)
+                return finding.resolution
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")
-            guard case .ofActivation = DecisionTrouble(error) else { return .failed(error) }
-            // Nothing can be found out any more.
+            // A proxy's page in place of the answer passes. Once the operation's time is over, no answer would tell any more.
+            guard error.endsQuestions || isLast && error.isPageOfAnother else { return .failed(error) }
             if let service = await self.source.service(of: review.activationID) {
                 await self.trace(decision, review, move, service).record(.unknown, isOver: isOver)
             }
@@ -125,6 +131,11 @@ extension ApprovalAgent {
     ) -> DecisionTrace {
         DecisionTrace(service: service, operationID: review.operation.id, decision: decision, move: move)
     }
+}
+
+extension MobileTokenError {
+    /// Whether nothing can be found out about the activation any more.
+    fileprivate var endsQuestions: Bool { if case .ofActivation = DecisionTrouble(self) { true } else { false } }
 }
 
 /// Lets the ticket out of the closure that made it.

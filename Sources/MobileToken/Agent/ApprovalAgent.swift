@@ -54,6 +54,8 @@ public actor ApprovalAgent {
     var policies: [UInt64: Task<Void, Never>] = [:]
     var decisions: [UInt64: Task<Void, Never>] = [:]
     var decisionsEnded: [CheckedContinuation<Void, Never>] = []
+    /// Questions for the status of stopped activations, by the identifier.
+    var looks: [ExactString: Task<Void, Never>] = [:]
     private var grace: Task<Void, Never>?
     var isRunning = false
     /// What holds decisions back for this process, and for all.
@@ -103,6 +105,10 @@ public actor ApprovalAgent {
             health.openOperationCount = self.supervision.openCount
             health.leftOperationCount = self.supervision.leftCount
             health.stoppedActivationCount = self.supervision.stoppedCount
+            health.stopReasons = Dictionary(
+                self.supervision.stopReasons.values.map { ($0.code, 1) },
+                uniquingKeysWith: +
+            )
             health.isRunning = self.isRunning
             return health
         }
@@ -186,6 +192,7 @@ public actor ApprovalAgent {
     private func shutDown() {
         guard !self.supervision.isShutDown else { return }
         self.follow(self.supervision.shutDown())
+        for look in self.looks.values { look.cancel() }
         guard !self.decisions.isEmpty else { return }
         let end = self.now + self.configuration.gracePeriod.bounded
         self.grace = Task { [clock = self.source.alarms.clock] in

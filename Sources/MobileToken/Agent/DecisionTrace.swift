@@ -9,24 +9,46 @@ struct DecisionTrace: Sendable {
     let decision: AgentDecision
     let move: UInt64
 
+    /// What was found out, and what the receipt says of it; `nil` while it says nothing for good.
+    struct Finding: Sendable {
+        let resolution: AgentSupervision.Resolution
+        let result: DecisionOutcome.Result?
+
+        /// What the server's counter and the operation do not tell.
+        static let unknown = Self(resolution: .unknown, result: .unknown)
+        /// The server followed the counter, and the operation ended so as it was decided.
+        static let ours = Self(resolution: .ours, result: .inferred)
+        /// The operation waits: the signature decided nothing, once it cannot arrive any more.
+        static let pending = Self(resolution: .pending, result: .notFollowed)
+
+        /// The operation ended otherwise. What did not follow the counter was not even judged.
+        static func elsewhere(_ end: MobileTokenError, isFollowed: Bool) -> Self {
+            let refused = DecisionOutcome.Result.refused(code: end.code.description, serverCode: end.serverCode)
+            return Self(resolution: .elsewhere(end), result: isFollowed ? refused : .notFollowed)
+        }
+    }
+
     /// Asks for the status, and then for the operation.
     ///
     /// - Throws: `MobileTokenError` when it could not be asked.
-    func resolution() async throws -> AgentSupervision.Resolution {
+    func finding() async throws -> Finding {
         let fate = try await self.fate()
         guard let end = try await self.end() else { return .pending }
         switch fate {
-        case .followed: return self.resolution(ofFollowed: end)
-        case .unknown: return .unknown
+        case .followed: return self.finding(ofFollowed: end)
+        case .unknown:
+            // Whoever signed, what was canceled or has expired was decided by nobody.
+            let finding = self.finding(ofFollowed: end)
+            return if case .elsewhere = finding.resolution { finding } else { .unknown }
         case .notFollowed:
             // The request may have arrived between the two questions.
-            guard case .followed = try await self.fate() else { return .elsewhere(end) }
-            return self.resolution(ofFollowed: end)
+            guard case .followed = try await self.fate() else { return .elsewhere(end, isFollowed: false) }
+            return self.finding(ofFollowed: end)
         }
     }
 
     /// Asks the history, which tells how an operation ended, though not by whom: the same end is taken for ours.
-    func resolution(byHistoryWith authentication: Authentication) async throws -> AgentSupervision.Resolution {
+    func finding(byHistoryWith authentication: Authentication) async throws -> Finding {
         guard authentication.knowledge != nil || authentication.biometryKey != nil else { return .unknown }
         let history = try await self.service.history(with: authentication)
         guard let operation = history.operations.first(where: { $0.id.isExactly(self.operationID) }) else {
@@ -36,8 +58,19 @@ struct DecisionTrace: Sendable {
         case (.approved, .approve), (.rejected, .reject): return .ours
         case (.pending, _): return .pending
         case (.unknown, _): return .unknown
-        default: return .elsewhere(MobileTokenError(.operationAlreadyFinished, "The operation ended otherwise"))
+        default:
+            let end = MobileTokenError(.operationAlreadyFinished, "The operation ended otherwise")
+            return .elsewhere(end, isFollowed: true)
         }
+    }
+
+    /// Two receipts do not claim one operation: where the server has told another decision that it was carried out, a conclusion is
+    /// none.
+    func withoutContradiction(_ finding: Finding) async throws -> Finding {
+        guard case .ours = finding.resolution, let activation = self.service.channel as? Activation,
+            try await activation.isAccepted(self.operationID, otherThanMove: self.move)
+        else { return finding }
+        return .unknown
     }
 
     private func fate() async throws -> SignatureFate {
@@ -75,31 +108,20 @@ struct DecisionTrace: Sendable {
     }
 
     /// What became of a decision whose signature was accepted, from how the operation ended.
-    private func resolution(ofFollowed end: MobileTokenError) -> AgentSupervision.Resolution {
+    private func finding(ofFollowed end: MobileTokenError) -> Finding {
         switch (end.code, self.decision) {
         case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours
         case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
             (.detailExpired, _):
-            .elsewhere(end)
+            .elsewhere(end, isFollowed: true)
         default: .unknown  // the server does not know the operation any more
         }
     }
 
     /// Writes what was found out into the receipts. A decision that may still arrive stays open.
-    func record(_ resolution: AgentSupervision.Resolution, isOver: Bool) async {
-        guard let activation = self.service.channel as? Activation else { return }
-        switch resolution {
-        case .ours: await self.note(.inferred, activation)
-        case .elsewhere(let error):
-            let result = DecisionOutcome.Result.refused(code: error.code.description, serverCode: error.serverCode)
-            await self.note(result, activation)
-        case .pending: if isOver { await self.note(.notFollowed, activation) }
-        case .unknown: await self.note(.unknown, activation)
-        case .failed: break
-        }
-    }
-
-    private func note(_ result: DecisionOutcome.Result, _ activation: Activation) async {
+    func record(_ finding: Finding, isOver: Bool) async {
+        guard let result = finding.result, let activation = self.service.channel as? Activation else { return }
+        if case .pending = finding.resolution, !isOver { return }
         let verdict: RecordedIntent.Verdict = self.decision == .approve ? .approve : .reject
         await activation.resolve(verdict, on: self.operationID, as: result, ofMove: self.move)
     }

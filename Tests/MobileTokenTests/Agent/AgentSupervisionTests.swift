@@ -2,6 +2,7 @@ import Foundation
 import MobileToken
 import PowerAuth
 import Testing
+import WireFacts
 
 /// What an agent does next, without a clock, a socket or a policy.
 @Suite struct AgentSupervisionTests {
@@ -14,6 +15,8 @@ import Testing
         /// The work under way, oldest first.
         var jobs: [(name: String, job: AgentSupervision.Job)] = []
         var canceled: [String] = []
+        /// Stopped activations whose status is asked for.
+        var looks: [String] = []
         var events: [String] = []
 
         init(_ configure: (inout AgentSupervision.Limits) -> Void = { _ in }) {
@@ -28,8 +31,10 @@ import Testing
                 case .review(let job, _): self.jobs.append(("review \(job.operationID)", job))
                 case .send(let job, _, let decision, let attempt):
                     self.jobs.append(("\(decision.verdict) \(job.operationID) \(attempt)", job))
-                case .resolve(let job, _, _, let move, let isOver):
-                    self.jobs.append(("resolve \(job.operationID) \(move)\(isOver ? " at last" : "")", job))
+                case .resolve(let job, _, _, let move, let isOver, let isLast):
+                    let end = isLast ? " for good" : isOver ? " at last" : ""
+                    self.jobs.append(("resolve \(job.operationID) \(move)\(end)", job))
+                case .look(let activationID): self.looks.append(activationID)
                 case .cancel(let job): self.canceled.append(job.operationID)
                 case .report(let event):
                     self.events.append("\(event.operation?.id ?? event.activationID) \(event.kind)")
@@ -95,6 +100,15 @@ import Testing
             self.follow(self.supervision.adopt([decision], of: activation, at: self.now))
         }
 
+        mutating func looked(isWell: Bool, at activation: String = "a") {
+            self.looks.removeAll { $0 == activation }
+            self.follow(self.supervision.looked(at: activation, isWell: isWell, at: self.now))
+        }
+
+        mutating func resume(_ activation: String) {
+            self.follow(self.supervision.resume(activation, at: self.now))
+        }
+
         mutating func resume() { self.follow(self.supervision.resume(at: self.now)) }
         mutating func shutDown() { self.follow(self.supervision.shutDown()) }
 
@@ -115,6 +129,15 @@ import Testing
         retryAfter: Duration? = nil
     ) -> MobileTokenError {
         MobileTokenError(code, "", httpStatus: httpStatus, retryAfter: retryAfter)
+    }
+
+    /// The server's own refusal.
+    private func refusal(
+        _ code: MobileTokenError.Code,
+        _ httpStatus: Int,
+        remainingAttempts: Int? = nil
+    ) -> MobileTokenError {
+        MobileTokenError(code, "", httpStatus: httpStatus, serverCode: "X", remainingAttempts: remainingAttempts)
     }
 
     // MARK: Order
@@ -336,14 +359,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (MobileTokenError.Code.serverError, 400), (.invalidRequest, 400), (.operationFailed, 401), (.httpStatus, 404),
+        (MobileTokenError.Code.serverError, 400), (.invalidRequest, 400), (.operationFailed, 401), (.serverError, 404),
         (.serverError, 401),
     ])
     func aRefusalIsFinal(code: MobileTokenError.Code, status: Int) {
         var desk = Desk()
         desk.list(self.operation("2"), self.operation("1", age: 1))
         desk.returned(.approve, from: "review 1")
-        desk.sent(.failed(self.error(code, status)), by: "approve 1 1")
+        desk.sent(.failed(self.refusal(code, status)), by: "approve 1 1")
         #expect(desk.work == ["review 2"])
         #expect(desk.takeEvents().last?.hasPrefix("1 refused: \(code)") == true)
         desk.returned(.leave, from: "review 2")
@@ -371,7 +394,8 @@ import Testing
             (MobileTokenError.Code.serverError, 500), (.httpStatus, 502), (.serverError, 429), (.httpStatus, 408),
             (.activationBlocked, 401), (.activationPending, 401), (.storeFull, nil), (.timeout, nil),
             (.invalidResponse, 200),
-            (.serverError, 503),
+            (.serverError, 503), (.httpStatus, 401), (.httpStatus, 403), (.httpStatus, 404), (.httpStatus, 413),
+            (.httpStatus, 429), (.httpStatus, 499), (.authenticationFailed, 401),
         ] as [(MobileTokenError.Code, Int?)]
     )
     func whatMayPassIsTriedAgain(code: MobileTokenError.Code, status: Int?) {
@@ -393,6 +417,62 @@ import Testing
         #expect(desk.work == ["review 1"])
     }
 
+    /// The server says so itself, but counts no failure: the factors are not what it refuses.
+    @Test(.wireFact("2.6", "DEFECTS2-41")) func aRefusalThatIsNotCountedIsTriedAgain() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.refusal(.authenticationFailed, 401)), by: "approve 1 1")
+        #expect(desk.supervision.stoppedCount == 0)
+        desk.pass(.seconds(2))
+        #expect(desk.work == ["approve 1 2"])
+    }
+
+    private func stop(_ desk: inout Desk) {
+        desk.list(self.operation("1"))
+        desk.returned(.approve, from: "review 1")
+        desk.sent(.failed(self.refusal(.authenticationFailed, 401, remainingAttempts: 4)), by: "approve 1 1")
+        #expect(desk.supervision.stopReasons.mapValues(\.code) == ["a": .authenticationFailed])
+    }
+
+    @Test(.wireFact("DEFECTS2-41")) func aStoppedActivationIsLookedAtAgainAndGoesOnWhenItIsWell() {
+        var desk = Desk()
+        self.stop(&desk)
+        desk.pass(.seconds(299))
+        #expect(desk.looks == [])
+        desk.pass(.seconds(1))
+        #expect(desk.looks == ["a"])
+        desk.looked(isWell: false)
+        desk.pass(.seconds(299))
+        #expect(desk.looks == [] && desk.work == [])
+        desk.pass(.seconds(1))
+        desk.looked(isWell: true)
+        #expect(desk.work == ["approve 1 2"])
+        #expect(desk.events.last == "a resumed")
+        #expect(desk.supervision.stoppedCount == 0)
+        desk.pass(.seconds(10_000))
+        #expect(desk.looks == [])
+    }
+
+    @Test func aStoppedActivationGoesOnWhenItIsToldTo() {
+        var desk = Desk()
+        self.stop(&desk)
+        desk.resume("b")
+        #expect(desk.work == [])
+        desk.resume("a")
+        #expect(desk.work == ["approve 1 2"])
+        desk.pass(.seconds(10_000))
+        #expect(desk.looks == [])
+    }
+
+    @Test func whatWasLeftByAStoppedActivationAndChangedIsReviewedAgain() {
+        var desk = Desk()
+        self.stop(&desk)
+        desk.list(self.operation("1", name: "changed"))
+        desk.resume("a")
+        #expect(desk.work == ["review 1"])
+    }
+
     /// A few wrong passwords block the activation.
     @Test(arguments: [MobileTokenError.Code.authenticationFailed, .activationRemoved, .deadlock, .stateRolledBack])
     func anActivationThatCannotSignStops(code: MobileTokenError.Code) {
@@ -400,7 +480,7 @@ import Testing
         desk.list(self.operation("2"), self.operation("1", age: 1))
         desk.list(self.operation("3"), of: "b")
         desk.returned(.approve, from: "review 1")
-        desk.sent(.failed(self.error(code, 401)), by: "approve 1 1")
+        desk.sent(.failed(self.refusal(code, 401, remainingAttempts: 4)), by: "approve 1 1")
         #expect(desk.events.suffix(2).map { $0.prefix(9) } == ["1 refused", "a stopped"])
         desk.returned(.leave, from: "review 3")  // others go on
         desk.hold(false)
@@ -427,6 +507,25 @@ import Testing
         desk.resolved(.ours, by: "resolve 0 7")
         #expect(desk.work == ["review 1"])
         #expect(desk.takeEvents().last == "0 decided: approve, inferred")
+    }
+
+    /// A proxy's page in place of the answer ends nothing while the operation's time is not over.
+    @Test(.wireFact("DEFECTS2-43")) func aQuestionIsAskedAgainUntilTheOperationsTimeIsOver() {
+        var desk = Desk()
+        self.lose(&desk)
+        var (name, askedFor) = ("resolve 0 7", Duration.zero)
+        while !name.hasSuffix("for good"), askedFor < .seconds(3_600) {
+            desk.resolved(.failed(self.error(.httpStatus, 404)), by: name)
+            while desk.work.isEmpty, askedFor < .seconds(3_600) {
+                desk.pass(.seconds(1))
+                askedFor += .seconds(1)
+            }
+            name = desk.work.first ?? "nothing for good"
+        }
+        #expect(name == "resolve 0 7 for good")
+        #expect(askedFor >= .seconds(60))
+        desk.resolved(.unknown, by: name)
+        #expect(desk.takeEvents().last == "0 unknown")
     }
 
     @Test func aLostAnswerIsTracedThoughTheOperationIsGoneFromTheList() {

@@ -206,7 +206,15 @@ import TestSupport
 
     @Test func wrongFactorsEndTheAgentOfOneActivation() async throws {
         self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
-        self.failures.value = [MobileTokenError(.authenticationFailed, "", httpStatus: 401)]
+        self.failures.value = [
+            MobileTokenError(
+                .authenticationFailed,
+                "",
+                httpStatus: 401,
+                serverCode: "POWERAUTH_AUTH_FAIL",
+                remainingAttempts: 4
+            )
+        ]
         let agent = self.makeAgent { _ in .approve }
         let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
         #expect(error?.code == .authenticationFailed)

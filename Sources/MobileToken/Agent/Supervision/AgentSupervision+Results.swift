@@ -58,8 +58,7 @@ extension AgentSupervision {
     package mutating func sent(_ result: SendResult, by job: Job, at now: Duration, random: Double) -> [Action] {
         var actions: [Action] = []
         if case .failed(let error) = result, case .ofActivation = DecisionTrouble(error) {
-            self.activations[ExactString(job.activationID)]?.isStopped = true
-            actions = [.report(.init(activationID: job.activationID, kind: .stopped(error)))]
+            actions = self.stop(job.activationID, error, at: now)
         }
         let timeout = self.limits.requestTimeout
         return self.finish(job, at: now) { entry in

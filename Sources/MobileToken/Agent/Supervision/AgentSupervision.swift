@@ -22,6 +22,8 @@ package struct AgentSupervision: Sendable {
         package var policyDeadline = Duration.seconds(30)
         /// How long after it was sent a request may still reach the server.
         package var requestTimeout = Duration.seconds(20)
+        /// How long after it was stopped an activation is looked at again.
+        package var lookInterval = Duration.seconds(5 * 60)
         /// Whether the policy is asked about operations that are not complete.
         package var reviewsIncomplete = false
 
@@ -35,15 +37,18 @@ package struct AgentSupervision: Sendable {
         package let operationID: String
     }
 
-    /// What to do. For all but the last two, the matching function has to be called when it is done.
+    /// What to do. For all but ``cancel(_:)`` and ``report(_:)``, the matching function has to be called when it is done.
     package enum Action: Sendable {
         /// Ask the policy; then ``policyReturned(_:from:at:)``.
         case review(Job, OperationReview)
         /// Sign and send a decision; then ``sent(_:by:at:random:)``.
         case send(Job, OperationReview, AgentDecision, attempt: Int)
         /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``. When `isOver`, the
-        /// request cannot arrive at the server any more.
-        case resolve(Job, OperationReview, AgentDecision, move: UInt64, isOver: Bool)
+        /// request cannot arrive at the server any more. When `isLast`, the operation's time is over too: a question that somebody
+        /// else answers in the server's place is not asked again.
+        case resolve(Job, OperationReview, AgentDecision, move: UInt64, isOver: Bool, isLast: Bool)
+        /// Ask for the status of a stopped activation; then ``looked(at:isWell:at:)``.
+        case look(String)
         /// A policy's answer is not waited for any more.
         case cancel(Job)
         case report(ApprovalAgent.Event)
@@ -75,7 +80,8 @@ package struct AgentSupervision: Sendable {
     private struct Alarm: Comparable {
         let time: Duration
         let activationID: ExactString
-        let operationID: ExactString
+        /// `nil`: the activation is looked at again.
+        let operationID: ExactString?
 
         static func < (one: Self, other: Self) -> Bool { one.time < other.time }
         static func == (one: Self, other: Self) -> Bool { one.time == other.time }
@@ -159,7 +165,7 @@ extension AgentSupervision {
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
 
     /// How many activations nothing more is decided with.
-    package var stoppedCount: Int { self.activations.values.count(where: \.isStopped) }
+    package var stoppedCount: Int { self.activations.values.count { $0.stop != nil } }
 
     /// How many activations something is known of, and how many alarms are set: for tests.
     package var activationCount: Int { self.activations.count }
@@ -179,7 +185,9 @@ extension AgentSupervision {
     }
 
     private func isOf(_ alarm: Alarm) -> Bool {
-        guard let entry = self.activations[alarm.activationID]?[alarm.operationID] else { return false }
+        let activation = self.activations[alarm.activationID]
+        guard let operationID = alarm.operationID else { return activation?.stop?.nextLook == alarm.time }
+        guard let entry = activation?[operationID] else { return false }
         return entry.deadline == alarm.time || entry.waitsUntil == alarm.time
     }
 
@@ -194,23 +202,28 @@ extension AgentSupervision {
     }
 
     private mutating func ring(_ alarm: Alarm, at now: Duration) -> [Action] {
-        guard let entry = self.activations[alarm.activationID]?[alarm.operationID] else { return [] }
+        guard let operationID = alarm.operationID else {
+            guard self.isOf(alarm) else { return [] }
+            self.activations[alarm.activationID]?.stop?.nextLook = nil
+            return [.look(alarm.activationID.string)]
+        }
+        guard let entry = self.activations[alarm.activationID]?[operationID] else { return [] }
         if let job = entry.reviewJob, let deadline = entry.deadline, deadline <= now {
             self.end(job) { $0.leave() }
             return [.cancel(job), .report(entry.event(of: alarm.activationID.string, .left(.policyTooSlow)))]
         }
-        self.activations[alarm.activationID]?[alarm.operationID]?.stopWaiting(at: now)
+        self.activations[alarm.activationID]?[operationID]?.stopWaiting(at: now)
         self.lineUp(alarm.activationID)
         return []
     }
 
-    private mutating func setAlarm(at time: Duration, _ job: Job) {
+    mutating func setAlarm(at time: Duration, _ activationID: String, _ operationID: String?) {
         if self.alarms.count >= self.alarmLimit { self.dropOldAlarms() }
         self.alarms.insert(
             Alarm(
                 time: time,
-                activationID: ExactString(job.activationID),
-                operationID: ExactString(job.operationID)
+                activationID: ExactString(activationID),
+                operationID: operationID.map { ExactString($0) }
             )
         )
     }
@@ -265,7 +278,7 @@ extension AgentSupervision {
         let action = entry.begin(job, at: now, self.limits)
         self.activations[id]?[operationID] = entry
         self.activations[id]?.work = operationID
-        if let deadline = entry.deadline { self.setAlarm(at: deadline, job) }
+        if let deadline = entry.deadline { self.setAlarm(at: deadline, job.activationID, job.operationID) }
         return [action]
     }
 
@@ -278,7 +291,7 @@ extension AgentSupervision {
         guard var entry = self.activations[id]?[operationID], entry.isWorking(on: job) else { return nil }
         self.jobCount -= 1
         change(&entry)
-        if let time = entry.waitsUntil { self.setAlarm(at: time, job) }
+        if let time = entry.waitsUntil { self.setAlarm(at: time, job.activationID, job.operationID) }
         self.activations[id]?.work = nil
         self.activations[id]?[operationID] = entry.isForgettable ? nil : entry
         if self.activations[id]?.isEmpty == true { self.activations[id] = nil }

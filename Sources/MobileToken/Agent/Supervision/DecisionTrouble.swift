@@ -24,8 +24,11 @@ enum DecisionTrouble {
                 .finished
             case .notAuthorizable, .factorsNotAllowed: .unusable
             case .decidingPaused: .paused
-            // A few wrong signatures block the activation, so the first one is the last.
-            case .authenticationFailed, .invalidAuthentication: .ofActivation
+            // A few wrong signatures block the activation, so the first one is the last. What the server did not count says nothing
+            // of the factors, and the page of a proxy nothing of the server.
+            case .authenticationFailed:
+                error.isServersRefusal && error.remainingAttempts != nil ? .ofActivation : .passing
+            case .invalidAuthentication: .ofActivation
             case .unknownActivation, .activationRemoved, .deadlock, .stateRolledBack, .storeCorrupted,
                 .storeFromFuture, .storeWrongSealingKey:
                 .ofActivation
@@ -37,12 +40,11 @@ enum DecisionTrouble {
 extension MobileTokenError {
     /// Whether the server refused, and would do so again.
     fileprivate var isServersLastWord: Bool {
-        guard let httpStatus, (400..<500).contains(httpStatus), self.retryAfter == nil else { return false }
+        guard self.isServersRefusal, self.retryAfter == nil else { return false }
         switch self.code {
         // They pass when somebody at the server does something.
         case .activationBlocked, .activationPending: return false
-        case .remoteCommunicationFailed: return false
-        default: return httpStatus != 408 && httpStatus != 429
+        default: return self.httpStatus != 429
         }
     }
 }

@@ -1,4 +1,5 @@
 import Basics
+import PowerAuth
 
 /// The operations of one activation that an agent works on, one at a time.
 struct SupervisedActivation: Sendable {
@@ -8,10 +9,16 @@ struct SupervisedActivation: Sendable {
     var work: ExactString?
     /// Whether nothing may be decided for now, such as while the activation is blocked.
     var isHeld = false
-    /// Whether nothing can be decided any more: its factors are wrong, or it has ended.
-    var isStopped = false
+    /// Why nothing is decided until it is looked at again: its factors are wrong, or it has ended.
+    var stop: Stop?
     /// Whether it waits for its turn.
     var isInLine = false
+
+    struct Stop: Sendable {
+        let reason: MobileTokenError
+        /// When it is looked at again; `nil` while it is.
+        var nextLook: Duration?
+    }
 
     init(_ activationID: String) {
         self.activationID = activationID
@@ -23,7 +30,7 @@ struct SupervisedActivation: Sendable {
     }
 
     /// Whether nothing is known of it that would be missed.
-    var isEmpty: Bool { self.entries.isEmpty && !self.isHeld && !self.isStopped }
+    var isEmpty: Bool { self.entries.isEmpty && !self.isHeld && self.stop == nil }
 
     /// How many operations have something to do, now or later.
     var openCount: Int { self.entries.values.count(where: \.isOpen) }
@@ -35,9 +42,9 @@ struct SupervisedActivation: Sendable {
         guard self.work == nil else { return nil }
         // Finding out signs nothing, so it is never held back.
         if let lost = self.entries.first(where: { $0.value.isReadyToResolve }) { return lost.key }
-        guard !isPaused, !self.isHeld, !self.isStopped, !self.entries.values.contains(where: \.holdsActivation) else {
-            return nil
-        }
+        guard !isPaused, !self.isHeld, self.stop == nil,
+            !self.entries.values.contains(where: \.holdsActivation)
+        else { return nil }
         return self.entries.filter(\.value.isReady).min { $0.value.comes(before: $1.value) }?.key
     }
 

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import PowerAuth
 
 /// One operation that an agent works on.
@@ -41,6 +42,8 @@ struct SupervisedOperation: Sendable {
     private struct Loss {
         /// Until when it may still reach the server.
         let end: Duration
+        /// When the operation's time is over, at the latest.
+        let patience: Duration
         let error: MobileTokenError
         /// Whether its fate was asked for, and the operation was pending.
         var isTraced = false
@@ -65,7 +68,7 @@ struct SupervisedOperation: Sendable {
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
         self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
         let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
-        self.loss = Loss(end: end, error: error)
+        self.loss = Loss(end: end, patience: end + operation.lifetime, error: error)
         self.attempts = intent.attempt
         self.isListed = false
     }
@@ -162,7 +165,8 @@ struct SupervisedOperation: Sendable {
         case .resolve(let decision, let move):
             let isOver = (self.loss?.end ?? now) <= now
             self.loss?.isOver = isOver
-            return .resolve(job, self.review, decision, move: move, isOver: isOver)
+            let isLast = isOver && (self.loss?.patience ?? now) <= now
+            return .resolve(job, self.review, decision, move: move, isOver: isOver, isLast: isLast)
         }
     }
 
@@ -226,7 +230,7 @@ struct SupervisedOperation: Sendable {
     ///
     /// - Parameter end: When it cannot reach the server any more.
     mutating func lost(move: UInt64, _ error: MobileTokenError, until end: Duration) -> ApprovalAgent.Event.Kind {
-        self.loss = Loss(end: end, error: error)
+        self.loss = Loss(end: end, patience: end + self.operation.lifetime, error: error)
         self.phase = .ready
         if case .send(let decision) = self.step { self.step = .resolve(decision, move: move) }
         return .unanswered(error)
@@ -244,8 +248,13 @@ struct SupervisedOperation: Sendable {
             self.leave()
             if self.hasChanged { self.reviewAnew() }
             return .left(.notAuthorizable(error))
-        case .final, .ofActivation:
+        case .final:
             self.phase = .settled
+            return .refused(error)
+        case .ofActivation:
+            // It is made when deciding goes on with the activation.
+            self.phase = self.isListed ? .ready : .settled
+            if self.isListed, self.hasChanged { self.reviewAnew() }
             return .refused(error)
         case .passing:
             guard self.isListed else {
@@ -331,5 +340,13 @@ struct SupervisedOperation: Sendable {
         case .send(let decision), .resolve(let decision, _): decision.verdict
         case .review: .leave
         }
+    }
+}
+
+extension UserOperation {
+    /// How long a decision is waited for, from its creation on, within what is reasonable.
+    fileprivate var lifetime: Duration {
+        let lifetime = Duration(boundedSeconds: self.expires.timeIntervalSince(self.created))
+        return min(max(lifetime, .seconds(60)), .seconds(24 * 60 * 60))
     }
 }
