@@ -120,7 +120,9 @@ extension MobileTokenError {
     fileprivate var mayBeOfSecondCopy: Bool {
         guard self.isServersRefusal else { return false }
         return self.code == .authenticationFailed
-            || ["OPERATION_ALREADY_FINISHED", "OPERATION_ALREADY_REJECTED"].contains(self.serverCode)
+            || ["INVALID_OPERATION", "OPERATION_ALREADY_FINISHED", "OPERATION_ALREADY_REJECTED"].contains(
+                self.serverCode
+            )
     }
 }
 
