@@ -251,7 +251,7 @@ struct UpgradeVectors4 {
         #expect(secret == output.activationSecret.secret)
         // After the code of the start, whose number is in no header.
         let next = HashCounter(data: input.v3CtrData.secret, byte: input.v3CtrByte).next()
-        let counter = Version4.HashCounter(data: keys.counterData, continuing: next)
+        let counter = Version4.HashCounter(data: keys.counterData, byte: next.byte)
         #expect(counter.byte == output.ctrByte)
         try self.checkConfirmation(vector, applicationSecret, secret: secret, counter: counter)
     }

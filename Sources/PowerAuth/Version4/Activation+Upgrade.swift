@@ -148,7 +148,7 @@ extension Activation {
             record.version4?.pendingConfirmation = .upgrade(from: before)
             // As it stands in the store, after whatever this turn has signed: the server's number followed the last code.
             record.ledger = record.ledger.restarted(
-                with: .version4(Version4.HashCounter(data: message.counterData, continuing: counter))
+                with: .version4(Version4.HashCounter(data: message.counterData, byte: counter.byte))
             )
         }
         try self.adopt(try await self.storedRecord())

@@ -189,7 +189,7 @@ extension TestDevice4 {
         let reply = fixture.send("POST", path, headers: [envelope.header, signature], body: envelope.body)
         guard reply.status == 200 else { return reply }
         try self.adopt(attempt, envelope.open(reply).decode())
-        self.counter = Version4.HashCounter(data: self.counter.data, continuing: device.counter)
+        self.counter = Version4.HashCounter(data: self.counter.data, byte: device.counter.byte)
         return reply
     }
 

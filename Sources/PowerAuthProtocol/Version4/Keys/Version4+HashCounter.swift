@@ -18,14 +18,6 @@ extension Version4 {
             self.byte = byte
         }
 
-        /// Creates the counter of an upgraded activation. Only `CTR_DATA` is new: the number goes on.
-        ///
-        /// - Parameter counter: The next counter of version 3, after the last one that signed. The server numbers the codes of
-        ///   both versions in one row.
-        package init(data: SecretBytes, continuing counter: PowerAuthProtocol.HashCounter) {
-            self.init(data: data, byte: counter.byte)
-        }
-
         /// Returns the counter one step forward: SHA3-256 of its data.
         package func next() -> Self { Self(data: SHA3.hash(self.data), byte: self.byte &+ 1) }
 
