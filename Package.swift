@@ -183,7 +183,7 @@ let package = Package(
             dependencies: [
                 "MobileTokenPostgres", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "PostgresDatabase", "PostgresTestServer", "NodeExerciser",
-                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport", "WireFacts",
+                "mobile-token-postgres", "HTTPClientTransport", "Coordination", "Basics", "TestSupport",
             ]
         ),
         .testTarget(

@@ -37,6 +37,7 @@ enum Program {
         ("store", "check", "Check the activations of a PostgreSQL store."),
         ("store", "copy", "Move activations from an SQLite store to a PostgreSQL store."),
         ("store", "migrate", "Make or change the tables of a PostgreSQL store."),
+        ("store", "prune", "Delete receipts of a PostgreSQL store that were exported and verified."),
         ("store", "recover", "Let an activation sign again whose store was put back from long ago."),
         ("store", "reseal", "Seal a PostgreSQL store with another key."),
         ("fleet", "status", "Show the nodes that share a PostgreSQL store."),

@@ -5,15 +5,13 @@ import PowerAuth
 import PowerAuthProtocol
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 /// A standby that takes the server's place within the lifetime of the nodes, which it knows, and lacks the last commits.
 @Suite(
     .timeLimit(.minutes(3)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
-    .wireFact("DEFECTS2-5", "DEFECTS2-40")
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct FailoverTests {
     /// A lifetime that no test waits for.

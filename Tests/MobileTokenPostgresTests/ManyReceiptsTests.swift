@@ -5,15 +5,13 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 /// Receipts by the thousand, and a server that works on no statement for longer than a second.
 @Suite(
     .timeLimit(.minutes(3)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
-    .wireFact("DEFECTS2-46", "DEFECTS2-47", "DEFECTS2-48")
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct ManyReceiptsTests {
     private static let count: Int64 = 20_000

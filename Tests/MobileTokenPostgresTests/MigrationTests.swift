@@ -5,15 +5,13 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 /// Tables that are brought to this version while nodes are at work.
 @Suite(
     .timeLimit(.minutes(2)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
-    .wireFact("DEFECTS2-51")
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct MigrationTests {
     private static let before = Array(PostgresSchema.steps.dropLast())

@@ -6,15 +6,13 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 /// A pause that comes while an automatic decision is on its way to its commit.
 @Suite(
     .timeLimit(.minutes(2)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
-    .wireFact("DEFECTS2-44")
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct PauseTests {
     private static let pause = DecisionPause(date: Date(timeIntervalSince1970: 1_700_000_000), reason: "fraud")

@@ -4,14 +4,13 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
 struct PostgresRoleTests {
     /// What the documentation grants, and nothing else.
-    @Test(.wireFact("DEFECTS2-51")) func theRoleWithTheLeastRightsIsEnough() async throws {
+    @Test func theRoleWithTheLeastRightsIsEnough() async throws {
         let server = try await PostgresTestServer.start()
         try await withNodes(server) { nodes in
             let bot = nodes.node("bot") { configuration in

@@ -4,15 +4,13 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 @testable import MobileTokenPostgres
 
 /// A database whose clock was put back: everything that it holds is of ten minutes later.
 @Suite(
     .timeLimit(.minutes(2)),
-    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"),
-    .wireFact("DEFECTS2-45")
+    .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct ShiftedClockTests {
     private static let shift = "600000000"  // microseconds

@@ -6,7 +6,6 @@ import PostgresTestServer
 import PowerAuth
 import TestSupport
 import Testing
-import WireFacts
 
 /// The commands that look after the database, as a person calls them.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed"))
@@ -101,7 +100,7 @@ struct StoreCommandTests {
         }
     }
 
-    @Test(.wireFact("DEFECTS2-54")) func allActivationsAreRecoveredAtOnce() async throws {
+    @Test func allActivationsAreRecoveredAtOnce() async throws {
         try await withEmulator { emulator in
             try await withNodes { nodes in
                 let store = nodes.node()
@@ -136,7 +135,7 @@ struct StoreCommandTests {
         }
     }
 
-    @Test(.wireFact("DEFECTS2-48")) func receiptsThatWereExportedAreDeleted() async throws {
+    @Test func receiptsThatWereExportedAreDeleted() async throws {
         try await withNodes { nodes in
             let store = nodes.node()
             try await store.insert(ActivationStoreConformance.record("a"))

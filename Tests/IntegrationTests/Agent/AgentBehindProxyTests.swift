@@ -10,7 +10,7 @@ import WireFacts
 /// Agents behind a proxy that answers for the bank: what receipts say is what the bank did.
 @Suite(
     .timeLimit(.minutes(8)),
-    .wireFact("2.6", "4.1", "4.3", "DEFECTS2-4", "DEFECTS2-41", "DEFECTS2-42", "DEFECTS2-43")
+    .wireFact("2.6", "4.1", "4.3")
 )
 struct AgentBehindProxyTests {
     private let clock = ManualClock()

@@ -77,8 +77,10 @@ import TestSupport
                 try await stage.otherClient.pauseDeciding(reason: "fraud")
                 return .approve
             } _: { agent in
-                await until { await agent.health.decisionPause?.reason == "fraud" }
-                #expect(await agent.health.openOperationCount == 1)
+                await until {
+                    let health = await agent.health
+                    return health.decisionPause?.reason == "fraud" && health.openOperationCount == 1
+                }
                 #expect(await !agent.health.isWell)
                 #expect(try await stage.emulator.cloud.operation(payment.id).status == "PENDING")
                 #expect(try await stage.receipts.isEmpty)

@@ -418,7 +418,7 @@ import WireFacts
     }
 
     /// The server says so itself, but counts no failure: the factors are not what it refuses.
-    @Test(.wireFact("2.6", "DEFECTS2-41")) func aRefusalThatIsNotCountedIsTriedAgain() {
+    @Test(.wireFact("2.6")) func aRefusalThatIsNotCountedIsTriedAgain() {
         var desk = Desk()
         desk.list(self.operation("1"))
         desk.returned(.approve, from: "review 1")
@@ -435,7 +435,7 @@ import WireFacts
         #expect(desk.supervision.stopReasons.mapValues(\.code) == ["a": .authenticationFailed])
     }
 
-    @Test(.wireFact("DEFECTS2-41")) func aStoppedActivationIsLookedAtAgainAndGoesOnWhenItIsWell() {
+    @Test func aStoppedActivationIsLookedAtAgainAndGoesOnWhenItIsWell() {
         var desk = Desk()
         self.stop(&desk)
         desk.pass(.seconds(299))
@@ -510,7 +510,7 @@ import WireFacts
     }
 
     /// A proxy's page in place of the answer ends nothing while the operation's time is not over.
-    @Test(.wireFact("DEFECTS2-43")) func aQuestionIsAskedAgainUntilTheOperationsTimeIsOver() {
+    @Test func aQuestionIsAskedAgainUntilTheOperationsTimeIsOver() {
         var desk = Desk()
         self.lose(&desk)
         var (name, askedFor) = ("resolve 0 7", Duration.zero)

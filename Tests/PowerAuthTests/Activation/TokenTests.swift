@@ -4,7 +4,6 @@ import MobileTokenTesting
 import PowerAuthProtocol
 import Synchronization
 import Testing
-import WireFacts
 import TestSupport
 
 @testable import PowerAuth
@@ -84,7 +83,7 @@ import TestSupport
     }
 
     /// A token costs a signature, which would wipe out the trace of a decision whose answer was lost a moment ago.
-    @Test(.wireFact("DEFECTS2-43")) func aTokenThatAProxyRefusesIsNotRenewed() async throws {
+    @Test func aTokenThatAProxyRefusesIsNotRenewed() async throws {
         let fixture = try Fixture()
         let activation = try await fixture.activate()
         try await activation.poll()

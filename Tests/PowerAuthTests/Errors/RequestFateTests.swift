@@ -6,7 +6,7 @@ import WireFacts
 @testable import PowerAuth
 
 /// When an error says that nothing was decided, and when that is not known.
-@Suite(.wireFact("4.1", "4.3", "DEFECTS2-4", "DEFECTS2-42")) struct RequestFateTests {
+@Suite(.wireFact("4.1", "4.3")) struct RequestFateTests {
     // MARK: The server's own word
 
     private func fate(_ status: Int, _ body: String) -> RequestFate? {

@@ -4,7 +4,6 @@ import Foundation
 import MobileTokenTesting
 import PowerAuthCrypto
 import Testing
-import WireFacts
 
 @testable import PowerAuth
 
@@ -177,7 +176,7 @@ struct ReceiptChainTests {
         }
     }
 
-    @Test(.wireFact("DEFECTS2-50")) func onlyWhatSaysMoreFollowsAnOutcome() {
+    @Test func onlyWhatSaysMoreFollowsAnOutcome() {
         func lines(_ result: DecisionOutcome.Result) -> [[UInt8]] {
             let outcome = ActivationStoreConformance.outcome(result)
             let entries = Array(self.entries.prefix(5)) + [ReceiptEntry(number: 6, .outcome(outcome, ofIntent: 1))]

@@ -1,7 +1,6 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing
-import WireFacts
 
 @testable import PowerAuth
 
@@ -262,7 +261,7 @@ import WireFacts
     }
 
     /// One restore may be noticed twice, and a volume be put back twice.
-    @Test(.wireFact("DEFECTS2-54")) func aStateThatIsPutBackAgainAndAgainIsNotMovedFurtherEachTime() throws {
+    @Test func aStateThatIsPutBackAgainAndAgainIsNotMovedFurtherEachTime() throws {
         var ledger = self.ledger(byte: 250)
         let server = ledger.counter.advanced(by: 3)
         for _ in 0..<5 {

@@ -118,7 +118,6 @@ import WireFacts
 
     /// Whoever writes a page instead of the server, or in the place of its answer, says nothing about the decision.
     @Test(
-        .wireFact("DEFECTS2-42"),
         arguments: [401, 403, 404, 413, 429, 499],
         [false, true]
     )
@@ -135,7 +134,7 @@ import WireFacts
     }
 
     /// The answer is the server's own, to the second copy of a request of which the first was carried out.
-    @Test(.wireFact("2.6", "DEFECTS2-42")) func aRequestThatAProxySentTwiceIsNotRefused() async throws {
+    @Test(.wireFact("2.6")) func aRequestThatAProxySentTwiceIsNotRefused() async throws {
         let (fixture, activation) = try await self.makeActivation()
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .duplicatedAnsweredLast : .delivered }
         let ticket = await self.decide("a", with: activation, policy: Self.policy)
@@ -191,7 +190,7 @@ import WireFacts
 
     // MARK: The end of the client
 
-    @Test(.wireFact("DEFECTS2-4")) func shutdownWaitsForWhatIsSigned() async throws {
+    @Test func shutdownWaitsForWhatIsSigned() async throws {
         let (fixture, activation) = try await self.makeActivation()
         let hold = Shared(true)
         fixture.server.setFate { request in

@@ -26,7 +26,9 @@ let activationTypes: [Any.Type] = [
     VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
     ServerSignatureFormat.self,
     (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,
-    PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, EncryptionScope.self, EmptyBody.self,
+    PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, TokenFactors.self,
+    EncryptionScope.self, EmptyBody.self, TransferCode.self, ServerConfigurationEntry.self,
+    ServerConfigurationEntry.Scope.self,
 ]
 
 func decrypt(_ request: consuming EncryptedRequest) throws -> [UInt8] { try request.decrypt([]) }

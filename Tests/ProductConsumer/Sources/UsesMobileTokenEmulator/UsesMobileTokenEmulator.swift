@@ -20,6 +20,9 @@ let types: [Any.Type] = [
     FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
     EmulatorError.Code.self, EmulatorProtocolRules.self, Emulator.ProtocolRules.self, AlgorithmSuite.self,
-    EmulatorOIDCProvider.self, Emulator.OIDCProvider.self,
+    EmulatorOIDCProvider.self, Emulator.OIDCProvider.self, EmulatorServerProfile.self,
+    EmulatorServerProfile.Release.self,
+    Emulator.ServerProfile.self, Emulator.Callback.self, Emulator.Callback.Subject.self,
+    Emulator.JournalEntry.Warning.self,
     JSONValue.self, JSONObject.self, JSONObject.Member.self, JSONNumber.self,
 ]
