@@ -93,7 +93,7 @@ extension PostgresActivationStore: DecisionJournal {
     }
 
     /// Returns a page of entries, in the order in which they were written. One that cannot be opened, because its bytes were
-    /// changed, is ``ReceiptEntry/Content/unreadable``.
+    /// changed, is `ReceiptEntry/Content/unreadable`.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
         _ = try await self.opened()
         let rows = try await self.numbered(StoredReceipts.entries(after: number, limit: limit), limit: limit)

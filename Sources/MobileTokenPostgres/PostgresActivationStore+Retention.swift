@@ -16,7 +16,7 @@ extension PostgresActivationStore {
     /// Needs a role that may delete receipts, which nodes need not. The room is used again after the next vacuum.
     ///
     /// - Returns: How many entries were deleted.
-    /// - Throws: ``ReceiptFault`` for the first line that was changed, `receiptsDiffer` when the files are of another store.
+    /// - Throws: `ReceiptFault` for the first line that was changed, `receiptsDiffer` when the files are of another store.
     @discardableResult
     public func deleteReceipts(exportedTo archive: ReceiptArchive, decidedBefore date: Date) async throws -> Int {
         guard let exported = try await archive.verifiedNumbers(in: self) else { return 0 }

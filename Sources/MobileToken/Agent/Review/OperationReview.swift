@@ -25,7 +25,9 @@ public struct OperationReview: Sendable, Hashable {
 
     /// Reviews an operation: before a person approves it, or in a unit test of a policy.
     ///
-    /// - Parameter activationID: The activation that would decide, for policies that tell them apart.
+    /// - Parameters:
+    ///   - operation: The operation, as the server listed it.
+    ///   - activationID: The activation that would decide, for policies that tell them apart.
     public init(of operation: UserOperation, activationID: String = "") {
         self.operation = operation
         self.activationID = activationID
