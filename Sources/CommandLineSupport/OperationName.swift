@@ -14,7 +14,7 @@ package struct OperationName: Sendable {
         self.string = string
     }
 
-    /// Whether it is long enough to be a whole identifier, so that nothing needs to be looked up.
+    /// A name as long as a whole identifier, which needs no look at the list.
     package var isWhole: Bool { self.string.utf8.count >= UUID().uuidString.utf8.count }
 
     /// Returns the identifier that is meant among those that are listed; itself when none begins so.

@@ -87,7 +87,7 @@ package struct Backend: Sendable {
         return response
     }
 
-    /// Whether a request shows the credentials of a user of the cloud API.
+    /// Returns whether a request shows the credentials of a user of the cloud API.
     private func admits(_ request: ReceivedRequest) -> Bool {
         self.cloudCredentials?.areShown(by: request) == true
             || self.state.cloudUsers.values.contains { $0.credentials.areShown(by: request) }
@@ -192,12 +192,12 @@ package struct Backend: Sendable {
         return version
     }
 
-    /// Whether requests of a version are accepted.
+    /// Returns whether requests of a version are accepted.
     func accepts(_ version: MajorVersion) -> Bool {
         self.protocolRules.accepts(version) && (version != .version4 || self.profile.servesVersion4)
     }
 
-    /// Whether the activations of version 3 of an application are offered the upgrade.
+    /// Returns whether the activations of version 3 of an application are offered the upgrade.
     func offersUpgrade(to applicationID: String) -> Bool {
         self.profile.servesVersion4 && self.protocolRules.offersUpgrade(to: applicationID)
     }

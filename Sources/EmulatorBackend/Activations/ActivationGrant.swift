@@ -71,7 +71,7 @@ extension Backend {
             // says so, or by the first in alphabetical order.
             let named = ["userId", "username", "login"].lazy.compactMap { identity.attributes[$0] }.first
             if identity.kind == .direct, named == nil {
-                // Nobody meant the name of a user by what is of an OpenID provider.
+                // These attributes are those of an OpenID provider, not the name of a user.
                 let isThere = identity.attributes["method"] != nil
                 throw .activation(
                     isThere

@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// One value of the configuration that an application keeps on its server, for its installations alone.
 package struct ConfigurationEntry: Sendable, Codable, Equatable {
-    /// Who may read a value.
+    /// The readers of a value.
     enum Scope: String, Sendable, Codable, CaseIterable {
         /// Every installation of the application.
         case application = "APPLICATION"

@@ -10,7 +10,7 @@ struct Callback: Sendable, Codable, Equatable {
         case operation = "OPERATION"
         case activation = "ACTIVATION"
 
-        /// What a callback of the kind is called where it is set up: by real servers, by PowerAuth Cloud, and by this one, whose
+        /// The names of the kind where a callback is set up: by real servers, by PowerAuth Cloud, and by this one, whose
         /// names are those in the bodies.
         static let names: [(name: String, kind: Self)] = [
             ("OPERATION", .operation), ("OPERATION_STATUS_CHANGE", .operation), ("ACTIVATION", .activation),
@@ -50,7 +50,7 @@ struct Callback: Sendable, Codable, Equatable {
     let applicationID: String
     var name: String
     var kind: Kind
-    /// What the kind was called; `nil` for what was set up before it had several names.
+    /// The name that was given for the kind; `nil` for what was set up before it had several names.
     var typeName: String?
     var url: String
     var attributes: [String]
@@ -72,7 +72,7 @@ package struct CallbackMessage: Sendable, Equatable {
     package let url: String
     /// The value of the `Authorization` field.
     package let authorization: String?
-    /// Who asks for the access token that stands in that field instead.
+    /// The OAuth client whose access token stands in that field instead.
     package let oauth: OAuthClient?
     /// The certificate that is shown.
     package let identity: ClientIdentity?

@@ -6,7 +6,7 @@ import PowerAuthCrypto
 
 /// A client of OAuth 2.0 that asks for access tokens with its own credentials (RFC 6749, section 4.4).
 package struct OAuthClient: Sendable, Codable, Hashable {
-    /// Where tokens are to be had.
+    /// The address that issues tokens.
     package let tokenURL: String
     let clientID: String
     let clientSecret: String
@@ -32,7 +32,7 @@ package struct OAuthClient: Sendable, Codable, Hashable {
     }
 }
 
-/// What a callback shows of itself when the bank's server asks for a certificate, in PEM.
+/// The client certificate of a callback and its key, in PEM.
 package struct ClientIdentity: Sendable, Codable, Hashable {
     /// The certificate, followed by any intermediate ones.
     package let certificate: String

@@ -38,7 +38,7 @@ enum AuthenticationEndpoints {
         let uriID = try request.string("uriId")
         var received = RequestContext(try Self.received(request), at: context.now)
         received.inspection = context.inspection
-        // What was counted is told also when the code is wrong.
+        // The journal shows what was counted, also for a wrong code.
         defer { context.takeOver(received) }
         let code: RequestCode
         do { code = try bank.requestCode(of: &received) } catch { throw .authenticationHeader(error) }
@@ -126,7 +126,7 @@ extension Backend {
         return self.application(ofKey: code.applicationKey)?.id == activation.applicationID
     }
 
-    /// Where a code was not even looked at, no more is told than the state.
+    /// Returns the verdict on a refused code: the state alone when the code was not looked at.
     fileprivate func codeVerdict(refusing code: RequestCode, _ isJudged: Bool) -> JSONObject {
         guard isJudged, let activation = self.state.activations[code.activationID] else {
             return self.state(ofActivation: code.activationID, "signatureValid")
