@@ -163,7 +163,7 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
             return try await self.sendOnce(path, headers: headers, try encrypt(key))
         } catch let error as MobileTokenError {
             guard let id = key.id else { throw error }
-            let verdict = TemporaryKeyVerdict(EncryptedCall(path, .none), error)
+            let verdict = TemporaryKeyVerdict(EncryptedCall(unauthenticated: path), error)
             if verdict != .keep { self.drop(id) }
             guard verdict == .renew else { throw error }
             let renewed = try await self.current()

@@ -16,23 +16,19 @@ enum EncryptedCall: Sendable, Hashable, CaseIterable {
     /// A call whose code covers what is in the envelope. Unopened, it is checked against something else: a failure that counts.
     case signedContent
 
-    /// How a request proves who sent it.
-    enum Authentication { case none, token, code }
-
-    init(_ path: String, _ authentication: Authentication) {
+    /// A call without a code or a token.
+    init(unauthenticated path: String) {
         self =
-            switch authentication {
-            case .token: .token
-            case .code: Self.signsEnvelope(path) ? .signedEnvelope : .signedContent
-            case .none where path.hasSuffix("/activation/status"): .activationStatus
-            case .none where path.hasSuffix("/activation/create"): .activationCreation
-            case .none: .unauthenticated
+            switch path {
+            case "/pa/v4/activation/status": .activationStatus
+            case "/pa/v3/activation/create", "/pa/v4/activation/create": .activationCreation
+            default: .unauthenticated
             }
     }
 
-    /// Everything of the standard but renaming, which is built like an application's own.
-    private static func signsEnvelope(_ path: String) -> Bool {
-        path.hasPrefix("/pa/") && !path.hasSuffix("/activation/rename")
+    /// A call with a code, by what the code covers and not by its path: an application may choose any.
+    init(signed body: RequestBody) {
+        self = body.signedPlaintext == nil ? .signedEnvelope : .signedContent
     }
 }
 

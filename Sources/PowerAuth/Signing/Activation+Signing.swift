@@ -93,8 +93,7 @@ extension Activation {
             } catch is Unsettled {
                 // Happens again only when another call moves the counter between the status and the next attempt.
                 try await self.settle(in: turn, for: caller)
-            } catch let error as MobileTokenError where self.mayRenewKey(of: body, request, after: error) && mayRenewKey
-            {
+            } catch let error as MobileTokenError where self.mayRenewKey(of: body, after: error) && mayRenewKey {
                 mayRenewKey = false
                 self.observeRetry(of: request.path, for: .temporaryKeyRenewed)
             } catch let refusal as JudgedRefusal {
@@ -108,7 +107,7 @@ extension Activation {
                 try await self.recover(from: error, of: request.keys.type, try? self.fetchStatus(), in: turn)
                 // The code was checked over what the server saw. If that was not what is in the envelope, another try is another
                 // failure, so it is left to the caller.
-                guard body.temporaryKeyID == nil || EncryptedCall(request.path, .code) != .signedContent else {
+                guard body.temporaryKeyID == nil || EncryptedCall(signed: body) != .signedContent else {
                     throw error
                 }
                 self.observeRetry(of: request.path, for: .counterMoved)
@@ -119,9 +118,9 @@ extension Activation {
     /// Forgets the temporary key of a signed request that it may have failed for.
     ///
     /// - Returns: Whether the request may be made once more with another key.
-    private func mayRenewKey(of body: RequestBody, _ request: SignedRequest, after error: MobileTokenError) -> Bool {
+    private func mayRenewKey(of body: RequestBody, after error: MobileTokenError) -> Bool {
         guard let keyID = body.temporaryKeyID else { return false }
-        let verdict = TemporaryKeyVerdict(EncryptedCall(request.path, .code), error)
+        let verdict = TemporaryKeyVerdict(EncryptedCall(signed: body), error)
         if verdict != .keep { self.forgetEncryptionKey(keyID) }
         return verdict == .renew
     }

@@ -107,7 +107,7 @@ extension Activation {
             return try await self.postOnce(path, headers: headers, token: token, body: sealed)
         } catch let error as MobileTokenError {
             guard let keyID = sealed.temporaryKeyID else { throw error }
-            let verdict = TemporaryKeyVerdict(EncryptedCall(path, .token), error)
+            let verdict = TemporaryKeyVerdict(.token, error)
             if verdict != .keep { self.forgetEncryptionKey(keyID) }
             guard verdict == .renew else { throw error }
             self.observeRetry(of: path, for: .temporaryKeyRenewed)
