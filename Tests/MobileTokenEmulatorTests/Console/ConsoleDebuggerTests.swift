@@ -231,6 +231,47 @@ struct ConsoleDebuggerTests {
         }
     }
 
+    /// Everybody who can connect chooses all of these, and somebody else runs what is copied.
+    @Test(arguments: [
+        ("$(touch${IFS}planted)", "/v2/operations"), ("X';touch${IFS}planted;'", "/v2/operations"),
+        ("GET", "//planted.example/$(touch${IFS}planted)"), ("GET", "/{a,b}[1-3]?c=`touch${IFS}planted`"),
+    ])
+    func nothingPlantedInARequestIsRunOrMisledByTheCommand(method: String, target: String) async throws {
+        try await withConsole(view: "journal") { emulator, page async throws in
+            let client = try RawConnection(port: emulator.port)
+            try await client.send("\(method) \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            _ = try await client.response()
+            let entry = try #require(await emulator.journal().last)
+            #expect(entry.method == method)
+            try await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }, 1")
+            _ = try await self.open("journal/\(entry.id)", until: "Copy as curl", page)
+            try await page.evaluate(
+                "[...document.querySelectorAll('#details-actions button')].find((one) => one.textContent === 'Copy as curl').click()"
+            )
+            try await page.wait(until: "window.copied")
+            let command = try await page.evaluate("window.copied")
+
+            let folder = try TemporaryFolder()
+            let shell = Process()
+            shell.executableURL = URL(filePath: "/bin/sh")
+            // The words of the command as the shell reads them, in the place of the program that it names.
+            shell.arguments = ["-c", "curl() { printf '%s\\n' \"$@\" > words; }; " + command]
+            shell.currentDirectoryURL = URL(filePath: folder.path)
+            shell.environment = ["PATH": "/usr/bin:/bin"]
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["words"])
+            let words = try String(contentsOfFile: folder.path + "/words", encoding: .utf8)
+                .split(separator: "\n").map(String.init)
+            #expect(words.contains(method))
+            let address = try #require(words.first { $0.hasPrefix("http") })
+            #expect(
+                URL(string: address)?.host() == "127.0.0.1" || address.hasPrefix("http://127.0.0.1:\(emulator.port)/")
+            )
+            #expect(words.contains("--globoff") == target.contains("{"))
+        }
+    }
+
     // MARK: What comes from outside
 
     @Test func markupInEveryViewIsInert() async throws {

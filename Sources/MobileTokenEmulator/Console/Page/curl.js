@@ -1,6 +1,6 @@
 // A request of the journal as a command.
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+export const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // What curl says by itself, and what belongs to one connection.
 const ownHeaders = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding", "expect"]);
 
@@ -14,8 +14,12 @@ export const isWhole = (entry) => !/… \(\d+ bytes\)$/.test(entry.body);
 /** Basic credentials are not in the journal: the command names their variable. */
 export function curlCommand(entry) {
   const path = `${entry.path}${entry.query ? `?${entry.query}` : ""}`;
-  const address = entry.deliveryID === undefined ? new URL(path.slice(1), root).href : path;
-  const lines = [`curl -X ${entry.method} ${quoted(address)}`];
+  // Joined as text: a path that begins with two slashes would name another host to a URL.
+  const own = () => root.origin + root.pathname.replace(/\/$/, "") + (path.startsWith("/") ? "" : "/") + path;
+  const address = entry.deliveryID === undefined ? own() : path;
+  // Whoever can connect chooses the method: only a word stays bare, and no part is a pattern of addresses to curl.
+  const method = /^[A-Za-z]+$/.test(entry.method) ? entry.method : quoted(entry.method);
+  const lines = [`curl ${/[[\]{}]/.test(address) ? "--globoff " : ""}-X ${method} ${quoted(address)}`];
   for (const { name, value } of entry.headers) {
     if (ownHeaders.has(name.toLowerCase())) continue;
     if (name.toLowerCase() === "authorization") lines.push('-u "$CLOUD_USER:$CLOUD_PASSWORD"');

@@ -1,5 +1,6 @@
 // The description of the APIs: the server's own OpenAPI document, laid out for people.
 
+import { quoted } from "./curl.js";
 import { $, copyButton, make } from "./dom.js";
 
 // The page's address may carry credentials; no request may be made for such a one, and the browser adds them anyway.
@@ -75,10 +76,10 @@ function example(schema, depth = 0) {
 
 /** The call as a command; what stands in braces is to be filled in. */
 function command(method, path, operation) {
-  const lines = [`curl -X ${method} '${new URL(`.${path}`, location.origin + "/").href}'`];
+  const lines = [`curl -X ${method} ${quoted(new URL(`.${path}`, location.origin + "/").href)}`];
   if (operation.security?.some((way) => way.credentials)) lines.push("  -u developer:PASSWORD");
   const body = operation.requestBody?.content["application/json"]?.schema;
-  if (body) lines.push("  -H 'Content-Type: application/json'", `  -d '${JSON.stringify(example(body))}'`);
+  if (body) lines.push("  -H 'Content-Type: application/json'", `  -d ${quoted(JSON.stringify(example(body)))}`);
   return lines.join(" \\\n");
 }
 
