@@ -11,6 +11,9 @@ package final class HTTPServer: Sendable {
         package var connections: UInt32 = 4096
         /// Of one request.
         package var headerBytes = 32 * 1024
+        /// Of one request; more are refused with 414. The library needs 64 bytes of ``headerBytes`` for each, and never
+        /// responds to a request whose parameters do not fit.
+        package var queryParameters = 256
         /// Of one request; a longer body is refused with 413.
         package var bodyBytes = 1 << 20
         /// Of all requests that are being received or responded to; beyond, a request is refused with 503.
@@ -47,7 +50,7 @@ package final class HTTPServer: Sendable {
     ) throws(ListeningError) {
         let socket = try ListeningSocket(host: host, port: port)
         let (requests, sink) = AsyncStream.makeStream(of: ServerExchange.self)
-        let context = ServerContext(limits: limits, received: sink, clock: clock)
+        let context = ServerContext(limits: limits, isSecure: certificate != nil, received: sink, clock: clock)
         self.daemon = try ServerDaemon(socket: socket, certificate: certificate, context: context)
         self.context = context
         self.requests = requests

@@ -79,6 +79,19 @@ final class ServerConnection: Sendable {
         self.state.withLock { self.end(&$0) }
     }
 
+    /// Writes `response` as it stands, for what the library could not respond to, and makes the server's thread drop the
+    /// connection. Called on that thread, in a callback.
+    func end(saying response: String) {
+        self.state.withLock { state in
+            guard !state.isEnded else { return }
+            var response = response
+            _ = response.withUTF8 {
+                send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+            }
+            self.end(&state)
+        }
+    }
+
     /// Ends the connection if its deadline has passed, or if the client has gone in the middle of a request.
     ///
     /// The library overlooks an end that arrives together with the bytes before it, and would wait for the deadline. Only

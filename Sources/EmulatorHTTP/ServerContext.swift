@@ -10,6 +10,8 @@ final class ServerContext: Sendable {
     }
 
     let limits: HTTPServer.Limits
+    /// Whether what is written to a socket is the library's TLS.
+    let isSecure: Bool
     let received: AsyncStream<ServerExchange>.Continuation
     private let state = Mutex(State())
     private let bodyBytes = Atomic(0)
@@ -17,11 +19,13 @@ final class ServerContext: Sendable {
 
     init(
         limits: HTTPServer.Limits,
+        isSecure: Bool,
         received: AsyncStream<ServerExchange>.Continuation,
         clock: any Clock<Duration>
     ) {
         self.clock = ServiceClock(clock)
         self.limits = limits
+        self.isSecure = isSecure
         self.received = received
     }
 

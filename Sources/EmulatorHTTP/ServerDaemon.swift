@@ -129,10 +129,17 @@ extension ServerDaemon {
     ) -> UnsafeMutableRawPointer? {
         guard let target, let handle, let pointer = CMicroHTTPD_socket_context(handle) else { return nil }
         let connection = Unmanaged<ServerConnection>.fromOpaque(pointer).takeUnretainedValue()
-        let exchange = ServerExchange(
-            target: UnsafeRawBufferPointer(start: target, count: strlen(target)),
-            connection: connection
-        )
+        let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+        // The library takes the parameters apart before it asks again, and says nothing more when they are too many.
+        if let context = Self.context(contextPointer),
+            bytes.count(where: { $0 == UInt8(ascii: "&") }) >= context.limits.queryParameters
+        {
+            connection.end(
+                saying: context.isSecure
+                    ? "" : "HTTP/1.1 414 URI Too Long\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+        }
+        let exchange = ServerExchange(target: bytes, connection: connection)
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 

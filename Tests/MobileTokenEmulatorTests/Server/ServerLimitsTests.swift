@@ -178,6 +178,28 @@ import Testing
         }
     }
 
+    /// The library would never respond to these, and the server's patience, by this clock, never ends.
+    @Test(arguments: [257, 480, 1000, 10_000])
+    func tooManyQueryParametersAreRefusedAtOnce(count: Int) async throws {
+        try await withServer(clock: ManualClock(), Echo.answer) { server in
+            let client = try RawConnection(port: server.port)
+            let query = Array(repeating: "a", count: count).joined(separator: "&")
+            try await client.send("GET /?\(query) HTTP/1.1\r\nHost: x\r\n\r\n")
+            let read = await client.readUntilEnd()
+            #expect(String(decoding: read.bytes, as: UTF8.self).hasPrefix("HTTP/1.1 414 "))
+            #expect(await server.becomesEmpty())
+        }
+    }
+
+    @Test func asManyQueryParametersAsAreAllowedAreServed() async throws {
+        try await withServer(Echo.answer) { server in
+            let client = try RawConnection(port: server.port)
+            let query = Array(repeating: "a", count: 256).joined(separator: "&")
+            try await client.send("GET /?\(query) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try await client.response().status == 200)
+        }
+    }
+
     /// Patience is measured by the clock that the server was given, so an hour of it takes no time here.
     @Test func aClientThatTakesTooLongIsCutOffByTheServersClock() async throws {
         let clock = ManualClock()

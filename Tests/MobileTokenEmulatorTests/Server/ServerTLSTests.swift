@@ -81,6 +81,17 @@ import Testing
         }
     }
 
+    /// Nothing can be said within TLS that is not the library's.
+    @Test func tooManyQueryParametersEndTheConnectionAtOnce() async throws {
+        try await self.withSecureServer { server, file in
+            let client = try RawConnection(securePort: server.port, trusting: file.certificate.file)
+            let query = Array(repeating: "a", count: 1000).joined(separator: "&")
+            try await client.send("GET /?\(query) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await client.readUntilEnd().bytes.isEmpty)
+            try await self.expectService(server, file)
+        }
+    }
+
     @Test func aResetReachesTheClientAsOne() async throws {
         try await self.withSecureServer({ request in
             request.path == "/a" ? await Self.echo(request) : ServerResponse(status: 200, body: .reset)
