@@ -6,6 +6,10 @@ extension Emulator.Configuration {
         try self.limits.check()
         try self.capacity.check()
         try self.protocolRules.check(self.profile)
+        // A variable that is not set must not open the cloud API, the control API and the export to everybody.
+        guard self.cloudPassword != "" else {
+            throw EmulatorError(.invalidConfiguration, "The password of the cloud API is empty")
+        }
         for provider in self.oidcProviders {
             do { try provider.check() } catch { throw EmulatorError(.invalidConfiguration, error.message) }
         }

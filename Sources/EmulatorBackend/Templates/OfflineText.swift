@@ -32,7 +32,7 @@ enum OfflineText {
         guard !data.unicodeScalars.contains(where: \.isControlOrByteOrderMark) else {
             return "the data have control characters"
         }
-        let parts = self.fields(Array(data.utf8))
+        let parts = self.fields(Array(data.utf8), limit: 7)
         guard let head = parts.first, self.isHead(head) else {
             return "the data do not begin with a capital and a number of one or two digits"
         }
@@ -41,22 +41,25 @@ enum OfflineText {
         return "'\(String(decoding: field, as: UTF8.self))' is not what its letter says"
     }
 
-    /// The parts between separators that are not escaped.
-    private static func fields(_ bytes: [UInt8]) -> [[UInt8]] {
-        var fields: [[UInt8]] = [[]]
+    /// Returns the parts between separators that are not escaped, the first `limit` of them: data of nothing but separators
+    /// would otherwise become an array for each.
+    private static func fields(_ bytes: [UInt8], limit: Int) -> [[UInt8]] {
+        var fields: [[UInt8]] = []
+        var field: [UInt8] = []
         var rest = bytes[...]
-        while let byte = rest.popFirst() {
+        while fields.count < limit, let byte = rest.popFirst() {
             if byte == UInt8(ascii: "*") {
-                fields.append([])
-            } else {
-                fields[fields.count - 1].append(byte)
-                guard byte == UInt8(ascii: "\\"), let next = rest.first else { continue }
-                guard next == UInt8(ascii: "\\") || next == UInt8(ascii: "*") else { continue }
-                fields[fields.count - 1].append(next)
-                rest.removeFirst()
+                fields.append(field)
+                field = []
+                continue
             }
+            field.append(byte)
+            guard byte == UInt8(ascii: "\\"), let next = rest.first else { continue }
+            guard next == UInt8(ascii: "\\") || next == UInt8(ascii: "*") else { continue }
+            field.append(next)
+            rest.removeFirst()
         }
-        return fields
+        return fields.count < limit ? fields + [field] : fields
     }
 
     private static func isHead(_ bytes: [UInt8]) -> Bool {

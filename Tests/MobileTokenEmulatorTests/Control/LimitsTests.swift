@@ -34,6 +34,16 @@ import Testing
         }
     }
 
+    /// `--password "$unset"` would open the export, with its keys, to whoever reaches the server.
+    @Test(arguments: ["127.0.0.1", "0.0.0.0"])
+    func anEmptyPasswordIsRefused(host: String) async {
+        let refusal = await self.refusal {
+            $0.host = host
+            $0.cloudPassword = ""
+        }
+        #expect(refusal == "The password of the cloud API is empty")
+    }
+
     @Test func countsHaveBounds() async throws {
         for (name, path, range) in Self.whole {
             for value in [range.lowerBound, range.upperBound] {
