@@ -26,6 +26,8 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     public package(set) var remainingAttempts: Int?
     /// How long the server asks to be left alone (`Retry-After`).
     public let retryAfter: Duration?
+    /// The activation that was made, though the call failed: of `activationNotConfirmed` and `activationNotSaved`.
+    public package(set) var activationID: String?
     /// What was caught, if anything. Its message may come from outside, so ``description`` names its type only.
     public let underlying: (any Error)?
 

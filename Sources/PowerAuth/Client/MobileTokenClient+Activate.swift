@@ -90,7 +90,7 @@ extension MobileTokenClient {
                 .activationNotConfirmed,
                 "Activation \(created.activationID) is stored, but must still be confirmed\(cause)",
                 underlying: error
-            )
+            ).naming(created.activationID)
         }
         return ActivationResult(
             activation: activation,
@@ -123,7 +123,16 @@ extension MobileTokenClient {
                 remove it at the server\(cause)
                 """,
                 underlying: error
-            )
+            ).naming(created.activationID)
         }
+    }
+}
+
+extension MobileTokenError {
+    /// The same error, of an activation that was made.
+    fileprivate func naming(_ activationID: String) -> Self {
+        var error = self
+        error.activationID = activationID
+        return error
     }
 }

@@ -12,8 +12,8 @@ extension Activation {
     /// do {
     ///     activation = try await client.activate(code: code, password: password)
     /// } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
-    ///     let ids = try await client.activationIDs()
-    ///     activation = try await client.activation(id: ids[ids.count - 1])
+    ///     guard let id = error.activationID else { throw error }
+    ///     activation = try await client.activation(id: id)
     ///     try await activation.confirm(password: password)
     /// }
     /// ```
