@@ -31,10 +31,18 @@ public final class CurlTransport: HTTPTransport {
         self.engine = try Engine(configuration: configuration)
     }
 
+    init(engine: Engine) {
+        self.configuration = engine.configuration
+        self.engine = engine
+    }
+
     deinit { self.engine.stop() }
 
     /// Whether there are pins, a certificate authority or a client certificate, which have no effect over `http`.
     public var requiresTLS: Bool { self.configuration.tls.isExplicit }
+
+    /// The ``Configuration/timeout``.
+    public var timeout: Duration { self.configuration.timeout }
 
     /// Sends `request` and returns the complete response, whatever its status.
     ///

@@ -10,9 +10,15 @@ public protocol HTTPTransport: Sendable {
     /// Whether the transport is configured with pins, a certificate authority or a client certificate, which an `http` URL
     /// would silently ignore. `false` by default.
     var requiresTLS: Bool { get }
+
+    /// The longest that a request may take which has no ``HTTPRequest/timeout`` of its own: 20 s by default.
+    var timeout: Duration { get }
 }
 
 extension HTTPTransport {
     /// `false`.
     public var requiresTLS: Bool { false }
+
+    /// 20 s.
+    public var timeout: Duration { .seconds(20) }
 }

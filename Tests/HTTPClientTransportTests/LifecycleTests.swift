@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Synchronization
 import Testing
 
 @testable import HTTPClientTransport
@@ -22,6 +24,28 @@ import Testing
         #expect(codes[.shutdown, default: 0] >= 15)
         #expect(codes[.shutdown, default: 0] + codes[.connectionLost, default: 0] == 20)
         for connection in 0..<5 { await server.waitFor(.clientClosed(connection: connection)) }
+    }
+
+    /// Too many threads for a moment, which is not the end of the transport.
+    @Test func aThreadThatCannotBeStartedFailsOneCallAndNoOther() async throws {
+        let server = try ScriptedServer { connection in
+            connection.readRequest()
+            connection.answer()
+        }
+        defer { server.stop() }
+        let isFull = Mutex(true)
+        let engine = try Engine(configuration: CurlTransport.Configuration()) { body in
+            isFull.withLock { $0 } ? EAGAIN : Engine.startDetached(body)
+        }
+        let transport = CurlTransport(engine: engine)
+        let error = await #expect(throws: HTTPTransportError.self) {
+            try await transport.send(HTTPRequest(url: server.url))
+        }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.detail == "no thread could be started: Resource temporarily unavailable")
+        isFull.withLock { $0 = false }
+        #expect(try await transport.send(HTTPRequest(url: server.url)).status == 200)
+        await transport.shutdown()
     }
 
     /// The server has it, and may have carried it out: "nothing was sent" would be a lie.

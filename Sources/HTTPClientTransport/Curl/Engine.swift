@@ -18,12 +18,20 @@ final class Engine: Sendable {
     /// An eventfd that the thread sleeps on.
     let wakeup: Int32
 
-    private let state = Mutex(EngineState<Command, CheckedContinuation<Void, Never>>())
+    private typealias State = EngineState<Command, CheckedContinuation<Void, Never>>
+    private let state = Mutex(State())
 
     /// The result of libcurl's own initialization, once for the process.
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    init(configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+    /// Runs a body in a thread of its own. Returns 0, or an error number, and then the body is not run.
+    typealias ThreadStart = @Sendable (_ body: @escaping @Sendable () -> Void) -> CInt
+    private let startDetached: ThreadStart
+
+    init(
+        configuration: CurlTransport.Configuration,
+        startDetached: @escaping ThreadStart = Engine.startDetached
+    ) throws(HTTPTransportError) {
         guard Self.globalResult == CURLE_OK else {
             throw HTTPTransportError(.invalidConfiguration, detail: "libcurl cannot be initialized")
         }
@@ -33,6 +41,7 @@ final class Engine: Sendable {
         guard wakeup >= 0 else { throw HTTPTransportError(.connectionFailed, detail: "out of file descriptors") }
         self.configuration = configuration
         self.wakeup = wakeup
+        self.startDetached = startDetached
     }
 
     deinit { close(self.wakeup) }
@@ -90,27 +99,42 @@ extension Engine {
     }
 
     private func startThread() {
+        let result = self.startDetached { self.runThread() }
+        guard result != 0 else { return }
+        let error = HTTPTransportError(
+            .connectionFailed,
+            detail: "no thread could be started: \(Self.meaning(of: result))"
+        )
+        self.endThread(self.state.withLock { $0.threadFailed() }, error)
+    }
+
+    private static func meaning(of error: CInt) -> String { strerror(error).map { String(cString: $0) } ?? "\(error)" }
+
+    private final class ThreadBody: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static let startDetached: ThreadStart = { body in
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
 
-        let this = Unmanaged.passRetained(self)
+        let context = Unmanaged.passRetained(ThreadBody(body))
         var thread = pthread_t()
         let result = pthread_create(
             &thread,
             &attributes,
             { context in
                 guard let context else { return nil }
-                Unmanaged<Engine>.fromOpaque(context).takeRetainedValue().runThread()
+                Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().run()
                 return nil
             },
-            this.toOpaque()
+            context.toOpaque()
         )
-        if result != 0 {
-            this.release()
-            self.endThread(HTTPTransportError(.connectionFailed, detail: "no thread could be started"))
-        }
+        if result != 0 { context.release() }
+        return result
     }
 
     private func runThread() {
@@ -122,15 +146,14 @@ extension Engine {
 
         do throws(HTTPTransportError) {
             try EngineLoop(engine: self).run()
-            self.endThread(HTTPTransportError(.shutdown))
+            self.endThread(self.state.withLock { $0.threadEnded() }, HTTPTransportError(.shutdown))
         } catch {
-            self.endThread(error)
+            self.endThread(self.state.withLock { $0.threadEnded() }, error)
         }
     }
 
-    private func endThread(_ error: HTTPTransportError) {
-        let (commands, waiters) = self.state.withLock { $0.threadEnded() }
-        for command in commands { Self.refuse(command, error) }
-        for waiter in waiters { waiter.resume() }
+    private func endThread(_ rest: State.Rest, _ error: HTTPTransportError) {
+        for command in rest.commands { Self.refuse(command, error) }
+        for waiter in rest.waiters { waiter.resume() }
     }
 }

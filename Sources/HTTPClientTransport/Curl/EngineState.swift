@@ -85,11 +85,20 @@ struct EngineState<Command: Sendable, Waiter: Sendable>: Sendable {
         return .perform(self.commands.take())
     }
 
-    /// Ends the life of the thread, which has cleaned up or could not be started. Returns the commands that it did not
-    /// perform, and those that wait for the end.
-    mutating func threadEnded() -> (commands: [Command], waiters: [Waiter]) {
+    /// The commands that a thread did not perform, and those that wait for its end.
+    typealias Rest = (commands: [Command], waiters: [Waiter])
+
+    /// Ends the life of the thread, which has cleaned up.
+    mutating func threadEnded() -> Rest {
         self.phase = .stopped
         return (self.commands.take(), self.waiters.take())
+    }
+
+    /// Notes that the thread could not be started. The next command starts it, unless it was to end meanwhile.
+    mutating func threadFailed() -> Rest {
+        guard case .running = self.phase else { return self.threadEnded() }
+        self.phase = .idle
+        return (self.commands.take(), [])
     }
 }
 

@@ -43,6 +43,25 @@ import Testing
         #expect(test.state.waitUntilStopped(2) == .resume)
     }
 
+    @Test func aThreadThatCouldNotBeStartedIsStartedByTheNextCommand() {
+        var test = self
+        _ = test.state.post("a")
+        #expect(test.state.threadFailed().commands == ["a"])
+        #expect(test.state.post("b") == .startThread)
+        #expect(test.collected() == ["b"])
+    }
+
+    @Test func aThreadThatCouldNotBeStartedAndWasToEndHasEnded() {
+        var test = self
+        _ = test.state.post("a")
+        _ = test.state.stop()
+        #expect(test.state.waitUntilStopped(1) == .wait)
+        let (commands, waiters) = test.state.threadFailed()
+        #expect(commands == ["a"])
+        #expect(waiters == [1])
+        #expect(test.state.post("b") == .refuse)
+    }
+
     @Test func stoppingWithoutAThreadIsImmediate() {
         var test = self
         #expect(test.state.stop() == .nothing)
