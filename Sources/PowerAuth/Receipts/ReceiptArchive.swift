@@ -285,11 +285,11 @@ extension ReceiptChain {
             do {
                 switch try file.next() {
                 case .line(let bytes): try self.add(bytes)
-                case .rest(let count):
-                    guard count == 0 || (isLast && count <= ReceiptFile.maximumLineByteCount) else {
+                case .rest(let rest):
+                    guard rest.isEmpty || (isLast && rest.count <= ReceiptFile.maximumLineByteCount) else {
                         throw ReceiptFault.Reason.incomplete
                     }
-                    return count
+                    return rest.count
                 }
             } catch let reason as ReceiptFault.Reason {
                 throw ReceiptFault(file: file.path, line: number, reason: reason)
@@ -304,10 +304,10 @@ extension ReceiptArchive {
     /// Erases personal data from the files. The chain holds as before.
     ///
     /// Each file that has such data is written anew and takes the place of the old one, whose bytes the file system may keep for
-    /// some time.
+    /// some time. What follows the last whole line stays as it is: the next export removes it.
     ///
     /// - Returns: How many lines had personal data.
-    /// - Throws: ``ReceiptFault`` for a line that cannot be read; files before it are done.
+    /// - Throws: ``ReceiptFault`` for a line that cannot be read; files before it are done, and its own is left as it was.
     @discardableResult
     public func erase(_ selection: ReceiptSelection) throws -> Int {
         guard PrivateFile.exists(self.folder) else { return 0 }
@@ -319,20 +319,24 @@ extension ReceiptArchive {
     private func erase(_ selection: ReceiptSelection, in path: String) throws -> Int {
         var file = try ReceiptFile(path: path, isWritable: false)
         var (bytes, count, number) = ([UInt8](), 0, 0)
-        while case .line(let line) = try file.next() {
+        while true {
             number += 1
             do {
-                let parsed = try ReceiptLine(parsing: line)
-                let isSelected = parsed.intent.map { selection.selects($0) } ?? false
-                bytes += isSelected ? parsed.erasedBytes : line
-                if isSelected { count += 1 }
-            } catch {
-                throw ReceiptFault(file: path, line: number, reason: error)
+                switch try file.next() {
+                case .line(let line):
+                    let parsed = try ReceiptLine(parsing: line)
+                    let isSelected = parsed.intent.map { selection.selects($0) } ?? false
+                    bytes += (isSelected ? parsed.erasedBytes : line) + [UInt8(ascii: "\n")]
+                    if isSelected { count += 1 }
+                case .rest(let rest):
+                    guard rest.count <= ReceiptFile.maximumLineByteCount else { throw ReceiptFault.Reason.incomplete }
+                    if count > 0 { try (bytes + rest).withUnsafeBytes { try PrivateFile.replace(path, with: $0) } }
+                    return count
+                }
+            } catch let reason as ReceiptFault.Reason {
+                throw ReceiptFault(file: path, line: number, reason: reason)
             }
-            bytes.append(UInt8(ascii: "\n"))
         }
-        if count > 0 { try bytes.withUnsafeBytes { try PrivateFile.replace(path, with: $0) } }
-        return count
     }
 }
 

@@ -32,8 +32,8 @@ struct ReceiptFile: ~Copyable {
 
     enum Piece {
         case line([UInt8])
-        /// What follows the last whole line.
-        case rest(count: Int)
+        /// What follows the last whole line: all of it, unless it is longer than any line may be.
+        case rest(ArraySlice<UInt8>)
     }
 
     /// Reads the next line, or what is left.
@@ -46,7 +46,7 @@ struct ReceiptFile: ~Copyable {
                 return .line(Array(self.buffer[..<end]))
             }
             guard !self.isAtEnd, self.buffer.count <= Self.maximumLineByteCount else {
-                return .rest(count: self.buffer.count)
+                return .rest(self.buffer)
             }
             searched = self.buffer.endIndex
             try self.fill()

@@ -161,6 +161,26 @@ struct ReceiptArchiveTests {
 
     // MARK: Personal data
 
+    @Test func whatFollowsTheLastWholeLineIsKept() async throws {
+        try await self.decide(2)
+        try await self.archive.export(from: self.store)
+        let file = try #require(try self.archive.files().first)
+        let torn = Data(#"{"entry":5,"intent"#.utf8)
+        try (Data(contents(of: file)) + torn).write(to: URL(filePath: file))
+        #expect(try await self.archive.erase(.activation("a")) == 2)
+        #expect(Data(contents(of: file)).suffix(torn.count) == torn)
+        #expect(try await self.archive.verify().tornByteCount == torn.count)
+        // A line that nobody can read is nobody's to throw away, nor what comes after it.
+        let long = Data(repeating: UInt8(ascii: "a"), count: ReceiptFile.maximumLineByteCount + (1 << 20))
+        try await self.decide(1)
+        try await self.archive.export(from: self.store)
+        let before = Data(contents(of: file)) + long + Data("\nlast\n".utf8)
+        try before.write(to: URL(filePath: file))
+        let fault = await #expect(throws: ReceiptFault.self) { try await self.archive.erase(.activation("a")) }
+        #expect(fault?.reason == .incomplete)
+        #expect(Data(contents(of: file)) == before)
+    }
+
     @Test func erasedFilesVerifyAsBeforeAndAreContinued() async throws {
         let archive = ReceiptArchive(folder: self.path, maximumFileByteCount: 2_048)
         for second in 0..<4 {
