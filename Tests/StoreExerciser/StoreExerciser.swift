@@ -155,13 +155,10 @@ struct StoreExerciser {
         var fleetConfiguration = OperationsFleet.Configuration()
         fleetConfiguration.pollInterval = .seconds(5)
         fleetConfiguration.random = { 0 }
-        var configuration = ApprovalAgent.Configuration()
-        configuration.requestTimeout = .seconds(1)  // on this machine nothing is on its way for longer
         let password = self.settings["password"] ?? ""
         let agent = ApprovalAgent(
             fleet: try self.makeClient(store).fleet(configuration: fleetConfiguration),
-            factors: { activation in try await activation.unlockKnowledge(password: password) },
-            configuration: configuration
+            factors: { activation in try await activation.unlockKnowledge(password: password) }
         ) { review in review.operation.name == "login" ? .approve : .leave }
         try await agent.run()
     }
@@ -196,6 +193,7 @@ struct StoreExerciser {
             )
         }
         configuration.userAgent = "\(getpid())"
+        configuration.timeout = .seconds(3)  // on this machine nothing is on its way for longer
         if let version = self.settings["version"].flatMap(ProtocolVersion.init(rawValue:)) {
             configuration.version = version
         }

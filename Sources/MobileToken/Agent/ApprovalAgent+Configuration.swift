@@ -17,9 +17,10 @@ extension ApprovalAgent {
         /// How long an unlocked factor is kept before it is wiped, and asked for again when it is needed: 15 min by default.
         /// Zero keeps none.
         public var factorLifetime: Duration = .seconds(15 * 60)
-        /// How long after it was sent a request may still reach the server: 20 s by default, which is the longest that requests
-        /// take. A decision whose answer was lost is not made again before.
-        public var requestTimeout: Duration = .seconds(20)
+        /// How long after it was sent a request may still reach the server, where that is longer than the client lets requests
+        /// take (`MobileTokenClient.Configuration.timeout`), such as behind a proxy that keeps them: by default it is not. A
+        /// decision whose answer was lost is not made again before.
+        public var requestTimeout: Duration = .zero
         /// How long a canceled agent waits for decisions that are on their way: 25 s by default.
         public var gracePeriod: Duration = .seconds(25)
         /// Whether the history is asked for what became of a decision when nothing else tells: no by default. That takes a
@@ -31,11 +32,12 @@ extension ApprovalAgent {
         /// Creates a configuration with the documented defaults.
         public init() {}
 
-        var limits: AgentSupervision.Limits {
+        /// - Parameter requestTimeout: The longest that requests take.
+        func limits(requestTimeout: Duration) -> AgentSupervision.Limits {
             var limits = AgentSupervision.Limits()
             limits.maximumConcurrency = self.maximumConcurrency
             limits.policyDeadline = self.policyDeadline
-            limits.requestTimeout = self.requestTimeout
+            limits.requestTimeout = max(self.requestTimeout, requestTimeout)
             limits.reviewsIncomplete = self.reviewsIncomplete
             return limits
         }

@@ -1,3 +1,5 @@
+import Basics
+import Coordination
 import PowerAuth
 
 // MARK: Pausing
@@ -18,27 +20,29 @@ extension ApprovalAgent {
         self.followPauses()
     }
 
-    /// How often the store is asked whether its pause has ended. That one has begun needs no looking for: health asks, and the
-    /// next signature is refused.
+    /// How often the stores are asked whether their pause has ended.
     private static let pauseCheckInterval = Duration.seconds(2)
+
+    /// Asks the stores for a pause after each poll, or as often as the source says, until the calling task is canceled. Nothing else
+    /// waits for their answers.
+    func watchForPauses() async {
+        guard !self.source.journals.isEmpty else { return }
+        let alarms = self.source.alarms
+        while !Task.isCancelled {
+            let interval = self.storePause == nil ? self.source.pauseCheckInterval : Self.pauseCheckInterval
+            let alarm = interval.map { alarms.set(self.pauseCheck, at: self.now + $0.bounded) }
+            _ = await self.pauseCheck.wait()
+            if let alarm { alarms.cancel(alarm) }
+            await self.checkForPause()
+        }
+    }
 
     /// Asks the stores for a pause.
     func checkForPause() async {
         do {
             self.storePause = try await Self.pause(in: self.source.journals)
-            self.nextPauseCheck = self.storePause == nil ? nil : self.now + Self.pauseCheckInterval
             self.followPauses()
-        } catch {
-            // A store that cannot be read signs nothing either; what is known stands.
-            if self.nextPauseCheck != nil { self.nextPauseCheck = self.now + Self.pauseCheckInterval }
-            self.setAlarm()
-        }
-    }
-
-    /// Asks whether a pause has ended, when it is time.
-    func checkForEndOfPause() async {
-        guard let nextPauseCheck, nextPauseCheck <= self.now else { return }
-        await self.checkForPause()
+        } catch {}  // a store that cannot be read signs nothing either; what is known stands
     }
 
     private static func pause(in journals: [any DecisionJournal]) async throws -> DecisionPause? {
@@ -51,8 +55,7 @@ extension ApprovalAgent {
     /// A decision was refused because of a pause that was not known here.
     func foundPause() {
         self.supervision.pause()
-        self.nextPauseCheck = self.now
-        self.setAlarm()
+        self.pauseCheck.raise()
     }
 
     private func followPauses() {

@@ -9,6 +9,7 @@ extension ApprovalAgent {
         switch news {
         case .listed(let id, let operations): await self.take(operations, of: id)
         case .state(let id, let state): await self.take(state, of: id)
+        case .polled: self.pauseCheck.raise()
         case .left(let id):
             self.adopted.remove(ExactString(id))
             self.forget(id)
@@ -122,8 +123,7 @@ extension ApprovalAgent {
     /// One alarm for everything that waits, set at once so that none of the past is left behind.
     func setAlarm() {
         let unread = self.unread.lists.isEmpty ? nil : self.unread.time
-        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread, self.nextPauseCheck]
-            .compactMap { $0 }.min()
+        let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
         if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
         if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }

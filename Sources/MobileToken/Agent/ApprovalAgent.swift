@@ -61,8 +61,8 @@ public actor ApprovalAgent {
     /// What holds decisions back for this process, and for all.
     var isPaused = false
     var storePause: DecisionPause?
-    /// When the store is asked whether its pause has ended; `nil` while there is none.
-    var nextPauseCheck: Duration?
+    /// Raised when the stores are to be asked for a pause.
+    nonisolated let pauseCheck = Signal()
     /// Why the agent ends, when it ends with its activation.
     var endReason: MobileTokenError?
     nonisolated let ended = Signal()
@@ -77,7 +77,7 @@ public actor ApprovalAgent {
         self.configuration = configuration
         self.unlock = unlock
         self.policy = policy
-        self.supervision = AgentSupervision(configuration.limits)
+        self.supervision = AgentSupervision(configuration.limits(requestTimeout: source.requestTimeout))
         self.factors = UnlockedFactors(lifetime: configuration.factorLifetime)
     }
 
@@ -97,7 +97,6 @@ public actor ApprovalAgent {
         get async {
             var health = Health()
             health.fleet = await self.source.health
-            await self.checkForPause()
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
             health.fleet.decisionsUnknown = self.supervision.unknownCount
             health.isDecidingPaused = self.isPaused || self.storePause != nil
@@ -154,6 +153,7 @@ public actor ApprovalAgent {
                 group.addTask { try await self.poll() }
                 group.addTask { await self.source.follow { await self.take($0) } }
                 group.addTask { await self.keepTime() }
+                group.addTask { await self.watchForPauses() }
                 group.addTask { try await self.waitForEnd() }
                 for try await _ in group {}
             }
@@ -182,7 +182,6 @@ public actor ApprovalAgent {
             self.alarm = nil
             self.factors.dropOld(at: self.now)
             await self.takeUnread()
-            await self.checkForEndOfPause()
             self.follow(self.supervision.wake(at: self.now))
         }
     }

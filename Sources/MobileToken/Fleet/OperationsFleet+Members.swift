@@ -100,8 +100,8 @@ extension OperationsFleet {
     }
 
     private func stopPolling(_ id: ExactString) {
-        guard let member = self.members[id], let runner = member.runner else { return }
-        member.service?.poller.letGo(runner)
+        guard let member = self.members[id] else { return }
+        member.service?.poller.letGo(member.runner)
         self.members[id]?.runner = nil
     }
 }
@@ -154,9 +154,18 @@ extension OperationsFleet {
         // On the service: no change can slip in between.
         await service.withOperations { self.streams.follow(id.string, list: $0) }
         guard let member = self.members[id], member.isOurs else { return self.streams.unfollow(id.string) }
-        guard member.runner == nil else { return }
+        _ = self.takePollingTurn(id)
+    }
+
+    /// Takes the turn to poll an activation, unless somebody polls it by hand: then the turn is asked for again when that ends.
+    ///
+    /// - Returns: Whether the turn is the fleet's.
+    func takePollingTurn(_ id: ExactString) -> Bool {
+        guard let member = self.members[id], let service = member.service else { return false }
+        guard member.runner == nil else { return true }
         let plan = Poller.Plan(interval: self.configuration.pollInterval, start: member.isLate ? .atOnce : .spread)
         self.members[id]?.runner = service.poller.drive(plan) { [inbox] in inbox.rescheduled(id) }
+        return self.members[id]?.runner != nil
     }
 
     /// An activation was opened, or found not to open.

@@ -10,10 +10,23 @@ extension OperationsFleet {
     ///
     /// When it returns, decisions under way have ended and buckets are given back. Activations that end do not end it.
     ///
+    /// An ``ApprovalAgent`` runs its fleet. Beside it this call stands by, and goes on with the polling when the agent ends first.
+    ///
     /// - Throws: `MobileTokenError` when no store can be read at the start, when the membership cannot take part, or when the
-    ///   fleet is running already.
+    ///   fleet, or another one with the same client, is running already.
     public func run() async throws {
-        guard !self.isRunning else { throw MobileTokenError(.invalidConfiguration, "The fleet is running already") }
+        guard !self.isClaimed else { throw MobileTokenError(.invalidConfiguration, "The fleet is running already") }
+        self.isClaimed = true
+        defer { self.isClaimed = false }
+        try await self.runInTurn()
+    }
+
+    /// Runs the fleet until the calling task is canceled, once nobody else does.
+    func runInTurn() async throws {
+        guard await self.turn.wait() else { return }
+        defer { self.turn.raise() }
+        try self.installGates()
+        defer { self.removeGates() }
         self.isRunning = true
         defer { self.isRunning = false }
         self.wasAssigned = false
@@ -26,6 +39,20 @@ extension OperationsFleet {
             return
         }
         await self.letGoOfAll()
+    }
+
+    private func installGates() throws {
+        for (client, gate) in zip(self.clients, self.gateIndices) where !client.setGate(self.gates[gate]) {
+            self.removeGates()
+            throw MobileTokenError(
+                .invalidConfiguration,
+                "Another fleet is running with this client, by limits of its own: run one of them, or give each a client"
+            )
+        }
+    }
+
+    private func removeGates() {
+        for (client, gate) in zip(self.clients, self.gateIndices) { client.removeGate(self.gates[gate]) }
     }
 
     private func letGoOfAll() async {
@@ -176,11 +203,12 @@ extension OperationsFleet {
         case .open(let time), .askStatus(let time): self.setDue(id, at: time)
         case .end: self.due.remove(id)
         case .poll:
-            if let time = member.service?.poller.nextPoll {
-                self.setDue(id, at: time)
-            } else if let reason = member.service?.endReason {
+            guard let service = member.service else { return }
+            if service.poller.nextPoll == nil, let reason = service.endReason {
                 // A request by hand found out that no later poll can fare better.
                 self.change(id) { $0.failed(reason, at: self.now) }
+            } else if self.takePollingTurn(id), let time = service.poller.nextPoll {
+                self.setDue(id, at: time)
             }
         }
     }

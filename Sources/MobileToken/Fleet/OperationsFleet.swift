@@ -56,7 +56,7 @@ public actor OperationsFleet {
     nonisolated let clients: [MobileTokenClient]
     /// For each client the index of its server's gate.
     nonisolated let gateIndices: [Int]
-    nonisolated let gates: [ServerGate]
+    package nonisolated let gates: [ServerGate]
     /// The servers that the gates are for.
     nonisolated let origins: [String]
     nonisolated let alarms: Alarms
@@ -78,7 +78,11 @@ public actor OperationsFleet {
     var triedCount = 0
     /// The time that is slept to; zero while nobody sleeps.
     var sleepingUntil = Duration.zero
+    /// Whether a caller of ``run()`` runs the fleet, or waits until whoever does has ended.
+    var isClaimed = false
     var isRunning = false
+    /// Raised when nobody runs the fleet.
+    nonisolated let turn = Signal(isRaised: true)
 
     /// Decisions under way, by bucket.
     var decisions: [Int: Int] = [:]
@@ -93,7 +97,8 @@ public actor OperationsFleet {
 
     /// Creates a fleet of several applications or servers.
     ///
-    /// Clients of one server share its limits. Of several fleets with one client the first one's limits hold.
+    /// Clients of one server share its limits, which hold while the fleet runs. A client takes part in one running fleet at a time:
+    /// two would poll the same activations twice, by limits of which only one could hold.
     ///
     /// - Parameters:
     ///   - clients: One for each application at each server. They may share a store: an activation belongs to the client of
@@ -105,38 +110,18 @@ public actor OperationsFleet {
         self.configuration = configuration
         self.streams = FleetStreams(membership: configuration.membership)
         self.alarms = .on(clock)
-        (self.gates, self.origins, self.gateIndices) = Self.makeGates(for: clients, clock, configuration)
-        self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
-        for gate in self.gates {
-            gate.onUnblocked { [inbox] in inbox.ring() }
+        let origins = clients.map(\.serverOrigin).reduce(into: [String]()) { found, origin in
+            if !found.contains(where: { $0.isExactly(origin) }) { found.append(origin) }
         }
+        self.origins = origins
+        self.gateIndices = clients.map { client in origins.firstIndex { $0.isExactly(client.serverOrigin) } ?? 0 }
+        self.gates = origins.map { [inbox = self.inbox] _ in
+            ServerGate(configuration.limits, clock: clock, random: configuration.random) { inbox.ring() }
+        }
+        self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
     }
 
     deinit { self.streams.finish() }
-
-    private static func makeGates(
-        for clients: [MobileTokenClient],
-        _ clock: any Clock<Duration>,
-        _ configuration: Configuration
-    ) -> (gates: [ServerGate], origins: [String], indices: [Int]) {
-        var gates: [ServerGate] = []
-        var origins: [String] = []
-        let indices = clients.map { client in
-            let origin = client.serverOrigin
-            if let index = origins.firstIndex(where: { $0.isExactly(origin) }) {
-                client.setGate(gates[index])
-                return index
-            }
-            let gate =
-                client.gate as? ServerGate
-                ?? ServerGate(configuration.limits, clock: clock, random: configuration.random)
-            client.setGate(gate)
-            gates.append(gate)
-            origins.append(origin)
-            return gates.count - 1
-        }
-        return (gates, origins, indices)
-    }
 
     nonisolated var now: Duration { self.alarms.clock.now }
 

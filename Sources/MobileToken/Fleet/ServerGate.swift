@@ -1,15 +1,19 @@
+import Basics
 import Coordination
 package import PowerAuth
 import Synchronization
 
 /// Applies ``GuestRules`` to the requests to one server: reads the clock, and lets requests wait, oldest first.
 package final class ServerGate: RequestGate {
-    private struct State {
+    fileprivate struct State {
         var rules: GuestRules
         /// Whether polls are held back until a request ends.
         var isPollingBlocked = false
         /// How many requests wait at the door, or in the line before it.
         var waiterCount = 0
+        /// When each permit was given, and when it is over whatever became of its request.
+        var permits: [UInt64: (start: Duration, end: Duration)] = [:]
+        var lastPermit: UInt64 = 0
     }
 
     private let alarms: Alarms
@@ -19,19 +23,22 @@ package final class ServerGate: RequestGate {
     private let turn = Signal(isRaised: true)
     /// Raised for whoever is at the door when a request has ended.
     private let hasEnded = Signal()
-    /// Called when polls that were held back until a request ends may go on.
-    private let unblocked = Mutex<[@Sendable () -> Void]>([])
+    private let unblocked: @Sendable () -> Void
 
-    package init(_ limits: ServerLimits, clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
+    /// - Parameter unblocked: Called when polls that were held back until a request ends may go on.
+    package init(
+        _ limits: ServerLimits,
+        clock: any Clock<Duration>,
+        random: @escaping @Sendable () -> Double,
+        unblocked: @escaping @Sendable () -> Void = {}
+    ) {
+        self.unblocked = unblocked
         self.state = Mutex(State(rules: GuestRules(limits)))
         self.alarms = .on(clock)
         self.random = random
     }
 
     private var now: Duration { self.alarms.clock.now }
-
-    /// Has `body` called when polls that were held back until a request ends may go on.
-    package func onUnblocked(_ body: @escaping @Sendable () -> Void) { self.unblocked.withLock { $0.append(body) } }
 
     /// Divides the caps by the processes that are alive.
     package func divide(among processes: Int) { self.state.withLock { $0.rules.divide(among: processes) } }
@@ -56,7 +63,7 @@ package final class ServerGate: RequestGate {
         }
     }
 
-    package func endPoll() { self.end { $0.endPoll() } }
+    package func endPoll() { self.end { $0.rules.endPoll() } }
 
     /// How many requests wait for nothing but time to pass.
     package var delayedCount: Int {
@@ -66,25 +73,25 @@ package final class ServerGate: RequestGate {
 
     // MARK: Requests
 
-    package func enter() async throws {
+    package func enter(for limit: Duration) async throws -> UInt64 {
         self.state.withLock { $0.waiterCount += 1 }
         do {
             guard await self.turn.wait() else { throw CancellationError() }
             defer { self.turn.raise() }
-            try await self.waitAtTheDoor()
+            return try await self.waitAtTheDoor(for: limit)
         } catch {
             self.state.withLock { $0.waiterCount -= 1 }
             throw error
         }
     }
 
-    private func waitAtTheDoor() async throws {
+    private func waitAtTheDoor(for limit: Duration) async throws -> UInt64 {
         while true {
             self.hasEnded.lower()  // the step sees every end before
-            switch self.step() {
-            case .go: return
-            case .waitForEnd:
-                guard await self.hasEnded.wait() else { throw CancellationError() }
+            let (step, permit) = self.step(for: limit)
+            switch step {
+            case .go: return permit
+            case .waitForEnd: guard await self.hasEnded.wait() else { throw CancellationError() }
             case .wait(let time):
                 let alarm = self.alarms.set(self.hasEnded, at: time)
                 defer { self.alarms.cancel(alarm) }
@@ -93,29 +100,43 @@ package final class ServerGate: RequestGate {
         }
     }
 
-    private func step() -> GuestRules.Step {
+    private func step(for limit: Duration) -> (GuestRules.Step, permit: UInt64) {
         let now = self.now
         return self.state.withLock { state in
+            state.dropOldPermits(at: now)
             let step = state.rules.enter(at: now)
-            if step == .go { state.waiterCount -= 1 }
-            return step
+            switch step {
+            case .go:
+                state.waiterCount -= 1
+                state.lastPermit += 1
+                state.permits[state.lastPermit] = (now, now + limit.bounded)
+                return (.go, state.lastPermit)
+            case .waitForEnd: return (state.permits.values.map(\.end).min().map { .wait(until: $0) } ?? step, 0)
+            case .wait: return (step, 0)
+            }
         }
     }
 
-    package func leave(_ outcome: RequestOutcome) {
+    package func leave(_ permit: UInt64, _ outcome: RequestOutcome) {
         let (now, random) = (self.now, self.random())
-        self.end { $0.ended(outcome, at: now, random: random) }
+        self.end { state in
+            guard let (start, _) = state.permits.removeValue(forKey: permit) else { return }
+            if outcome == .unused {
+                state.rules.withdraw(at: start)
+            } else {
+                state.rules.ended(outcome, at: now, random: random)
+            }
+        }
         self.hasEnded.raise()
     }
 
-    private func end(_ change: (inout sending GuestRules) -> Void) {
+    private func end(_ change: (inout sending State) -> Void) {
         let wasBlocked = self.state.withLock { state in
-            change(&state.rules)
+            change(&state)
             defer { state.isPollingBlocked = false }
             return state.isPollingBlocked
         }
-        guard wasBlocked else { return }
-        for notify in self.unblocked.withLock({ $0 }) { notify() }
+        if wasBlocked { self.unblocked() }
     }
 
     package func mayRenewToken() -> Bool {
@@ -126,5 +147,15 @@ package final class ServerGate: RequestGate {
     package func tokenRenewed(isAccepted: Bool) {
         let now = self.now
         self.state.withLock { $0.rules.tokenRenewed(isAccepted: isAccepted, at: now) }
+    }
+}
+
+extension ServerGate.State {
+    /// A request takes no longer than its permit lasts, unless something else holds it up, which is not to hold up all others.
+    fileprivate mutating func dropOldPermits(at now: Duration) {
+        for (permit, times) in self.permits where times.end <= now {
+            self.permits[permit] = nil
+            self.rules.ended(.canceled, at: now, random: 0)
+        }
     }
 }

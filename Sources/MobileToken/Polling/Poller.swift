@@ -55,6 +55,8 @@ package final class Poller: Sendable {
         var pausesWhenUnobserved = false
         /// Called instead of waking a task, when the runner whose turn it is has none.
         var driver: (@Sendable () -> Void)?
+        /// Called when a turn that was not to be had has been given back.
+        var standby: (@Sendable () -> Void)?
         /// Holds for all polling to come, whatever is started or stopped meanwhile.
         var isPauseRequested = false
         /// How many kinds of streams are being read.
@@ -126,7 +128,7 @@ package final class Poller: Sendable {
         await withTaskCancellationHandler {
             defer { self.leave(runner) }
             guard await self.turn.wait() else { return nil }
-            defer { self.turn.raise() }
+            defer { self.giveTurnBack() }
             return await self.drive(runner, poll: poll)
         } onCancel: {
             self.leave(runner)
@@ -210,22 +212,31 @@ package final class Poller: Sendable {
     /// Takes the turn to poll for a caller that steps the schedule whenever it is time, instead of lending a task to
     /// ``run(_:poll:)``. ``letGo(_:)`` has to follow.
     ///
-    /// - Parameter onChange: Called when the schedule has changed, for another step.
-    /// - Returns: `nil` when it is another runner's turn.
+    /// - Parameter onChange: Called when the schedule has changed, for another step; or when the turn may be had.
+    /// - Returns: `nil` while it is another runner's turn.
     package func drive(_ plan: Plan, onChange: @escaping @Sendable () -> Void) -> Runner? {
+        self.state.withLock { $0.standby = onChange }
+        // After that, so that a turn that is given back meanwhile is not missed.
         guard self.turn.take() else { return nil }
-        self.state.withLock { $0.driver = onChange }
+        self.state.withLock { ($0.driver, $0.standby) = (onChange, nil) }
         return self.enter(plan)
+    }
+
+    private func giveTurnBack() {
+        self.turn.raise()
+        self.state.withLock { $0.standby }?()
     }
 
     /// When the schedule polls next; `nil` while it is paused, while a poll is under way, and when no runner polls.
     package var nextPoll: Duration? { self.state.withLock { $0.schedule?.next } }
 
-    /// Ends what ``drive(_:onChange:)`` began.
-    package func letGo(_ runner: Runner) {
+    /// Ends what ``drive(_:onChange:)`` began; without a runner, that it is called when the turn may be had.
+    package func letGo(_ runner: Runner?) {
+        self.state.withLock { $0.standby = nil }
+        guard let runner else { return }
         self.state.withLock { $0.driver = nil }
         self.leave(runner)
-        self.turn.raise()
+        self.giveTurnBack()
     }
 
     private func wakeRunner() {

@@ -119,7 +119,7 @@ public final class MobileTokenClient: Sendable {
     /// refused with ``MobileTokenError/Code/noConnection`` before they leave. What is still not over then is cut off, and ends with
     /// ``MobileTokenError/Code/connectionLost``: the receipt of a decision stays open.
     public func shutdown() async {
-        await self.server.unfinished.close(within: (self.configuration.timeout ?? .seconds(20)) * 3)
+        await self.server.unfinished.close(within: self.server.timeout * 3, on: self.configuration.clock)
         await self.ownTransport?.shutdown()
         await self.ownStore?.close()
     }

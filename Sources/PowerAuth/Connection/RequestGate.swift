@@ -4,13 +4,15 @@ import HTTPClientTransport
 import Synchronization
 
 /// Decides when requests to a server are sent: what makes a fleet a good guest.
-package protocol RequestGate: Sendable {
-    /// Waits until a request may be sent. Then ``leave(_:)`` has to follow.
+package protocol RequestGate: AnyObject, Sendable {
+    /// Waits until a request may be sent. Then ``leave(_:_:)`` has to follow.
     ///
+    /// - Parameter limit: How long the permit lasts at most: afterwards it is another's, whatever became of the request.
+    /// - Returns: The number of the permit.
     /// - Throws: `CancellationError` alone.
-    func enter() async throws
-    /// Called when the request has ended.
-    func leave(_ outcome: RequestOutcome)
+    func enter(for limit: Duration) async throws -> UInt64
+    /// Called when the request has ended, or is not to be sent. Calls after the first have no effect.
+    func leave(_ permit: UInt64, _ outcome: RequestOutcome)
 
     /// Returns whether another token may be asked for now, after one was refused, which takes a signed request.
     func mayRenewToken() -> Bool
@@ -26,6 +28,16 @@ package enum RequestOutcome: Equatable, Sendable {
     case failed(retryAfter: Duration?)
     /// Nothing can be said of the server.
     case canceled
+    /// No request was sent: the permit may serve another one at once.
+    case unused
+}
+
+/// The right to send one request. Who holds it waits for nothing that waits for a permit: no other request, and no signing turn.
+struct RequestPermit: Sendable {
+    let gate: any RequestGate
+    let number: UInt64
+
+    func end(_ outcome: RequestOutcome) { self.gate.leave(self.number, outcome) }
 }
 
 extension RequestOutcome {
@@ -42,13 +54,24 @@ extension RequestOutcome {
 }
 
 extension MobileTokenClient {
-    /// Lets a gate decide when this client's requests are sent, from now on.
-    package func setGate(_ gate: any RequestGate) {
-        self.server.gate.withLock { $0 = gate }
+    /// Lets a gate decide when this client's requests are sent, until ``removeGate(_:)``.
+    ///
+    /// - Returns: `false` when another one does already.
+    package func setGate(_ gate: any RequestGate) -> Bool {
+        self.server.gate.withLock { current in
+            guard current == nil || current === gate else { return false }
+            current = gate
+            return true
+        }
     }
 
-    /// The gate that was set last.
-    package var gate: (any RequestGate)? { self.server.gate.withLock { $0 } }
+    /// Sends requests without this gate from now on. Does nothing when it is another one that decides.
+    package func removeGate(_ gate: any RequestGate) {
+        self.server.gate.withLock { if $0 === gate { $0 = nil } }
+    }
+
+    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
+    package var requestTimeout: Duration { self.server.timeout }
 
     /// Scheme, host and port of the server.
     package var serverOrigin: String { self.server.origin }
@@ -60,6 +83,9 @@ extension MobileTokenClient {
 extension Activation {
     /// Scheme, host and port of the server.
     package nonisolated var serverOrigin: String { self.server.origin }
+
+    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
+    package nonisolated var requestTimeout: Duration { self.server.timeout }
 
     /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.
     package nonisolated var clockSkew: Duration? { self.server.clockSkew }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import HTTPClientTransport
 import PowerAuthProtocol
@@ -48,9 +49,13 @@ final class ServerConnection: Sendable {
         try configuration.checkOfflineCodeDigits()
         self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
+        self.timeout = (configuration.timeout ?? transport.timeout).bounded
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
         self.time = ServerTime(clocks: self.clocks)
     }
+
+    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
+    let timeout: Duration
 
     var randomness: Randomness { self.configuration.randomness }
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
@@ -63,31 +68,44 @@ final class ServerConnection: Sendable {
     ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
     ///     when a kept connection breaks.
     ///   - notAfter: The moment from which on it must not leave any more.
+    ///   - permit: The one that the caller has waited for; without it, this call waits for its own.
     func post(
         _ path: String,
         for activationID: String?,
         headers: HTTPHeaders = [:],
         body: [UInt8],
         isRepeatable: Bool = false,
-        notAfter: ContinuousClock.Instant? = nil
+        notAfter: ContinuousClock.Instant? = nil,
+        with permit: RequestPermit? = nil
     ) async throws -> ChannelResponse {
         var request = HTTPRequest(
             .post,
             url: self.url(of: path),
             headers: headers,
             body: body,
-            timeout: self.configuration.timeout,
+            timeout: self.timeout,
             isRepeatable: isRepeatable,
             notAfter: notAfter
         )
         request.headers.add(name: "Content-Type", value: "application/json")
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: self.userAgent)
-        guard let gate = self.gate.withLock({ $0 }) else {
-            return try await self.sendObserved(request, to: path, for: activationID).get()
-        }
-        return try await self.send(request, to: path, for: activationID, through: gate)
+        var permit = permit
+        if permit == nil { permit = try await self.permit() }
+        guard let permit else { return try await self.sendObserved(request, to: path, for: activationID).get() }
+        return try await self.send(request, to: path, for: activationID, with: permit)
     }
+
+    /// Waits until one request may be sent, for no longer than requests may take.
+    ///
+    /// - Returns: `nil` when nothing limits requests.
+    func permit() async throws -> RequestPermit? {
+        guard let gate = self.gate.withLock({ $0 }) else { return nil }
+        return RequestPermit(gate: gate, number: try await gate.enter(for: self.timeout))
+    }
+
+    /// Whether requests may have to wait for a permit.
+    var isLimited: Bool { self.gate.withLock { $0 != nil } }
 
     private func url(of path: String) -> String {
         (path.utf8.starts(with: "/pa/".utf8) ? self.powerAuthURL : self.baseURL) + path
@@ -134,15 +152,14 @@ final class ServerConnection: Sendable {
         _ request: HTTPRequest,
         to path: String,
         for activationID: String?,
-        through gate: any RequestGate
+        with permit: RequestPermit
     ) async throws -> ChannelResponse {
-        try await gate.enter()
         let exchange: Exchange
         do {
             exchange = try await self.sendObserved(request, to: path, for: activationID)
-            gate.leave(RequestOutcome(exchange.response, now: self.clocks.reading.wall))
+            permit.end(RequestOutcome(exchange.response, now: self.clocks.reading.wall))
         } catch {
-            gate.leave(RequestOutcome(error))
+            permit.end(RequestOutcome(error))
             throw error
         }
         return try exchange.get()

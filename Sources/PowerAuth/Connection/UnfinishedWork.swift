@@ -34,9 +34,9 @@ final class UnfinishedWork: Sendable {
 
     /// Lets no other begin, and returns when all have ended, or when the limit is over: one may wait for its turn at a server that
     /// asked to be left alone. Does not heed cancellation, which is why it is called.
-    func close(within limit: Duration) async {
+    func close(within limit: Duration, on clock: any Clock<Duration>) async {
         let timer = Task {
-            try await Task.sleep(for: limit.bounded)
+            try await clock.sleep(for: limit.bounded)
             self.letGo()
         }
         await withCheckedContinuation { waiter in

@@ -82,6 +82,7 @@ extension Activation {
                     request,
                     body,
                     in: turn,
+                    for: caller,
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
                 await self.keepProven(request.keys, in: turn)
@@ -125,21 +126,33 @@ extension Activation {
         return verdict == .renew
     }
 
-    /// Takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
+    /// Waits for a permit, takes a counter value, signs and sends. Whatever happens afterwards, that value is spent.
+    ///
+    /// The permit comes first: a value that waited for one may be too old to be sent. Those who wait for a turn have none, or
+    /// all would wait for the one whose turn it is.
     ///
     /// - Throws: ``Unsettled``, before anything happened, when the ledger is unsettled against the requirement; ``JudgedRefusal``
-    ///   for a request that decides.
+    ///   for a request that decides. `CancellationError`, likewise, when the caller waits no longer.
     func attempt(
         _ request: SignedRequest,
         _ body: RequestBody,
         in turn: SigningTurn,
+        for caller: UncancellableTask.Caller? = nil,
         settled requirement: CounterLedger.SettledRequirement
     ) async throws -> ChannelResponse {
+        let confirmed = self.counterKnowledge.confirmed
+        if self.server.isLimited, self.counterKnowledge.mayBeUnsettled {
+            try await self.checkTaking(for: request, in: turn, settled: requirement, confirmed: confirmed)
+        }
+        let permit = try await self.server.permit()
+        // Of no effect once the request has ended.
+        defer { permit?.end(.unused) }
+        try caller?.checkIsWaiting()
         try self.server.unfinished.begin()
         defer { self.server.unfinished.end() }
-        let confirmed = self.counterKnowledge.confirmed
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let notAfter = turn.notAfter
+        if let notAfter, notAfter <= .now { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
         let taken = try await self.takeCounter(
             for: request.keys,
             isConfirming: request.isConfirming,
@@ -155,8 +168,21 @@ extension Activation {
         self.counterKnowledge.signed(with: taken)
         if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request, signedWith: taken, in: turn) {
-            try await self.deliver(request, body, signedWith: taken, notAfter: notAfter)
+            try await self.deliver(request, body, signedWith: taken, notAfter: notAfter, with: permit)
         }
+    }
+
+    /// Finds out without writing whether a value may be taken: what asks for a status first need not wait for a permit in vain.
+    private func checkTaking(
+        for request: SignedRequest,
+        in turn: SigningTurn,
+        settled requirement: CounterLedger.SettledRequirement,
+        confirmed: SigningCounter?
+    ) async throws {
+        let record = try await MobileTokenError.mapStoreErrors { try await turn.record }
+        try request.keys.checkUse(of: record, isConfirming: request.isConfirming)
+        var ledger = record.ledger
+        guard try ledger.take(requirement, confirmed: confirmed) != nil else { throw Unsettled() }
     }
 
     /// Signs and sends, unless it is too late for that.
@@ -164,7 +190,8 @@ extension Activation {
         _ request: SignedRequest,
         _ body: RequestBody,
         signedWith taken: CounterLedger.Taken,
-        notAfter: ContinuousClock.Instant?
+        notAfter: ContinuousClock.Instant?,
+        with permit: RequestPermit?
     ) async throws -> ChannelResponse {
         var headers = request.headers
         let header = try MobileTokenError.mapCryptoErrors {
@@ -183,7 +210,8 @@ extension Activation {
             for: self.activationID,
             headers: headers,
             body: body.bytes,
-            notAfter: notAfter
+            notAfter: notAfter,
+            with: permit
         )
         let opened = try response.map { bytes in
             try MobileTokenError.mapErrors(ofResponse: request.path) { try body.open(bytes) }

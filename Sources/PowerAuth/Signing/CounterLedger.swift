@@ -259,6 +259,9 @@ struct CounterKnowledge: Sendable, Equatable {
     /// The counter as the latest signature left it.
     private(set) var taken: SigningCounter?
 
+    /// Whether the ledger is unsettled, as far as this process knows: it has not signed yet, or not heard how that ended.
+    var mayBeUnsettled: Bool { self.settled == nil || self.settled != self.taken }
+
     /// Notes that a signature has used up a value.
     mutating func signed(with taken: CounterLedger.Taken) {
         self.taken = taken.next

@@ -90,6 +90,7 @@ extension Activation {
                         request,
                         try await request.body(),
                         in: turn,
+                        for: caller,
                         settled: .notRequired
                     )
                     try Acknowledgement.check(response, of: request.path)

@@ -91,6 +91,33 @@ import TestSupport
         }
     }
 
+    @Test func aStoppedActivationGoesOnWhenItIsToldTo() async throws {
+        try await withEmulator { emulator in
+            let client = try self.makeClient(emulator)
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let login = try await emulator.cloud.createOperation("login", userID: "alice")
+            let known = Shared("wrong")
+            try await self.run(client) { activation in
+                try await activation.unlockKnowledge(password: known.value)
+            } _: { agent, events async throws in
+                while let event = await events.next() {
+                    if case .stopped = event.kind { break }
+                }
+                #expect(await agent.stoppedActivations[activation.activationID]?.code == .authenticationFailed)
+                #expect(try await emulator.cloud.operation(login.id).status == "PENDING")
+                await agent.resumeDeciding(with: "nobody")
+                #expect(await agent.stoppedActivations.count == 1)
+
+                known.value = password
+                await agent.resumeDeciding(with: activation.activationID)
+                #expect(await agent.stoppedActivations.isEmpty)
+                #expect(await emulator.decision(on: login.id)?.status == "APPROVED")
+                #expect(await agent.health.isWell)
+            }
+            #expect(await emulator.summary(of: activation)?.failedAttempts == 0)
+        }
+    }
+
     @Test func aBlockedActivationWaitsUntilItIsUnblocked() async throws {
         try await withEmulator { emulator in
             let client = try self.makeClient(emulator)

@@ -61,7 +61,7 @@ struct MortalProcess: Sendable {
     var remains: Remains { Remains(self) }
 
     /// How many requests wait for the cap on requests a second.
-    var delayedRequestCount: Int { (self.client.gate as? ServerGate)?.delayedCount ?? 0 }
+    var delayedRequestCount: Int { self.fleet.gates.reduce(0) { $0 + $1.delayedCount } }
 
     /// Whether nothing happens before time passes.
     var isQuiet: Bool {

@@ -72,6 +72,121 @@ import TestSupport
         }
     }
 
+    @Test func whatIsPolledByHandIsTakenOverWhenThatEnds() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            let id = try await stage.activate(1, client)[0]
+            let fleet = client.fleet(configuration: FleetStage.configuration)
+            try await fleet.refreshActivations()
+            let service = try await fleet.operations(of: id)
+            await service.startPolling()
+            await until { stage.count(of: "/operation/list") == 1 }
+            try await stage.running(fleet) {
+                await stage.advance(fleet) { stage.count(of: "/operation/list") >= 3 }
+                await stage.advance(fleet, by: .seconds(1))
+                #expect(await fleet.state(of: id)?.phase == .starting)
+                await service.stopPolling()
+                await stage.advance(fleet) { await fleet.state(of: id)?.phase == .active }
+                let count = stage.count(of: "/operation/list")
+                await stage.advance(fleet, by: .seconds(30))
+                #expect((4...5).contains(stage.count(of: "/operation/list") - count))
+                #expect(service.isPolling)
+            }
+            #expect(!service.isPolling)
+        }
+    }
+
+    // MARK: The limits
+
+    /// A limit that lets nothing through for as long as time does not move.
+    private static var narrow: OperationsFleet.Configuration {
+        var configuration = FleetStage.configuration
+        configuration.limits.requestsPerSecond = 0.001
+        return configuration
+    }
+
+    @Test func limitsHoldWhileTheFleetRunsAndNoLonger() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            let activation = try await client.activation(id: try await stage.activate(1, client)[0])
+            let fleet = client.fleet(configuration: Self.narrow)
+            for _ in 0..<3 { _ = try await activation.status() }
+            try await stage.running(fleet) {
+                await stage.advance(fleet, by: .seconds(10))
+                let (asking, isAnswered) = (Shared(0), Shared(false))
+                let status = Task {
+                    asking.value = 1
+                    _ = try await activation.status()
+                    isAnswered.value = true
+                }
+                await until { asking.value == 1 }
+                await stage.advance(fleet, by: .seconds(10))
+                #expect(!isAnswered.value)
+                status.cancel()
+                _ = await status.result
+            }
+            for _ in 0..<3 { _ = try await activation.status() }
+        }
+    }
+
+    /// Of two limits only one could hold.
+    @Test func aSecondFleetOfAClientIsRefusedByName() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            _ = try await stage.activate(1, client)
+            let fleets = (0..<2).map { _ in client.fleet(configuration: FleetStage.configuration) }
+            try await stage.running(fleets[0]) {
+                await stage.advance(fleets[0]) { await fleets[0].health.counts == [.active: 1] }
+                let error = await #expect(throws: MobileTokenError.self) { try await fleets[1].run() }
+                #expect(error?.code == .invalidConfiguration)
+                #expect(error?.message.hasPrefix("Another fleet is running with this client") == true)
+                #expect(await fleets[0].health.isRunning)
+            }
+            try await stage.running(fleets[1]) {
+                await stage.advance(fleets[1]) { await fleets[1].health.counts == [.active: 1] }
+            }
+        }
+    }
+
+    @Test func aClientKeepsNothingOfAFleetThatIsGone() async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            weak var gate: ServerGate?
+            try await {
+                let fleet = client.fleet(configuration: FleetStage.configuration)
+                gate = fleet.gates.first
+                #expect(gate != nil)
+                try await stage.running(fleet) { await until { await fleet.health.isRunning } }
+            }()
+            await until { gate == nil }
+        }
+    }
+
+    /// Who runs the fleet first is a matter of luck.
+    @Test(arguments: [false, true]) func anAgentAndItsUserMayBothRunTheFleet(isAgentFirst: Bool) async throws {
+        try await FleetStage.with { stage in
+            let client = try stage.makeClient()
+            _ = try await stage.activate(1, client)
+            let fleet = client.fleet(configuration: FleetStage.configuration)
+            let agent = ApprovalAgent(fleet: fleet, factors: { _ in Authentication.twoFactors }) { _ in .leave }
+            func run() -> Task<Void, any Error> { Task { try await fleet.run() } }
+            func runAgent() -> Task<Void, any Error> { Task { try await agent.run() } }
+            let first = isAgentFirst ? runAgent() : run()
+            await stage.advance(fleet) { await fleet.health.counts == [.active: 1] }
+            let second = isAgentFirst ? run() : runAgent()
+            if !isAgentFirst { await until { await agent.health.isRunning } }
+            first.cancel()
+            try await first.value
+            // The other one goes on.
+            let count = stage.count(of: "/operation/list")
+            await stage.advance(fleet) { stage.count(of: "/operation/list") > count }
+            #expect(await fleet.health.isRunning)
+            second.cancel()
+            try await second.value
+            #expect(await !fleet.health.isRunning)
+        }
+    }
+
     @Test func oneThatCannotBeOpenedIsNobodyElsesTrouble() async throws {
         try await FleetStage.with { stage in
             let store = DamagedStore()

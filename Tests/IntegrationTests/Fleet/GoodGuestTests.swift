@@ -1,6 +1,8 @@
+import ForwardingStores
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import Testing
 import TestSupport
 
@@ -21,6 +23,52 @@ import TestSupport
             #expect(times.count >= 40)  // a token and a list each
             let most = times.map { start in times.count { $0 >= start && $0 < start + .seconds(1) } }.max()
             #expect(most ?? 0 <= 5)
+        }
+    }
+
+    /// As many activations as would burn the counter of one that decides, if it moved before the request may leave.
+    @Test func aDecisionThatWaitsInLineForTooLongSpendsNothing() async throws {
+        try await FleetStage.with { stage in
+            let store = LimitedTurns()
+            let client = try stage.makeClient(store: store)
+            let ids = try await stage.activate(20, client)
+            let service = client.operations(of: try await client.activation(id: ids[0]))
+            let operation = try await stage.emulator.offer(to: "user 0", on: service)
+            let before = try await store.record(of: ids[0])?.counterMoves
+            var configuration = FleetStage.configuration
+            configuration.limits.requestsPerSecond = 1
+            let fleet = client.fleet(configuration: configuration)
+            try await stage.running(fleet) {
+                // The next place is not free before time moves.
+                await stage.advance(fleet) { fleet.gates[0].delayedCount > 0 }
+                let deciding = Deciding { try await service.reject(operation) }
+                await until { store.hasTurn(ids[0]) }
+                store.end = .now
+                await stage.advance(fleet) { deciding.hasEnded.value }
+                #expect(try await errorCode { try await deciding.task.value } == .signingTurnLost)
+                #expect(try await store.record(of: ids[0])?.counterMoves == before)
+                #expect(try await store.receipts(of: nil, after: 0, limit: 1).isEmpty)
+
+                store.end = nil
+                let later = Deciding { try await service.reject(operation) }
+                await stage.advance(fleet) { later.hasEnded.value }
+                try await later.task.value
+                #expect(try await store.record(of: ids[0])?.counterMoves == before.map { $0 + 1 })
+                #expect(try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+            }
+        }
+    }
+
+    /// A decision that takes as long as the time that is in the test's hand.
+    private struct Deciding {
+        let hasEnded = Shared(false)
+        let task: Task<Void, any Error>
+
+        init(_ decide: @escaping @Sendable () async throws -> Void) {
+            self.task = Task { [hasEnded] in
+                defer { hasEnded.value = true }
+                try await decide()
+            }
         }
     }
 

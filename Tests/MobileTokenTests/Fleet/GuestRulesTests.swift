@@ -37,6 +37,20 @@ struct RateWindowTests {
         #expect(window.changed(to: 1).next == .seconds(6))
     }
 
+    @Test(arguments: [0.5, 3, 50]) func whatDidNotHappenLeavesNoTrace(rate: Double) {
+        var window = RateWindow(rate: rate)
+        var times: [Duration] = []
+        var now = Duration.zero
+        for number in 0..<(6 * window.count) {
+            now = max(now, window.next)
+            window.take(at: now)
+            if number.isMultiple(of: 3) { window.giveBack(now) } else { times.append(now) }
+        }
+        for start in times { #expect(times.count { $0 >= start && $0 < start + window.length } <= window.count) }
+        // All but a third of the rate is used: what was given back delays nothing.
+        #expect(now <= window.length * 5)
+    }
+
     @Test(arguments: [0, -1, .nan, .infinity]) func anyRateIsARate(rate: Double) {
         var window = RateWindow(rate: rate)
         window.take(at: .zero)

@@ -6,6 +6,9 @@ protocol AgentSource: Sendable {
     /// What deadlines are counted on.
     var alarms: Alarms { get }
 
+    /// The longest that a request of the activations may take.
+    var requestTimeout: Duration { get }
+
     /// Polls until the calling task is canceled.
     ///
     /// - Throws: what ended polling for good.
@@ -30,6 +33,9 @@ protocol AgentSource: Sendable {
     /// The stores of the activations, of those that keep receipts.
     var journals: [any DecisionJournal] { get }
 
+    /// How often the stores are asked for a pause where no news comes of polls; `nil` where it does.
+    var pauseCheckInterval: Duration? { get }
+
     /// How polling is doing.
     var health: FleetHealth { get async }
 
@@ -42,6 +48,8 @@ enum AgentNews: Sendable {
     /// The operations of an activation that wait for a decision, all of them.
     case listed(activationID: String, [UserOperation])
     case state(activationID: String, FleetActivationState)
+    /// A poll has ended, whatever came of it.
+    case polled
     /// The activation is not this process's any more.
     case left(activationID: String)
 }

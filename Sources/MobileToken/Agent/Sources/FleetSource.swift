@@ -10,15 +10,13 @@ struct FleetSource: AgentSource {
     var health: FleetHealth { get async { await self.fleet.health } }
     var journals: [any DecisionJournal] { self.fleet.clients.compactMap { try? $0.journal } }
 
-    /// Runs the fleet, unless somebody does already.
-    func run() async throws {
-        guard await !self.fleet.health.isRunning else {
-            let (nothing, source) = AsyncStream.makeStream(of: Never.self)
-            for await _ in nothing {}  // ends when the task is canceled
-            return withExtendedLifetime(source) {}
-        }
-        try await self.fleet.run()
-    }
+    var requestTimeout: Duration { self.fleet.clients.map(\.requestTimeout).max() ?? .zero }
+
+    /// As often as they are searched for activations.
+    var pauseCheckInterval: Duration? { self.fleet.configuration.storeInterval }
+
+    /// Runs the fleet, once nobody else does.
+    func run() async throws { try await self.fleet.runInTurn() }
 
     nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async {
         for await event in self.fleet.polledEvents() {

@@ -21,6 +21,8 @@ final class ServiceSource: AgentSource {
 
     var alarms: Alarms { self.service.poller.alarms }
     var onlyActivationID: String? { self.activationID }
+    var pauseCheckInterval: Duration? { nil }
+    var requestTimeout: Duration { (self.service.channel as? Activation)?.requestTimeout ?? .zero }
     private var activationID: String { self.service.channel.activationID }
 
     func run() async throws {
@@ -36,6 +38,7 @@ final class ServiceSource: AgentSource {
                 await report(.listed(activationID: self.activationID, change.operations))
             case .failed(let error): await self.become(.init(afterFailure: error), error, report)
             case .loading(false):
+                await report(.polled)
                 guard case .success = await self.service.lastFetchResult else { continue }
                 await self.become(.active, nil, report)
             case .loading(true): break

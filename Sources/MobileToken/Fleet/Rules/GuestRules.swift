@@ -81,11 +81,17 @@ package struct GuestRules: Sendable {
         return .go
     }
 
+    /// Takes back ``enter(at:)`` of that moment: no request was sent.
+    package mutating func withdraw(at time: Duration) {
+        self.requestsUnderWay = max(0, self.requestsUnderWay - 1)
+        self.requests.giveBack(time)
+    }
+
     /// - Parameter random: A number in 0..<1, which spreads what comes back.
     package mutating func ended(_ outcome: RequestOutcome, at now: Duration, random: Double) {
         self.requestsUnderWay = max(0, self.requestsUnderWay - 1)
         switch (outcome, self.breaker) {
-        case (.canceled, _): break
+        case (.canceled, _), (.unused, _): break
         case (.answered, .closed): self.breaker = .closed(failures: 0)
         case (.answered, .probing):
             self.breaker = .closed(failures: 0)

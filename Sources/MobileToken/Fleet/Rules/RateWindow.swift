@@ -41,6 +41,16 @@ package struct RateWindow: Sendable {
         }
     }
 
+    /// Forgets an event that was counted and did not happen.
+    package mutating func giveBack(_ time: Duration) {
+        var inOrder = Array(self.times[self.oldest...] + self.times[..<self.oldest])
+        guard let index = inOrder.lastIndex(of: time) else { return }
+        inOrder.remove(at: index)
+        // The event whose place it took was earlier than that by the length at least.
+        if self.times.count == self.count { inOrder.insert(min(inOrder.first ?? time, time - self.length), at: 0) }
+        (self.times, self.oldest) = (inOrder, 0)
+    }
+
     /// The same events at another rate.
     package func changed(to rate: Double) -> Self {
         var changed = Self(rate: rate)

@@ -1,0 +1,73 @@
+import ForwardingStores
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import Testing
+import TestSupport
+
+/// What a probe asks for while the database does not answer.
+@Suite(.timeLimit(.minutes(2))) struct AgentHealthTests {
+    /// A store that hangs when told, and counts the questions for a pause.
+    private final class HangingStore: ForwardingJournal {
+        let journal: any DecisionJournal = InMemoryActivationStore()
+        let door = Shared<Door?>(nil)
+        let pauseQuestions = Shared(0)
+
+        func passing<Result>(_ call: () async throws -> Result) async throws -> Result {
+            await self.door.value?.pass()
+            return try await call()
+        }
+
+        func decisionPause() async throws -> DecisionPause? {
+            self.pauseQuestions.update { $0 += 1 }
+            return try await self.passing { try await self.journal.decisionPause() }
+        }
+    }
+
+    @Test(arguments: [false, true]) func healthChangesNothingAndWaitsForNoStore(ofFleet: Bool) async throws {
+        try await withEmulator { emulator in
+            let (store, clock) = (HangingStore(), ManualClock())
+            let client = try emulator.makeClient {
+                $0.store = store
+                $0.clock = clock
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            var configuration = OperationsService.Configuration()
+            configuration.clock = clock
+            let fleet = client.fleet()
+            let agent =
+                ofFleet
+                ? ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in .leave }
+                : ApprovalAgent(
+                    operations: client.operations(of: activation, configuration: configuration),
+                    factors: { .twoFactors }
+                ) { _ in .leave }
+            let running = Task { try await agent.run() }
+            await until { await agent.health.isRunning }
+            await until { clock.sleeperCount > 0 && store.pauseQuestions.value > 0 }
+
+            try await client.pauseDeciding(reason: "fraud")
+            let questions = store.pauseQuestions.value
+            #expect(await !agent.health.isDecidingPaused)
+            #expect(store.pauseQuestions.value == questions)
+            // The agent looks by itself.
+            while await !agent.health.isDecidingPaused {
+                clock.advance(by: .seconds(1))
+                for _ in 0..<100 { await Task.yield() }
+            }
+            #expect(await agent.health.decisionPause?.reason == "fraud")
+
+            let door = Door()
+            store.door.value = door
+            clock.advance(by: .seconds(60))
+            await door.waitForVisitors()
+            #expect(await agent.health.isDecidingPaused)
+            #expect(await fleet.health.isRunning == ofFleet)
+            store.door.value = nil
+            door.open()
+            running.cancel()
+            try await running.value
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import ForwardingStores
+import Foundation
+@testable import PowerAuth
+import PowerAuthProtocol
+import Testing
+import TestSupport
+
+/// A signed request waits for the limiter before it takes its counter value, and holds its place until it has ended.
+@Suite(.timeLimit(.minutes(2))) struct PermitTests {
+    private let store = LimitedTurns()
+
+    private func makeActivation() async throws -> (Fixture, Activation) {
+        let fixture = try Fixture(store: self.store)
+        return (fixture, try await fixture.activate())
+    }
+
+    /// Whatever else the limiter lets pass, it is full.
+    private func fill(_ gate: NarrowGate) async throws -> UInt64 { try await gate.enter(for: .seconds(20)) }
+
+    private func decide(_ operation: String, with activation: Activation) async throws {
+        let intent = DecisionIntent(
+            activationID: activation.activationID,
+            operationID: operation,
+            verdict: .approve,
+            factors: .possession,
+            signed: "A1",
+            localDate: .distantPast
+        )
+        var authentication = Authentication.possession
+        authentication.decision = DecisionTicket(intent) { _ in true }
+        try await activation.approve(operation, with: authentication)
+    }
+
+    private func moves(_ activation: Activation) async throws -> UInt64? {
+        try await self.store.record(of: activation.activationID)?.history.moves
+    }
+
+    private func receipts() async throws -> [DecisionReceipt] {
+        try await self.store.receipts(of: nil, after: 0, limit: 10)
+    }
+
+    @Test(arguments: [true, false]) func aRightThatEndsWhileTheLimiterIsFullSpendsNothing(isSettled: Bool) async throws
+    {
+        var (fixture, activation) = try await self.makeActivation()
+        try await activation.approve("first")
+        if !isSettled { activation = try await fixture.client.activation(id: activation.activationID) }
+        let before = try await self.moves(activation)
+        let gate = NarrowGate(width: 1)
+        #expect(fixture.client.setGate(gate))
+        let permit = try await self.fill(gate)
+        let deciding = Task { [activation] in try await self.decide("a", with: activation) }
+        await until { gate.waitingCount == 1 }
+        self.store.end = .now
+        gate.leave(permit, .answered)
+        let error = await #expect(throws: MobileTokenError.self) { try await deciding.value }
+        #expect(error?.code == .signingTurnLost)
+        #expect(try await self.moves(activation) == before)
+        #expect(try await self.receipts().isEmpty)
+        #expect(gate.outcomes.last == .unused)
+
+        self.store.end = nil
+        try await self.decide("a", with: activation)
+        #expect(try await self.receipts().map(\.outcome?.result) == [.accepted])
+    }
+
+    @Test func whatWaitsForTheLimiterIsSentLaterWithOneValue() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        let gate = NarrowGate(width: 1)
+        #expect(fixture.client.setGate(gate))
+        let permit = try await self.fill(gate)
+        let deciding = Task { try await self.decide("a", with: activation) }
+        await until { gate.waitingCount == 1 }
+        #expect(try await self.moves(activation) == 0)
+        #expect(try await self.receipts().isEmpty)
+        gate.leave(permit, .answered)
+        try await deciding.value
+        #expect(try await self.moves(activation) == 1)
+        #expect(try await self.receipts().map(\.outcome?.result) == [.accepted])
+        #expect(fixture.server.state.value.accepted == ["a"])
+    }
+
+    /// The one whose turn it is asks for the status, too.
+    @Test func thoseWhoWaitForTheirTurnHoldNoPermit() async throws {
+        let (fixture, first) = try await self.makeActivation()
+        try await first.approve("first")
+        let gate = NarrowGate(width: 2)
+        #expect(fixture.client.setGate(gate))
+        let activation = try await fixture.client.activation(id: first.activationID)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 { group.addTask { try await self.decide("\(number)", with: activation) } }
+            for _ in 0..<4 { group.addTask { _ = try await activation.status() } }
+            try await group.waitForAll()
+        }
+        #expect(fixture.server.state.value.accepted.count == 9)
+        #expect(try await self.moves(activation) == 9)
+        #expect(gate.most <= 2)
+        #expect(gate.outcomes.allSatisfy { $0 == .answered })
+    }
+
+    @Test func nothingIsSentBesideTheRequestThatThePermitIsFor() async throws {
+        let (fixture, first) = try await self.makeActivation()
+        try await first.approve("first")
+        fixture.server.forgetTemporaryKeys()
+        let gate = NarrowGate(width: 1)
+        #expect(fixture.client.setGate(gate))
+        // Another process's: the status, the time and a temporary key have to be asked for.
+        let other = try Fixture(server: fixture.server, store: self.store)
+        #expect(other.client.setGate(gate))
+        let activation = try await other.client.activation(id: first.activationID)
+        _ = try await activation.requestToken("t")
+        try await activation.approve("x")
+        #expect(gate.outcomes.allSatisfy { $0 == .answered })
+        #expect(fixture.server.state.value.accepted == ["first", "x"])
+    }
+
+    @Test func whoeverIsCanceledBeforeThePermitLeavesNoTrace() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        let gate = NarrowGate(width: 1)
+        #expect(fixture.client.setGate(gate))
+        let permit = try await self.fill(gate)
+        let deciding = Task { try await self.decide("a", with: activation) }
+        await until { gate.waitingCount == 1 }
+        deciding.cancel()
+        await #expect(throws: CancellationError.self) { try await deciding.value }
+        gate.leave(permit, .answered)
+        await until { !self.store.hasTurn(activation.activationID) }
+        #expect(try await self.moves(activation) == 0)
+        #expect(gate.outcomes == [.answered, .unused])
+        #expect(fixture.server.requestCount("/api/signed") == 0)
+    }
+}
