@@ -157,9 +157,10 @@ import TestSupport
             let position = await emulator.journalPosition
             let again = try await errorCode { try await service.authorize(operation, with: .twoFactors) }
             #expect(again == .operationAlreadyFinished)
-            // The fate of the lost signature is settled first; nothing needs to be guessed, nothing is refused. Whether the
+            // The fate of the lost signature is found out and settled first; nothing needs to be guessed, nothing is refused. Whether the
             // refusal is of this signature, or of a second copy of it, is asked for afterwards.
-            #expect(await emulator.journal(since: position).calls == ["status", "authorize", "status"])
+            let calls = await emulator.journal(since: position).calls
+            #expect(calls == ["status", "detail", "status", "authorize", "status"])
             #expect(try await service.operations() == [])
             #expect(await emulator.requests(to: "**/operation/authorize").accepted.count == 1)
             let signed = await emulator.signedRequests(of: activation)

@@ -114,8 +114,11 @@ extension ApprovalAgent {
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")
-            // A proxy's page in place of the answer passes. Once the operation's time is over, no answer would tell any more.
-            guard error.endsQuestions || isLast && error.isPageOfAnother else { return .failed(error) }
+            // A proxy's page in place of the answer passes, and so does a refusal that is not about the operation. Once the
+            // operation's time is over, no answer would tell any more.
+            guard error.endsQuestions || isLast && (error.isPageOfAnother || error.isServersRefusal) else {
+                return .failed(error)
+            }
             if let service = await self.source.service(of: review.activationID) {
                 await self.trace(decision, review, move, service).record(.unknown, isOver: isOver)
             }

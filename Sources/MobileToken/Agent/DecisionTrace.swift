@@ -42,8 +42,11 @@ struct DecisionTrace: Sendable {
             return if case .elsewhere = finding.resolution { finding } else { .unknown }
         case .notFollowed:
             // The request may have arrived between the two questions.
-            guard case .followed = try await self.fate() else { return .elsewhere(end, isFollowed: false) }
-            return self.finding(ofFollowed: end)
+            switch try await self.fate() {
+            case .followed: return self.finding(ofFollowed: end)
+            case .notFollowed: return .elsewhere(end, isFollowed: false)
+            case .unknown: return .unknown
+            }
         }
     }
 
@@ -89,9 +92,7 @@ struct DecisionTrace: Sendable {
             case .operationAlreadyFinished, .operationAlreadyCanceled, .operationAlreadyFailed,
                 .operationAlreadyRejected, .detailExpired, .invalidOperation:
                 return error
-            default:
-                guard case .final = DecisionTrouble(error) else { throw error }
-                return error
+            default: throw error  // says nothing of the operation
             }
         }
     }

@@ -25,6 +25,7 @@ extension OperationsService {
         // The expiry, and the time that goes out with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
+        if authentication.decision == nil { await self.resolveOpenDecisions() }
         let id = self.channel.activationID
         let signing = authentication.signing(
             DecisionTicket(.approve, on: operation, with: authentication, of: id)
@@ -54,6 +55,7 @@ extension OperationsService {
         with authentication: Authentication
     ) async throws {
         try await self.channel.synchronizeTime()
+        if authentication.decision == nil { await self.resolveOpenDecisions() }
         let verdict = DecisionIntent.Verdict.reject(reason: reason.rawValue)
         let signing = authentication.signing(
             DecisionTicket(verdict, on: operation, with: authentication, of: self.channel.activationID)
@@ -160,6 +162,7 @@ extension OperationsService {
             let response = try await self.post(call, path, body: body, authentication: authentication)
             _ = try response.read { try SuccessResponse(parsing: $0) }
         } catch {
+            self.mayHaveOpenDecisions = true
             if let error = error as? MobileTokenError, error.code == .invalidOperation {
                 // To the server there is nothing to decide. Should it list the operation all the same, it comes back.
                 self.publish(self.state.decided(id, .disappeared, source: source))

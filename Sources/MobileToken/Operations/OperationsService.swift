@@ -73,6 +73,9 @@ public actor OperationsService {
     /// What ``startPolling(every:delayStart:options:)`` began last.
     var polling: (runner: Poller.Runner, task: Task<Void, Never>)?
 
+    /// Whether the store may hold decisions by hand whose fate is not known: of an earlier process, or of one that just failed.
+    var mayHaveOpenDecisions = true
+
     /// In which language the server presents operations.
     public private(set) var acceptLanguage: AcceptLanguage
 

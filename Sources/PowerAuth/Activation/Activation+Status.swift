@@ -42,6 +42,8 @@ extension Activation {
     struct ComparedStatus: Sendable {
         let status: ActivationStatus
         let counter: SigningCounter
+        /// The counter's moves then.
+        let moves: UInt64
         /// The major version of the protocol in which the server knows the activation.
         let serverVersion: UInt8
     }
@@ -66,7 +68,7 @@ extension Activation {
 
     private nonisolated func fetchStatus(in dialect: any ActivationDialect) async throws -> ComparedStatus {
         let report = try await dialect.status()
-        let (comparison, counter) = try await self.compareCounter(with: report.counter, in: dialect)
+        let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
         self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
             state: report.state,
@@ -78,25 +80,30 @@ extension Activation {
             flags: report.flags,
             blockedUntil: report.blockedUntil
         )
-        return ComparedStatus(status: status, counter: counter, serverVersion: report.serverVersion)
+        return ComparedStatus(
+            status: status,
+            counter: ledger.counter,
+            moves: ledger.history.moves,
+            serverVersion: report.serverVersion
+        )
     }
 
     private nonisolated func compareCounter(
         with server: ReportedCounter,
         in dialect: any ActivationDialect
-    ) async throws -> (comparison: CounterComparison, counter: SigningCounter) {
+    ) async throws -> (comparison: CounterComparison, ledger: CounterLedger) {
         let record = try await self.storedRecord()
         // The counter of one version says nothing about that of another.
         guard record.version == dialect.version else { throw OutdatedDialect() }
         let stored = record.ledger
         var ledger = stored
         let comparison = try MobileTokenError.mapCryptoErrors { try ledger.compare(with: server) }
-        guard ledger != stored else { return (comparison, ledger.counter) }
+        guard ledger != stored else { return (comparison, ledger) }
         // A signature may have moved the counter since it was read: compare again in the step that writes.
         return try await self.updateRecord { record in
             guard record.version == dialect.version else { throw OutdatedDialect() }
             let comparison = try MobileTokenError.mapCryptoErrors { try record.ledger.compare(with: server) }
-            return (comparison, record.ledger.counter)
+            return (comparison, record.ledger)
         }
     }
 }

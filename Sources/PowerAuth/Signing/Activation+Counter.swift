@@ -13,6 +13,7 @@ extension Activation {
     func settle(in turn: SigningTurn, for caller: UncancellableTask.Caller) async throws {
         let compared = try await self.fetchStatus()
         self.failedAttempts.learn(compared.status.failedAttempts)
+        await self.resolveOpenDecisions(by: compared)
         try self.check(compared.status, after: nil)
         try caller.checkIsWaiting()
         try await self.apply(compared, in: turn)

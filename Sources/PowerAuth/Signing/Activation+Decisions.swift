@@ -159,15 +159,14 @@ extension Activation {
     /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
     ///   server's counter tells nothing.
     package nonisolated func fate(ofMove moves: UInt64) async throws -> SignatureFate {
-        let before = try await self.storedRecord().history.moves
-        let status = try await self.fetchStatus().status
-        guard status.state != .removed else {
+        let compared = try await self.fetchStatus()
+        guard compared.status.state != .removed else {
             throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
         }
-        let after = try await self.storedRecord().history.moves
-        // Another signature, or a step that made up for a counter ahead of ours: the distance is not from where it was read.
-        guard before == after else { return .unknown }
-        return SignatureFate(ofMove: moves, clientMoves: after, status.counter)
+        // Another signature may have moved the counter since: the distance is from where it was when the two were compared.
+        let fate = SignatureFate(ofMove: moves, clientMoves: compared.moves, compared.status.counter)
+        guard fate == .unknown, try await self.wasFollowed(moves) else { return fate }
+        return .followed
     }
 }
 
@@ -219,50 +218,5 @@ extension Activation {
     package nonisolated func openDecisions() async throws -> [OpenDecision] {
         guard let journal = self.journal else { return [] }
         return try await MobileTokenError.mapStoreErrors { try await journal.openDecisions(of: self.activationID) }
-    }
-
-    /// Whether the store has a receipt of another signature, by which the server said that it carried out a decision on an operation.
-    ///
-    /// - Parameter move: The counter's move of the signature in question. Receipts from an hour before it are looked through.
-    package nonisolated func isAccepted(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
-        guard let journal = self.journal else { return false }
-        let open = try await self.openDecisions().first { $0.moves == move }
-        let date = (open?.intent.localDate ?? self.server.clocks.reading.wall) - 3_600
-        return try await MobileTokenError.mapStoreErrors {
-            var number = try await journal.receiptNumber(before: date)
-            while true {
-                let page = try await journal.receipts(of: nil, after: number, limit: 256)
-                guard let last = page.last else { return false }
-                if page.contains(where: { receipt in
-                    receipt.outcome?.result == .accepted
-                        && receipt.intent.personalData?.operationID.isExactly(operationID) == true
-                        && !(receipt.intent.moves == move && receipt.intent.activationID.isExactly(self.activationID))
-                }) {
-                    return true
-                }
-                number = last.number
-            }
-        }
-    }
-}
-
-extension DecisionJournal {
-    /// Returns a number before all receipts of a date and later, not far from the first of them: found by halving, for there may be
-    /// millions.
-    fileprivate func receiptNumber(before date: Date) async throws -> UInt64 {
-        func older(after number: UInt64) async throws -> UInt64? {
-            let receipt = try await self.receipts(of: nil, after: number, limit: 1).first
-            return receipt.flatMap { $0.intent.localDate < date ? $0.number : nil }
-        }
-        var (low, high) = (UInt64(0), UInt64(256))
-        while let number = try await older(after: high) {
-            low = number
-            high = number.multipliedReportingOverflow(by: 2).overflow ? .max : number * 2
-        }
-        while high - low > 256 {
-            let middle = low + (high - low) / 2
-            if let number = try await older(after: middle) { low = min(number, high) } else { high = middle }
-        }
-        return low
     }
 }

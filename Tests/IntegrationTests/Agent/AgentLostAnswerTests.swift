@@ -1,8 +1,10 @@
+import ForwardingStores
 import Foundation
 import HTTPClientTransport
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenTesting
+import PowerAuth
 import Testing
 import TestSupport
 
@@ -28,15 +30,19 @@ import TestSupport
     private let clock = ManualClock()
     private let traffic = Traffic()
     private let scene = Shared<Scene?>(nil)
+    /// Done before the next question for the operation is delivered.
+    private let beforeDetail = Shared<(@Sendable () async throws -> Void)?>(nil)
 
     /// Runs an agent that approves everything, and its time.
     private func run(
+        store: any ActivationStore = InMemoryActivationStore(),
+        timeout: Duration? = nil,
         asksHistory: Bool = false,
         _ accident: @escaping Accident,
         then body: (Scene, inout AgentEvents.Iterator) async throws -> Void
     ) async throws {
         try await withEmulator { emulator in
-            let scene = try await self.makeScene(emulator, accident)
+            let scene = try await self.makeScene(emulator, store, timeout, accident)
             var events = OperationsService.Configuration()
             events.clock = self.clock
             var configuration = ApprovalAgent.Configuration()
@@ -56,10 +62,20 @@ import TestSupport
         }
     }
 
-    private func makeScene(_ emulator: Emulator, _ accident: @escaping Accident) async throws -> Scene {
+    private func makeScene(
+        _ emulator: Emulator,
+        _ store: any ActivationStore,
+        _ timeout: Duration?,
+        _ accident: @escaping Accident
+    ) async throws -> Scene {
         let (scene, isFirst) = (self.scene, Shared(true))
         let client = try emulator.makeClient {
+            $0.store = store
+            $0.timeout = timeout
             $0.transport = try self.traffic.transport { request, deliver in
+                if request.url.hasSuffix("/operation/detail"), let action = self.beforeDetail.update({ $0.take() }) {
+                    try await action()
+                }
                 guard request.url.hasSuffix(Self.approvals), let scene = scene.value,
                     isFirst.update({ first in
                         defer { first = false }
@@ -142,15 +158,17 @@ import TestSupport
 
     // MARK: Not ours
 
-    @Test func aDecisionThatNeverArrivedIsMadeAgain() async throws {
-        try await self.run { _, _, _ in
+    /// No sooner than the client lets requests take.
+    @Test(arguments: [nil, Duration.seconds(60)])
+    func aDecisionThatNeverArrivedIsMadeAgain(timeout: Duration?) async throws {
+        try await self.run(timeout: timeout) { _, _, _ in
             throw Self.lost
         } then: { scene, events async throws in
             await self.expect("again after", in: &events)
             let lost = self.clock.now
             #expect(try await scene.status() == "PENDING")
             await self.expect("decided: approve", in: &events)
-            #expect(lost.duration(to: self.clock.now) >= .seconds(19))
+            #expect(lost.duration(to: self.clock.now) >= (timeout ?? .seconds(20)) - .seconds(1))
             #expect(try await scene.status() == "APPROVED")
             #expect(await scene.emulator.refusals() == [])
         }
@@ -198,11 +216,16 @@ import TestSupport
         }
     }
 
-    /// Another signature wipes out the trace. It is made after the turn of the lost one, and before the agent can ask.
-    @Test(arguments: [false, true])
-    func anotherSignatureLeavesTheFateUnknownUnlessTheHistoryIsAsked(asksHistory: Bool) async throws {
+    /// Another signature is made after the turn of the lost one, and before the agent can ask. The status before it wrote into the
+    /// receipts that the server had followed; a store without receipts has lost the trace.
+    @Test(arguments: [(true, false), (false, false), (false, true)])
+    func anotherSignatureLeavesTheFateUnknownWithoutReceiptsUnlessTheHistoryIsAsked(
+        keepsReceipts: Bool,
+        asksHistory: Bool
+    ) async throws {
         let signed = Shared(false)
-        try await self.run(asksHistory: asksHistory) { scene, request, deliver in
+        let store: any ActivationStore = keepsReceipts ? InMemoryActivationStore() : PlainStore()
+        try await self.run(store: store, asksHistory: asksHistory) { scene, request, deliver in
             _ = try await deliver(request)
             let outage = FaultRule(match: .init(path: "**/operation/detail"), effect: .init(status: 503))
             await scene.emulator.faults.add(outage)
@@ -214,8 +237,69 @@ import TestSupport
             throw Self.lost
         } then: { scene, events async throws in
             await self.expect("unanswered", in: &events)
-            await self.expect(asksHistory ? "decided: approve, inferred" : "unknown", in: &events)
+            let isKnown = keepsReceipts || asksHistory
+            await self.expect(isKnown ? "decided: approve, inferred" : "unknown", in: &events)
             #expect(signed.value)
+            #expect(await scene.approvals().count == 1)
+        }
+    }
+
+    /// Two receipts do not claim one operation.
+    @Test func whatAnotherReceiptClaimsIsNotInferred() async throws {
+        let store = InMemoryActivationStore()
+        try await self.run(store: store) { scene, request, deliver in
+            _ = try await deliver(request)
+            try await store.insert(ActivationStoreConformance.sparseRecord("other"))
+            let intent = DecisionIntent(
+                activationID: "other",
+                operationID: scene.payment.id,
+                verdict: .approve,
+                factors: .possessionKnowledge,
+                signed: ""
+            )
+            let move = try await store.update("other", recording: intent) { $0.takeMove() + 1 }
+            let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: nil)
+            try await store.record(outcome, ofMove: move, of: "other")
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect("unknown", in: &events)
+            let receipts = try await store.receipts(of: scene.activation.activationID, after: 0, limit: 9)
+            #expect(receipts.map(\.outcome?.result) == [.unknown])
+        }
+    }
+
+    private struct PlainStore: ForwardingStore {
+        let base: any ActivationStore = InMemoryActivationStore()
+    }
+
+    /// The request arrives between the two questions, and another signature follows it: a receipt that says "not followed" would lie.
+    @Test func whatArrivesWhileItsFateIsAskedForIsNotSaidToBeElsewhere() async throws {
+        try await self.run(store: PlainStore()) { scene, request, _ in
+            self.beforeDetail.value = {
+                _ = try await CurlTransport().send(request)
+                try await scene.activation.validate(.possession)
+            }
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect("unknown", in: &events)
+            #expect(try await scene.status() == "APPROVED")
+        }
+    }
+
+    /// A refusal that says nothing of the operation is no end of it.
+    @Test func theServersTroubleWithTheQuestionIsWaitedFor() async throws {
+        try await self.run { scene, request, deliver in
+            _ = try await deliver(request)
+            self.beforeDetail.value = {
+                throw MobileTokenError(.httpStatus, "", httpStatus: 400, serverCode: "ERR_GENERIC_X")
+            }
+            throw Self.lost
+        } then: { scene, events async throws in
+            await self.expect("unanswered", in: &events)
+            await self.expect("again after", in: &events)
+            await self.expect("decided: approve, inferred", in: &events)
             #expect(await scene.approvals().count == 1)
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import HTTPClientTransport
 @testable import EmulatorBackend
 @testable import PowerAuth
+import MobileTokenTesting
 import PowerAuthProtocol
 import Testing
 import TestSupport
@@ -112,6 +113,105 @@ import WireFacts
         #expect(try await activation.fate(ofMove: move) == .unknown)
     }
 
+    // MARK: Open decisions, before the next signature
+
+    private func receipts(_ store: InMemoryActivationStore) async throws -> [String] {
+        try await store.receipts(of: nil, after: 0, limit: 10).map { receipt in
+            "\(receipt.intent.personalData?.operationID ?? ""): \(receipt.outcome?.result.description ?? "open")"
+        }
+    }
+
+    /// Whoever signs next, for whatever purpose, and whoever decided.
+    @Test(arguments: [nil, Self.policy])
+    func theStatusBeforeTheNextSignatureWritesThatTheServerFollowed(policy: DecisionIntent.Policy?) async throws {
+        let store = InMemoryActivationStore()
+        let fixture = try Fixture(store: store)
+        let activation = try await fixture.activate()
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
+        let move = try #require(await self.decide("a", with: activation, policy: policy).lastMove)
+        fixture.server.setFate { _ in .delivered }
+        #expect(try await self.receipts(store) == ["a: unanswered (connectionLost)"])
+        try await activation.approve("no decision")
+        #expect(try await self.receipts(store) == ["a: followed"])
+        // The counter alone would not tell any more.
+        #expect(try await activation.fate(ofMove: move) == .followed)
+        try await activation.approve("another")
+        #expect(try await self.receipts(store) == ["a: followed"])
+    }
+
+    @Test(arguments: [0, 19, 21, 100], [nil, Self.policy])
+    func whatTheServerDidNotFollowDecidedNothingOnceItCannotArrive(seconds: Int, policy: DecisionIntent.Policy?)
+        async throws
+    {
+        let store = InMemoryActivationStore()
+        let (clock, zero, start) = (ManualClock(), ManualClock().now, Date())
+        let date: @Sendable () -> Date = { start + zero.duration(to: clock.now) / .seconds(1) }
+        func process(at server: VerifyingServer) throws -> Fixture {
+            try Fixture(server: server, store: store) {
+                $0.clock = clock
+                $0.wallClock = date
+            }
+        }
+        let fixture = try process(at: try VerifyingServer(now: date))
+        let activation = try await fixture.activate()
+        let lost = Shared(true)
+        fixture.server.setFate { request in
+            guard request.url.hasSuffix("/api/signed"), lost.value else { return .delivered }
+            return .answered(HTTPResponse(status: 502))
+        }
+        _ = await self.decide("a", with: activation, policy: policy)
+        #expect(try await self.receipts(store) == ["a: unanswered (httpStatus)"])
+        lost.value = false
+        clock.advance(by: .seconds(seconds))
+        try await activation.approve("x")
+        let isOver = seconds >= 20
+        #expect(try await self.receipts(store) == [isOver ? "a: not followed" : "a: unanswered (httpStatus)"])
+        guard !isOver else { return }
+
+        // It might have arrived before that signature did, and the next status shows nothing of it.
+        clock.advance(by: .seconds(100))
+        let next = try await process(at: fixture.server).client.activation(id: activation.activationID)
+        try await next.approve("y")
+        // An agent asks for the operation.
+        #expect(try await self.receipts(store) == [policy == nil ? "a: unknown" : "a: unanswered (httpStatus)"])
+    }
+
+    /// Another process signs between the server's status and the comparison with it.
+    @Test func aSignatureInTheMiddleDoesNotHideTheFateOfAnother() async throws {
+        let (fixture, activation) = try await self.makeActivation()
+        fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
+        let move = try #require(await self.decide("a", with: activation).lastMove)
+        fixture.server.setFate { _ in .delivered }
+        let isFirst = Shared(true)
+        let watching = try Fixture(
+            server: fixture.server,
+            store: self.store,
+            transport: AfterStatus(base: fixture.server) {
+                guard
+                    isFirst.update({ first in
+                        defer { first = false }; return first
+                    })
+                else { return }
+                try await activation.approve("b")
+            }
+        )
+        let watched = try await watching.client.activation(id: activation.activationID)
+        #expect(try await watched.fate(ofMove: move) == .followed)
+        #expect(fixture.server.state.value.accepted == ["a", "b"])
+    }
+
+    /// Does something once a status is on its way back.
+    private struct AfterStatus: HTTPTransport {
+        let base: any HTTPTransport
+        let action: @Sendable () async throws -> Void
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            let response = try await self.base.send(request)
+            if request.url.hasSuffix("/activation/status") { try await self.action() }
+            return response
+        }
+    }
+
     // MARK: Somebody between
 
     private static let policy = DecisionIntent.Policy(name: "all", version: "1")
@@ -213,5 +313,27 @@ import WireFacts
         #expect(late.lastMove == nil)
         #expect(self.store.rows.count == 1)
         #expect(fixture.server.requestCount("/api/signed") == 1)
+    }
+
+    @Test func shutdownWaitsByTheClientsClock() async throws {
+        let clock = ManualClock()
+        let fixture = try Fixture(store: self.store) {
+            $0.clock = clock
+            $0.timeout = .seconds(7)
+        }
+        let activation = try await fixture.activate()
+        let hold = Shared(true)
+        fixture.server.setFate { request in
+            if request.url.hasSuffix("/api/signed") { await until { !hold.value } }
+            return .delivered
+        }
+        let deciding = Task { await self.decide("a", with: activation) }
+        await until { fixture.server.requestCount("/api/signed") == 1 }
+        let stopping = Task { await fixture.client.shutdown() }
+        while await clock.nextSleep() != .seconds(21) {}
+        clock.advance(by: .seconds(21))
+        await stopping.value
+        hold.value = false
+        _ = await deciding.value
     }
 }

@@ -14,6 +14,14 @@ public struct RecordedIntent: Sendable, Hashable {
         case approve
         /// The operation was to be rejected.
         case reject
+
+        /// Leaves out the reason of a rejection.
+        package init(_ verdict: DecisionIntent.Verdict) {
+            switch verdict {
+            case .approve: self = .approve
+            case .reject: self = .reject
+            }
+        }
     }
 
     /// What belongs to the person whose operation it was.
@@ -59,12 +67,8 @@ public struct RecordedIntent: Sendable, Hashable {
     ///
     /// - Parameter moves: The number of the counter's move that goes with it.
     public init(_ intent: DecisionIntent, moves: UInt64) {
-        let verdict: Verdict
-        let reason: String?
-        switch intent.verdict {
-        case .approve: (verdict, reason) = (.approve, nil)
-        case .reject(let given): (verdict, reason) = (.reject, given)
-        }
+        var reason: String?
+        if case .reject(let given) = intent.verdict { reason = given }
         let personalData = PersonalData(
             salt: SecureRandom.bytes(16),
             operationID: intent.operationID,
@@ -76,7 +80,7 @@ public struct RecordedIntent: Sendable, Hashable {
             activationID: intent.activationID,
             moves: moves,
             attempt: intent.attempt,
-            verdict: verdict,
+            verdict: Verdict(intent.verdict),
             policy: intent.policy,
             isComplete: intent.isComplete,
             factors: intent.factors.rawValue,

@@ -1,0 +1,28 @@
+import PowerAuth
+
+extension OperationsService {
+    /// Finds out what became of decisions by hand whose answers were lost, as an agent does of its own, and writes it into the
+    /// receipts. The next signature would hide it.
+    ///
+    /// What cannot be found out now keeps nobody from deciding.
+    func resolveOpenDecisions() async {
+        guard self.mayHaveOpenDecisions, let activation = self.channel as? Activation else { return }
+        self.mayHaveOpenDecisions = false
+        do {
+            for open in try await activation.openDecisions() where !open.intent.isAutomatic {
+                let trace = DecisionTrace(
+                    service: self,
+                    operationID: open.intent.operationID,
+                    decision: AgentDecision(open.intent.verdict),
+                    move: open.moves
+                )
+                let finding = try await trace.withoutContradiction(try await trace.finding())
+                let isOver = activation.cannotArrive(open)
+                await trace.record(finding, isOver: isOver)
+                if case .pending = finding.resolution, !isOver { self.mayHaveOpenDecisions = true }
+            }
+        } catch {
+            self.mayHaveOpenDecisions = true
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Basics
+import Foundation
+import PowerAuthProtocol
+
+// Decisions whose answers were lost, as the server's counter shows them to whoever signs next.
+extension Activation {
+    /// Writes what a status shows of them: the next signature hides it.
+    ///
+    /// Nothing depends on its success. What is not written stays open, for an agent or the next decision by hand to find out.
+    func resolveOpenDecisions(by compared: ComparedStatus) async {
+        guard compared.status.state != .removed, let open = try? await self.openDecisions() else { return }
+        for decision in open {
+            let fate = SignatureFate(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
+            guard let result = try? await self.result(of: decision, fate) else { continue }
+            await self.resolve(
+                RecordedIntent.Verdict(decision.intent.verdict),
+                on: decision.intent.operationID,
+                as: result,
+                ofMove: decision.moves
+            )
+        }
+    }
+
+    /// - Returns: `nil` while nothing can be said for good, and where an agent finds out more by asking for the operation.
+    private nonisolated func result(
+        of decision: OpenDecision,
+        _ fate: SignatureFate
+    ) async throws -> DecisionOutcome.Result? {
+        switch fate {
+        case .followed: return .followed
+        case .notFollowed: return self.cannotArrive(decision) ? .notFollowed : nil
+        case .unknown:
+            guard self.cannotArrive(decision), !decision.intent.isAutomatic else { return nil }
+            return try await self.wasFollowed(decision.moves) ? nil : .unknown
+        }
+    }
+
+    /// Whether a request that was signed so long ago cannot reach the server any more, by every clock that is known.
+    package nonisolated func cannotArrive(_ decision: OpenDecision) -> Bool {
+        let intent = decision.intent
+        var age = self.server.clocks.reading.wall.timeIntervalSince(intent.localDate)
+        if let sent = intent.serverDate, let now = self.measuredServerDate {
+            age = min(age, now.timeIntervalSince(sent))
+        }
+        return age >= self.requestTimeout / .seconds(1)
+    }
+
+    /// Whether a status has shown, before later signatures hid it, that the server accepted the signature of a move.
+    nonisolated func wasFollowed(_ move: UInt64) async throws -> Bool {
+        try await self.hasReceipt(nearMove: move, of: self.activationID) { receipt in
+            receipt.intent.moves == move && receipt.outcome?.result == .followed
+        }
+    }
+
+    /// Whether the store has a receipt of another signature, by which the server said that it carried out a decision on an operation.
+    ///
+    /// - Parameter move: The counter's move of the signature in question.
+    package nonisolated func isAccepted(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
+        try await self.hasReceipt(nearMove: move, of: nil) { receipt in
+            receipt.outcome?.result == .accepted
+                && receipt.intent.personalData?.operationID.isExactly(operationID) == true
+                && !(receipt.intent.moves == move && receipt.intent.activationID.isExactly(self.activationID))
+        }
+    }
+
+    /// Looks through the receipts from an hour before the open decision of a move.
+    private nonisolated func hasReceipt(
+        nearMove move: UInt64,
+        of activationID: String?,
+        where matches: (DecisionReceipt) -> Bool
+    ) async throws -> Bool {
+        guard let journal = self.journal else { return false }
+        let open = try await self.openDecisions().first { $0.moves == move }
+        let date = (open?.intent.localDate ?? self.server.clocks.reading.wall) - 3_600
+        return try await MobileTokenError.mapStoreErrors {
+            var number = try await journal.receiptNumber(before: date)
+            while true {
+                let page = try await journal.receipts(of: activationID, after: number, limit: 256)
+                guard let last = page.last else { return false }
+                if page.contains(where: matches) { return true }
+                number = last.number
+            }
+        }
+    }
+}
+
+extension DecisionJournal {
+    /// Returns a number before all receipts of a date and later, not far from the first of them: found by halving, for there may be
+    /// millions.
+    fileprivate func receiptNumber(before date: Date) async throws -> UInt64 {
+        func older(after number: UInt64) async throws -> UInt64? {
+            let receipt = try await self.receipts(of: nil, after: number, limit: 1).first
+            return receipt.flatMap { $0.intent.localDate < date ? $0.number : nil }
+        }
+        var (low, high) = (UInt64(0), UInt64(256))
+        while let number = try await older(after: high) {
+            low = number
+            high = number.multipliedReportingOverflow(by: 2).overflow ? .max : number * 2
+        }
+        while high - low > 256 {
+            let middle = low + (high - low) / 2
+            if let number = try await older(after: middle) { low = min(number, high) } else { high = middle }
+        }
+        return low
+    }
+}
