@@ -16,6 +16,7 @@ import Testing
         ("Sources/MobileTokenPostgres/MobileTokenPostgres.docc/MobileTokenPostgres.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/GettingStarted.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/Deployment.md", "Snippets", 2),
+        ("Sources/MobileToken/MobileToken.docc/RunningADaemon.md", "Snippets", 2),
         ("Sources/MobileToken/MobileToken.docc/MovingFromPhoneSDKs.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/ManyActivations.md", "Snippets", 1),
         ("Sources/MobileToken/MobileToken.docc/DecidingByPolicy.md", "Snippets", 1),
