@@ -2,7 +2,7 @@ import Basics
 import PowerAuth
 
 extension OperationsFleet {
-    /// How the fleet is doing, to answer a health check with.
+    /// How the fleet is doing, to answer a health check with. Nothing is asked for.
     public var health: FleetHealth {
         let now = self.now
         var health = FleetHealth()

@@ -11,9 +11,18 @@ package final class ServerGate: RequestGate {
         var isPollingBlocked = false
         /// How many requests wait at the door, or in the line before it.
         var waiterCount = 0
-        /// When each permit was given, and when it is over whatever became of its request.
-        var permits: [UInt64: (start: Duration, end: Duration)] = [:]
+        var permits: [UInt64: Permit] = [:]
         var lastPermit: UInt64 = 0
+        /// Permits that were over before their requests ended.
+        var oldPermits: Set<UInt64> = []
+    }
+
+    fileprivate struct Permit {
+        /// When its request was sent; before that, when it was not sent yet.
+        var time: Duration
+        /// When it is over, whatever became of its request.
+        let end: Duration
+        var isSent = false
     }
 
     private let alarms: Alarms
@@ -56,6 +65,7 @@ package final class ServerGate: RequestGate {
     package func beginPoll(at time: Duration) -> GuestRules.Step {
         let now = self.now
         return self.state.withLock { state in
+            state.postponeUnsent(to: now)
             let step = state.rules.beginPoll(at: now)
             state.isPollingBlocked = step == .waitForEnd
             if case .wait(let until) = step { return .wait(until: time + (until - now)) }
@@ -104,12 +114,13 @@ package final class ServerGate: RequestGate {
         let now = self.now
         return self.state.withLock { state in
             state.dropOldPermits(at: now)
+            state.postponeUnsent(to: now)
             let step = state.rules.enter(at: now)
             switch step {
             case .go:
                 state.waiterCount -= 1
                 state.lastPermit += 1
-                state.permits[state.lastPermit] = (now, now + limit.bounded)
+                state.permits[state.lastPermit] = Permit(time: now, end: now + limit.bounded)
                 return (.go, state.lastPermit)
             case .waitForEnd: return (state.permits.values.map(\.end).min().map { .wait(until: $0) } ?? step, 0)
             case .wait: return (step, 0)
@@ -117,12 +128,24 @@ package final class ServerGate: RequestGate {
         }
     }
 
+    package func begin(_ permit: UInt64) {
+        let now = self.now
+        self.state.withLock { state in
+            guard let unsent = state.permits[permit] else { return }
+            state.rules.postpone(unsent.time, to: now)
+            state.permits[permit] = Permit(time: now, end: unsent.end, isSent: true)
+        }
+    }
+
     package func leave(_ permit: UInt64, _ outcome: RequestOutcome) {
         let (now, random) = (self.now, self.random())
         self.end { state in
-            guard let (start, _) = state.permits.removeValue(forKey: permit) else { return }
+            guard let ended = state.permits.removeValue(forKey: permit) else {
+                guard state.oldPermits.remove(permit) != nil else { return }
+                return state.rules.learn(outcome, at: now, random: random)
+            }
             if outcome == .unused {
-                state.rules.withdraw(at: start)
+                state.rules.withdraw(at: ended.time)
             } else {
                 state.rules.ended(outcome, at: now, random: random)
             }
@@ -151,11 +174,20 @@ package final class ServerGate: RequestGate {
 }
 
 extension ServerGate.State {
+    /// What waits for something else, such as its counter value, is sent in a later second than it got its permit in.
+    fileprivate mutating func postponeUnsent(to now: Duration) {
+        for (permit, unsent) in self.permits where !unsent.isSent {
+            self.rules.postpone(unsent.time, to: now)
+            self.permits[permit]?.time = now
+        }
+    }
+
     /// A request takes no longer than its permit lasts, unless something else holds it up, which is not to hold up all others.
     fileprivate mutating func dropOldPermits(at now: Duration) {
         for (permit, times) in self.permits where times.end <= now {
             self.permits[permit] = nil
-            self.rules.ended(.canceled, at: now, random: 0)
+            self.oldPermits.insert(permit)
+            self.rules.freePlace()
         }
     }
 }

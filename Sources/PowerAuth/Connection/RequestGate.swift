@@ -11,6 +11,8 @@ package protocol RequestGate: AnyObject, Sendable {
     /// - Returns: The number of the permit.
     /// - Throws: `CancellationError` alone.
     func enter(for limit: Duration) async throws -> UInt64
+    /// Called when the request is about to be sent.
+    func begin(_ permit: UInt64)
     /// Called when the request has ended, or is not to be sent. Calls after the first have no effect.
     func leave(_ permit: UInt64, _ outcome: RequestOutcome)
 
@@ -37,6 +39,7 @@ struct RequestPermit: Sendable {
     let gate: any RequestGate
     let number: UInt64
 
+    func begin() { self.gate.begin(self.number) }
     func end(_ outcome: RequestOutcome) { self.gate.leave(self.number, outcome) }
 }
 

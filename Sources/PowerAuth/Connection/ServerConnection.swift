@@ -154,6 +154,7 @@ final class ServerConnection: Sendable {
         for activationID: String?,
         with permit: RequestPermit
     ) async throws -> ChannelResponse {
+        permit.begin()
         let exchange: Exchange
         do {
             exchange = try await self.sendObserved(request, to: path, for: activationID)

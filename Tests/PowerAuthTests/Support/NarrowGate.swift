@@ -33,6 +33,8 @@ final class NarrowGate: RequestGate {
         }
     }
 
+    func begin(_ permit: UInt64) {}
+
     func leave(_ permit: UInt64, _ outcome: RequestOutcome) {
         let wasHeld = self.state.withLock { state in
             guard state.held.remove(permit) != nil else { return false }

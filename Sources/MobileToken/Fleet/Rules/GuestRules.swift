@@ -81,15 +81,26 @@ package struct GuestRules: Sendable {
         return .go
     }
 
+    /// Notes that a request that has its place was not sent before this moment. It is in this second that it counts.
+    package mutating func postpone(_ time: Duration, to later: Duration) { self.requests.move(time, to: later) }
+
     /// Takes back ``enter(at:)`` of that moment: no request was sent.
     package mutating func withdraw(at time: Duration) {
-        self.requestsUnderWay = max(0, self.requestsUnderWay - 1)
+        self.freePlace()
         self.requests.giveBack(time)
     }
 
+    /// Gives a place to others, whatever becomes of the request that has it.
+    package mutating func freePlace() { self.requestsUnderWay = max(0, self.requestsUnderWay - 1) }
+
     /// - Parameter random: A number in 0..<1, which spreads what comes back.
     package mutating func ended(_ outcome: RequestOutcome, at now: Duration, random: Double) {
-        self.requestsUnderWay = max(0, self.requestsUnderWay - 1)
+        self.freePlace()
+        self.learn(outcome, at: now, random: random)
+    }
+
+    /// Takes in what a request tells about the server's health.
+    package mutating func learn(_ outcome: RequestOutcome, at now: Duration, random: Double) {
         switch (outcome, self.breaker) {
         case (.canceled, _), (.unused, _): break
         case (.answered, .closed): self.breaker = .closed(failures: 0)

@@ -41,6 +41,18 @@ package struct RateWindow: Sendable {
         }
     }
 
+    /// Notes that an event that was counted did not happen yet, or happened later than it was counted.
+    package mutating func move(_ time: Duration, to later: Duration) {
+        guard time < later else { return }
+        var inOrder = Array(self.times[self.oldest...] + self.times[..<self.oldest])
+        if let index = inOrder.lastIndex(of: time) {
+            inOrder.remove(at: index)
+        } else {
+            inOrder = inOrder.suffix(self.count - 1)
+        }
+        (self.times, self.oldest) = (inOrder + [later], 0)
+    }
+
     /// Forgets an event that was counted and did not happen.
     package mutating func giveBack(_ time: Duration) {
         var inOrder = Array(self.times[self.oldest...] + self.times[..<self.oldest])
