@@ -92,7 +92,9 @@ public actor ApprovalAgent {
     /// Each iteration is a subscription of its own. It does not keep the agent alive.
     public nonisolated func events() -> AgentEvents { AgentEvents(broadcast: self.broadcast) }
 
-    /// How the agent is doing.
+    /// How the agent is doing, as far as it is known: nothing is asked for, and nothing waits for a store or a server.
+    ///
+    /// A pause that another process made shows after the next poll, or within ``OperationsFleet/Configuration/storeInterval``.
     public var health: Health {
         get async {
             var health = Health()

@@ -67,11 +67,11 @@ struct DecisionTrace: Sendable {
         }
     }
 
-    /// Two receipts do not claim one operation: where the server has told another decision that it was carried out, a conclusion is
+    /// Two receipts do not claim one operation: where another receipt says that it decided the operation, a conclusion is
     /// none.
     func withoutContradiction(_ finding: Finding) async throws -> Finding {
         guard case .ours = finding.resolution, let activation = self.service.channel as? Activation,
-            try await activation.isAccepted(self.operationID, otherThanMove: self.move)
+            try await activation.isClaimed(self.operationID, otherThanMove: self.move)
         else { return finding }
         return .unknown
     }

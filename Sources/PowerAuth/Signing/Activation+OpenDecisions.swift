@@ -52,12 +52,13 @@ extension Activation {
         }
     }
 
-    /// Whether the store has a receipt of another signature, by which the server said that it carried out a decision on an operation.
+    /// Whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
+    /// concluded.
     ///
     /// - Parameter move: The counter's move of the signature in question.
-    package nonisolated func isAccepted(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
+    package nonisolated func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
         try await self.hasReceipt(nearMove: move, of: nil) { receipt in
-            receipt.outcome?.result == .accepted
+            [.accepted, .inferred].contains(receipt.outcome?.result)
                 && receipt.intent.personalData?.operationID.isExactly(operationID) == true
                 && !(receipt.intent.moves == move && receipt.intent.activationID.isExactly(self.activationID))
         }

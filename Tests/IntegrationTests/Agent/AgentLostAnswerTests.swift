@@ -245,7 +245,8 @@ import TestSupport
     }
 
     /// Two receipts do not claim one operation.
-    @Test func whatAnotherReceiptClaimsIsNotInferred() async throws {
+    @Test(arguments: [DecisionOutcome.Result.accepted, .inferred])
+    func whatAnotherReceiptClaimsIsNotInferred(claim: DecisionOutcome.Result) async throws {
         let store = InMemoryActivationStore()
         try await self.run(store: store) { scene, request, deliver in
             _ = try await deliver(request)
@@ -258,7 +259,7 @@ import TestSupport
                 signed: ""
             )
             let move = try await store.update("other", recording: intent) { $0.takeMove() + 1 }
-            let outcome = DecisionOutcome(.accepted, localDate: Date(), serverDate: nil)
+            let outcome = DecisionOutcome(claim, localDate: Date(), serverDate: nil)
             try await store.record(outcome, ofMove: move, of: "other")
             throw Self.lost
         } then: { scene, events async throws in

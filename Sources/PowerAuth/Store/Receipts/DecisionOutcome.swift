@@ -11,8 +11,8 @@ public struct DecisionOutcome: Sendable, Hashable {
         /// No response, or none that tells, such as the page of a proxy. The intent stays open until one of the cases below is
         /// written over this one.
         case unanswered(code: String)
-        /// The server accepted the signature, as its counter tells, and yet refused: it may have received the request twice, and
-        /// carried out the first copy. The intent stays open as after ``unanswered(code:)``.
+        /// The server accepted the signature, as its counter tells. Its response was lost, or it refused all the same: it may have
+        /// received the request twice, and carried out the first copy. The intent stays open as after ``unanswered(code:)``.
         case followed
         /// The server followed the counter and the operation is finished: in all likelihood ours. Had the user decided the
         /// operation on another phone in that moment, it would look the same.
