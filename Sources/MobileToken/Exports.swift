@@ -49,9 +49,12 @@
 @_exported public import struct PowerAuth.PasswordChange
 @_exported public import struct PowerAuth.PollObservation
 @_exported public import struct PowerAuth.PowerAuthEndpoint
+@_exported public import protocol PowerAuth.PrunableJournal
+@_exported public import struct PowerAuth.PrunedReceipts
 @_exported public import class PowerAuth.ReceiptArchive
 @_exported public import struct PowerAuth.ReceiptEntry
 @_exported public import struct PowerAuth.ReceiptFault
+@_exported public import struct PowerAuth.ReceiptFigures
 @_exported public import struct PowerAuth.ReceiptObservation
 @_exported public import struct PowerAuth.ReceiptSelection
 @_exported public import struct PowerAuth.ReceiptSignature

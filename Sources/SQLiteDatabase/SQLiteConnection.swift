@@ -167,6 +167,21 @@ package final class SQLiteConnection {
         try? self.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    // MARK: For tests
+
+    /// Returns how SQLite runs each of the statements that were prepared so far, step by step, but for those whose table is gone.
+    package func plans() throws(SQLiteError) -> [String: [String]] {
+        var plans: [String: [String]] = [:]
+        for sql in self.statements.keys where !sql.hasPrefix(Self.explain) {
+            guard let statement = try? self.prepared(Self.explain + sql) else { continue }
+            defer { Self.reset(statement) }
+            while try self.step(statement) { plans[sql, default: []].append(SQLiteRow(statement: statement).text(3)) }
+        }
+        return plans
+    }
+
+    private static let explain = "EXPLAIN QUERY PLAN "
+
     // MARK: -
 
     private func bound(_ sql: String, _ values: [SQLiteValue]) throws(SQLiteError) -> OpaquePointer {

@@ -105,6 +105,8 @@ extension ReceiptArchive {
             count += page.count
             unreadable += page.filter { $0.content == .unreadable }.map(\.number)
         }
+        // The files are what counts: a figure that is old makes no export fail.
+        try? await (journal as? any PrunableJournal)?.noteExport(upTo: end.number, at: Date())
         withExtendedLifetime(lock) {}
         return Export(
             entryCount: count,

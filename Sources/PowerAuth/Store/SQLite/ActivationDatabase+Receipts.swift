@@ -121,49 +121,83 @@ extension ActivationDatabase {
         }
     }
 
-    func receipts(of activationID: String?, after number: UInt64, limit: Int) throws -> [StoredReceipt] {
-        try self.connection.rows(
+    /// How many entries one statement looks at, at most, where no index leads to those that are looked for.
+    private static let partSize: Int64 = 1_000
+
+    /// Returns the number of the last entry that is looked at together with others behind a number; `nil` when there is none.
+    func end(ofPartAfter number: UInt64) throws -> UInt64? {
+        let end = try self.connection.rows(
+            "SELECT max(number) FROM (SELECT number FROM receipt WHERE number > ? ORDER BY number LIMIT \(Self.partSize))",
+            [.integer(Int64(clamping: number))]
+        ) { $0.isNull(0) ? nil : UInt64(clamping: $0.integer(0)) }
+        return end.first ?? nil
+    }
+
+    /// Some receipts, and how far was looked for them; `end` is `nil` when there is nothing behind.
+    typealias Part = (receipts: [StoredReceipt], end: UInt64?)
+
+    /// Reads receipts, perhaps fewer than there are.
+    func receipts(of activationID: String?, after number: UInt64, limit: Int) throws -> Part {
+        // Those of an activation may lie far apart, and an index of them would slow each decision down.
+        let end = try activationID == nil ? UInt64(Int64.max) : self.end(ofPartAfter: number)
+        guard let end else { return ([], nil) }
+        let receipts = try self.connection.rows(
             """
             SELECT i.number, i.outcome, i.activation_id, i.moves, i.date, i.body, i.personal_data,
                 i.activation_id, i.moves, o.date, o.body, NULL
             FROM receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome
-            WHERE i.intent IS NULL AND i.number > ? AND (?2 IS NULL OR i.activation_id = ?2)
+            WHERE i.number > ? AND i.number <= ? AND i.intent IS NULL AND (?3 IS NULL OR i.activation_id = ?3)
             ORDER BY i.number LIMIT ?
             """,
             [
-                .integer(Int64(clamping: number)), activationID.map { .text($0) } ?? .null,
-                .integer(Int64(clamping: max(0, limit))),
+                .integer(Int64(clamping: number)), .integer(Int64(clamping: end)),
+                activationID.map { .text($0) } ?? .null, .integer(Int64(clamping: max(0, limit))),
             ]
         ) { row in
             StoredReceipt(
                 number: UInt64(clamping: row.integer(0)),
                 intent: row.sealedReceipt(at: 2),
+                // Its entry may be gone though it is named: then the receipt cannot be read.
                 outcome: row.isNull(1) ? nil : row.sealedReceipt(at: 7)
             )
         }
+        if receipts.count < limit { return (receipts, activationID == nil ? receipts.last?.number : end) }
+        return (receipts, receipts.last?.number)
     }
 
     // MARK: Erasing
 
     private static let isSelected = """
-        intent IS NULL AND personal_data IS NOT NULL AND (?1 IS NULL OR activation_id = ?1) AND (?2 IS NULL OR date < ?2)
+        number > ?1 AND number <= ?2 AND intent IS NULL AND personal_data IS NOT NULL
+            AND (?3 IS NULL OR activation_id = ?3) AND (?4 IS NULL OR date < ?4)
         """
 
-    /// Returns the open ones of those that are to be erased.
-    func openIntents(in selection: ReceiptSelection) throws -> [SealedReceipt] {
+    private static func values(_ selection: ReceiptSelection, _ part: ClosedRange<UInt64>) -> [SQLiteValue] {
+        [
+            .integer(Int64(clamping: part.lowerBound)), .integer(Int64(clamping: part.upperBound)),
+            selection.activationID.map { .text($0) } ?? .null,
+            selection.decidedBefore.map { .integer($0.milliseconds) } ?? .null,
+        ]
+    }
+
+    /// Returns the open ones of those that are to be erased, behind the first number of a part.
+    func openIntents(in selection: ReceiptSelection, _ part: ClosedRange<UInt64>) throws -> [SealedReceipt] {
         try self.connection.rows(
             """
             SELECT activation_id, moves, date, body, personal_data FROM receipt
-            WHERE is_open = 1 AND \(Self.isSelected) ORDER BY number
+            WHERE \(Self.isSelected) AND is_open = 1 ORDER BY number
             """,
-            selection.values
+            Self.values(selection, part)
         ) { $0.sealedReceipt(at: 0) }
     }
 
-    /// Erases personal data, and returns of how many receipts.
-    func erase(_ selection: ReceiptSelection) throws -> Int {
+    /// Erases personal data behind the first number of a part, and returns of how many receipts.
+    func erase(_ selection: ReceiptSelection, _ part: ClosedRange<UInt64>) throws -> Int {
         let before = self.connection.changedRowCount
-        try self.connection.run("UPDATE receipt SET personal_data = NULL WHERE \(Self.isSelected)", selection.values)
+        try self.connection.run(
+            "UPDATE receipt SET personal_data = NULL WHERE \(Self.isSelected)",
+            Self.values(selection, part)
+        )
         return self.connection.changedRowCount - before
     }
 
@@ -171,14 +205,14 @@ extension ActivationDatabase {
 
     /// Replaces what every entry holds, a page at a time.
     ///
-    /// - Parameter change: Is told whether the entry is an intent.
-    func changeReceipts(_ change: (SealedReceipt, _ isIntent: Bool) throws -> SealedReceipt) throws {
+    /// - Parameter change: Returns `nil` to leave an entry as it is.
+    func changeReceipts(_ change: (StoredEntry) throws -> SealedReceipt?) throws {
         var last: UInt64 = 0
         while true {
             let page = try self.entries(after: last, limit: 256)
             guard let end = page.last else { return }
             for entry in page {
-                let changed = try change(entry.sealed, entry.intent == nil)
+                guard let changed = try change(entry) else { continue }
                 try self.connection.run(
                     "UPDATE receipt SET body = ?, personal_data = ? WHERE number = ?",
                     [
@@ -226,19 +260,10 @@ extension DecisionPause {
     }
 }
 
-extension ReceiptSelection {
-    fileprivate var values: [SQLiteValue] {
-        [
-            self.activationID.map { .text($0) } ?? .null,
-            self.decidedBefore.map { .integer($0.milliseconds) } ?? .null,
-        ]
-    }
-}
-
 extension Date {
-    fileprivate var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
+    var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
 
-    fileprivate init(milliseconds: Int64) {
+    init(milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 }

@@ -22,6 +22,9 @@ final class ActivationDatabase {
         try connection.run("PRAGMA trusted_schema = OFF")
         try connection.run("PRAGMA cell_size_check = ON")
         try connection.run("PRAGMA secure_delete = ON")
+        // Before anything is written to a new file; in another one, freed pages are used again.
+        let isNew = try connection.firstRow("PRAGMA page_count") { $0.integer(0) } == 0
+        if isNew { try connection.set("auto_vacuum = INCREMENTAL") }
         try connection.useWriteAheadLog()
         try connection.set("synchronous = \(options.synchronous)")
         try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")

@@ -29,53 +29,72 @@ extension SQLiteActivationStore: DecisionJournal {
     }
 
     /// Returns a page of receipts, oldest first.
+    ///
+    /// A receipt that cannot be opened, because its bytes were changed, is passed over; ``receiptEntries(after:limit:)`` names
+    /// it.
     public func receipts(
         of activationID: String?,
         after number: UInt64,
         limit: Int
     ) async throws -> [DecisionReceipt] {
-        try await self.readingReceipts { open in
-            try open.database.receipts(of: activationID, after: number, limit: limit).map { stored in
-                DecisionReceipt(
-                    number: stored.number,
-                    intent: try open.sealing.openIntent(stored.intent),
-                    outcome: try stored.outcome.map { try open.sealing.openOutcome($0) }
-                )
+        var (receipts, last) = ([DecisionReceipt](), number)
+        while receipts.count < limit {
+            let rest = limit - receipts.count
+            let end = try await self.readingReceipts { open in
+                let part = try open.database.receipts(of: activationID, after: last, limit: rest)
+                for stored in part.receipts {
+                    let receipt = try MobileTokenError.ifReadable {
+                        DecisionReceipt(
+                            number: stored.number,
+                            intent: try open.sealing.openIntent(stored.intent),
+                            outcome: try stored.outcome.map { try open.sealing.openOutcome($0) }
+                        )
+                    }
+                    if let receipt { receipts.append(receipt) }
+                }
+                return part.end
             }
+            guard let end else { break }
+            last = end
+            // Whoever signs need not wait for all of them.
+            await Task.yield()
         }
+        return receipts
     }
 
-    /// Returns a page of entries, in the order in which they were written.
+    /// Returns a page of entries, in the order in which they were written. One that cannot be opened, because its bytes were
+    /// changed, is `ReceiptEntry/Content/unreadable`.
     public func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
         try await self.readingReceipts { open in
             try open.database.entries(after: number, limit: limit).map { stored in
-                guard let intent = stored.intent else {
-                    return ReceiptEntry(number: stored.number, .intent(try open.sealing.openIntent(stored.sealed)))
+                let content: ReceiptEntry.Content? = try MobileTokenError.ifReadable {
+                    guard let intent = stored.intent else { return .intent(try open.sealing.openIntent(stored.sealed)) }
+                    return .outcome(try open.sealing.openOutcome(stored.sealed), ofIntent: intent)
                 }
-                let outcome = try open.sealing.openOutcome(stored.sealed)
-                return ReceiptEntry(number: stored.number, .outcome(outcome, ofIntent: intent))
+                return ReceiptEntry(number: stored.number, content ?? .unreadable)
             }
         }
     }
 
-    /// Erases the personal data of receipts, and overwrites their bytes in the file; see
-    /// ``DecisionJournal/eraseReceipts(_:)``.
+    /// Erases the personal data of receipts, and overwrites their bytes in the file, in steps that are committed one by one; see
+    /// ``DecisionJournal/eraseReceipts(_:)``. Interrupted, it may be repeated.
     @discardableResult
     public func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
-        let open = try await self.opened()
-        return try self.mapErrors {
-            let count = try open.database.write {
-                try self.checkKey(of: open)
+        var (count, last) = (0, UInt64(0))
+        while let end = try await self.readingReceipts({ try $0.database.end(ofPartAfter: last) }) {
+            count += try await self.changingReceipts { open in
                 let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
-                for intent in try open.database.openIntents(in: selection) {
+                for intent in try open.database.openIntents(in: selection, last...end) {
                     let sealed = try open.sealing.seal(unknown, ofMove: intent.moves, of: intent.activationID)
                     try open.database.insert(outcome: sealed, isOpen: false)
                 }
-                return try open.database.erase(selection)
+                return try open.database.erase(selection, last...end)
             }
-            open.database.emptyLog()
-            return count
+            last = end
+            await Task.yield()
         }
+        try await self.opened().database.emptyLog()
+        return count
     }
 
     /// Returns the pause of automatic decisions; `nil` while agents may decide.
@@ -91,11 +110,28 @@ extension SQLiteActivationStore: DecisionJournal {
         try self.mapErrors { try open.database.write { try open.database.setDecisionPause(pause) } }
     }
 
-    private func readingReceipts<Result>(_ body: (Open) throws -> Result) async throws -> Result {
+    func readingReceipts<Result>(_ body: (Open) throws -> Result) async throws -> Result {
         let open = try await self.opened()
         return try self.mapErrors {
             try self.checkKey(of: open)
             return try body(open)
         }
+    }
+
+    func changingReceipts<Result>(_ body: (Open) throws -> Result) async throws -> Result {
+        let open = try await self.opened()
+        return try self.mapErrors {
+            try open.database.write {
+                try self.checkKey(of: open)
+                return try body(open)
+            }
+        }
+    }
+}
+
+extension MobileTokenError {
+    /// Returns what `body` reads, or `nil` when that was changed where it is kept.
+    static func ifReadable<Value>(_ body: () throws -> Value) throws -> Value? {
+        do { return try body() } catch let error as MobileTokenError where error.code == .storeCorrupted { return nil }
     }
 }

@@ -191,11 +191,17 @@ public actor SQLiteActivationStore: ActivationStore {
     /// Seals everything with another key, in one step: after a crash it is all under the one key or all under the other.
     ///
     /// Keep both keys until the call returns, and create stores with the new provider from then on. Other processes that
-    /// have the store open get `storeWrongSealingKey` from their next call, and change nothing.
-    public func rotateSealingKey(to provider: any SealingKeyProvider) async throws {
+    /// have the store open get `storeWrongSealingKey` from their next call, and change nothing. They wait while receipts are
+    /// sealed, so call it while nobody signs when there are many.
+    ///
+    /// - Returns: The numbers of the receipts' entries that could not be opened, because their bytes were changed. They stay as
+    ///   they are.
+    @discardableResult
+    public func rotateSealingKey(to provider: any SealingKeyProvider) async throws -> [UInt64] {
         let sealing = try Sealing(key: try await provider.sealingKey(isForNewStore: true))
         let keyCheck = try sealing.makeKeyCheck()
         let open = try await self.opened()
+        var unreadable: [UInt64] = []
         try self.mapErrors {
             try open.database.write {
                 try self.checkKey(of: open)
@@ -204,7 +210,13 @@ public actor SQLiteActivationStore: ActivationStore {
                     let resealed = try open.sealing.reseal(stored.sealed, with: sealing)
                     try open.database.apply(.init(written: resealed.fields, removed: []), in: stored.slot)
                 }
-                try open.database.changeReceipts { try open.sealing.reseal($0, isIntent: $1, with: sealing) }
+                try open.database.changeReceipts { entry in
+                    let resealed = try MobileTokenError.ifReadable {
+                        try open.sealing.reseal(entry.sealed, isIntent: entry.intent == nil, with: sealing)
+                    }
+                    if resealed == nil { unreadable.append(entry.number) }
+                    return resealed
+                }
                 try open.database.setKeyCheck(keyCheck)
             }
             open.database.emptyLog()
@@ -212,6 +224,7 @@ public actor SQLiteActivationStore: ActivationStore {
         self.state = .open(
             Open(database: open.database, lease: open.lease, sealing: sealing, keyCheck: keyCheck)
         )
+        return unreadable
     }
 
     func opened() async throws -> Open {
@@ -296,6 +309,14 @@ public actor SQLiteActivationStore: ActivationStore {
     var work: (statements: Int, decryptions: Int) {
         guard case .open(let open) = self.state else { return (0, 0) }
         return (open.database.statementCount, self.decryptionCount)
+    }
+
+    /// How SQLite runs the statements that were run so far, for tests.
+    var plans: [String: [String]] {
+        get throws {
+            guard case .open(let open) = self.state else { return [:] }
+            return try open.database.connection.plans()
+        }
     }
 
     /// How many calls wait for the store's thread, for tests.

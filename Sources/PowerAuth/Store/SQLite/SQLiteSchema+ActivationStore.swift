@@ -27,8 +27,8 @@ extension SQLiteSchema {
                 """,
             ],
             [
-                // Entries of the receipts. Nothing is deleted, so their numbers have no gap. An outcome names its `intent`,
-                // and an intent its latest `outcome`, so that neither needs an index.
+                // Entries of the receipts, whose numbers have no gap. An outcome names its `intent`, and an intent its latest
+                // `outcome`, so that neither needs an index.
                 """
                 CREATE TABLE receipt (
                     number INTEGER PRIMARY KEY,
@@ -43,6 +43,27 @@ extension SQLiteSchema {
                 ) STRICT
                 """,
                 // Of the few whose fate has still to be found out.
+                "CREATE INDEX open_receipt ON receipt (activation_id, moves) WHERE is_open = 1",
+            ],
+            // What was exported may be deleted.
+            [
+                "ALTER TABLE receipt RENAME TO former_receipt",
+                // AUTOINCREMENT: no number is ever given twice. No reference is checked: an intent goes before its outcomes.
+                """
+                CREATE TABLE receipt (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    activation_id TEXT NOT NULL,
+                    moves INTEGER NOT NULL,
+                    date INTEGER NOT NULL,
+                    intent INTEGER,
+                    outcome INTEGER,
+                    is_open INTEGER NOT NULL,
+                    body BLOB NOT NULL,
+                    personal_data BLOB
+                ) STRICT
+                """,
+                "INSERT INTO receipt SELECT * FROM former_receipt ORDER BY number",
+                "DROP TABLE former_receipt",
                 "CREATE INDEX open_receipt ON receipt (activation_id, moves) WHERE is_open = 1",
             ],
         ]

@@ -41,7 +41,9 @@ let storeTypes: [Any.Type] = [
 ]
 
 let receiptTypes: [Any.Type] = [
-    (any DecisionJournal).self, DecisionPause.self, DecisionIntent.self, DecisionIntent.Verdict.self,
+    (any DecisionJournal).self, (any PrunableJournal).self, PrunedReceipts.self, ReceiptFigures.self,
+    DecisionPause.self,
+    DecisionIntent.self, DecisionIntent.Verdict.self,
     DecisionIntent.Policy.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
     DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
