@@ -1,39 +1,38 @@
 public import Foundation
+import PostgresDatabase
 public import PowerAuth
 
-extension PostgresActivationStore {
-    /// Deletes receipts that were exported, in small steps, while nodes sign.
+extension PostgresActivationStore: PrunableJournal {
+    /// Deletes some receipts that are kept elsewhere, in one short commit; see `PrunableJournal`.
     ///
-    /// ```swift
-    /// try await archive.export(from: store)
-    /// try await store.deleteReceipts(exportedTo: archive, decidedBefore: Date() - 90 * 86_400)
-    /// ```
-    ///
-    /// The files are verified before anything is deleted. What they do not hold stays, and so do open receipts, those with an
-    /// outcome that was not exported yet, and the last entry that was: the next export goes on behind it. An archive that is
-    /// begun anew would lack what was deleted, and is refused.
-    ///
-    /// Needs a role that may delete receipts, which nodes need not. The room is used again after the next vacuum.
-    ///
-    /// - Returns: How many entries were deleted.
-    /// - Throws: `ReceiptFault` for the first line that was changed, `receiptsDiffer` when the files are of another store.
-    @discardableResult
-    public func deleteReceipts(exportedTo archive: ReceiptArchive, decidedBefore date: Date) async throws -> Int {
-        guard let exported = try await archive.verifiedNumbers(in: self) else { return 0 }
-        var (count, number) = (0, exported.lowerBound - 1)
-        while true {
-            try Task.checkCancellation()
-            let deletion = try await self.withConnection { [number] connection in
-                try StoredReceipts.delete(
-                    after: number,
-                    before: exported.upperBound,
-                    decidedBefore: date.milliseconds,
-                    connection
-                )
+    /// Needs a role that may delete receipts, which nodes need not. The next vacuum makes the room free for other receipts.
+    public func pruneReceipts(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore date: Date
+    ) async throws -> PrunedReceipts {
+        _ = try await self.opened()
+        let deletion = try await self.withConnection { connection in
+            try StoredReceipts.delete(after: number, before: last, decidedBefore: date.milliseconds, connection)
+        }
+        return PrunedReceipts(count: deletion.count, end: deletion.isRecent ? nil : deletion.end)
+    }
+
+    /// Notes where an export ended; see `PrunableJournal`.
+    public func noteExport(upTo number: UInt64, at date: Date) async throws {
+        _ = try await self.opened()
+        let statement = StoredReceipts.noting(ExportNote(number: number, date: date))
+        try await self.withConnection { _ = try $0.run([statement]) }
+    }
+
+    /// Returns what an operator watches.
+    public func receiptFigures() async throws -> ReceiptFigures {
+        _ = try await self.opened()
+        return try await self.withConnection(isCancelable: true) { connection in
+            guard let row = try connection.run([StoredReceipts.figures], .none).first?.first else {
+                throw PostgresError(.unexpectedResult)
             }
-            count += deletion.count
-            guard let end = deletion.end, !deletion.isRecent else { return count }
-            number = end
+            return try StoredReceipts.readFigures(row)
         }
     }
 }

@@ -1,12 +1,11 @@
 import CommandLineSupport
 import ExactJSON
-import Foundation
 import MobileToken
 import MobileTokenPostgres
 
 /// Commands about the database that nodes share.
 enum StoreCommands {
-    static let all = [check, copy, recover, reseal, prune, status, migrate]
+    static let all = [check, copy, recover, reseal, prune, receipts, status, migrate]
 
     static let check = Command(
         "store",
@@ -66,32 +65,6 @@ enum StoreCommands {
         Output(isJSON: invocation.has("json")).result(
             ["retiredKeys": .number(JSONNumber(count))],
             text: "Everything is sealed with the new key; earlier keys that were forgotten: \(count)."
-        )
-        return .done
-    }
-
-    static let prune = Command(
-        "store",
-        "prune",
-        summary: "Delete receipts that were exported, once the files have been verified.",
-        discussion: """
-            What the files do not hold stays, and so do open receipts and the last one that was exported, behind which the next
-            export goes on. The role must be allowed to delete receipts, which the nodes' own need not.
-            """,
-        operands: [.init("FOLDER", "where the exported files are")],
-        options: StoreSession.options + [
-            .init("older-than", "DAYS", "what was decided so many days ago, or before (default: 90)")
-        ]
-    ) { invocation in
-        let archive = ReceiptArchive(folder: try invocation.required(0))
-        let days = try invocation.integer("older-than", in: 0...36_500) ?? 90
-        let date = Date() - TimeInterval(days * 86_400)
-        let count = try await StoreSession.run(invocation) { store in
-            try await store.deleteReceipts(exportedTo: archive, decidedBefore: date)
-        }
-        Output(isJSON: invocation.has("json")).result(
-            ["deleted": .number(JSONNumber(count))],
-            text: "Deleted \(count) entries of the receipts."
         )
         return .done
     }

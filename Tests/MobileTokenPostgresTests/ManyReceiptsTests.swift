@@ -66,6 +66,127 @@ struct ManyReceiptsTests {
         }
     }
 
+    /// Receipts that nobody has read for hours: no step numbers more of them than any other does.
+    @Test func halfAMillionThatNobodyReadAreNumbered() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.open()
+            let database = try nodes.connect()
+            let count: Int64 = 500_000
+            for start in stride(from: 1, to: count, by: 20_000) {
+                try database.run(
+                    """
+                    INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body)
+                    SELECT 'a', number, number, false, 1, '\\x00' FROM generate_series($1::int8, $1 + 19999) AS number
+                    """,
+                    [.integer(start)]
+                )
+            }
+            #expect(try await store.receiptFigures().unexportedCount == 500_000)
+            let end = try await store.receiptEntries(after: UInt64(count) - 10, limit: 100)
+            #expect(end.map(\.number) == Array(499_991...500_000))
+            #expect(try await store.receiptFigures().unexportedCount == 500_000)
+            let largest = "SELECT max(count) FROM (SELECT count(*) FROM receipt GROUP BY xmin::text) AS steps"
+            #expect(try Self.number(largest, database) == StoredReceipts.batch)
+        }
+    }
+
+    @Test func noStatementReadsAllReceipts() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one")
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let database = try nodes.connect()
+            try Self.insertDecided(4_000, database)
+            _ = try await store.receiptEntries(after: 3_990, limit: 100)
+            try database.run("UPDATE receipt SET activation_id = 'a' || moves % 1000")
+            try database.run("ANALYZE receipt")
+            // Whatever else is possible comes first, also where there are few.
+            try database.run("SET enable_seqscan = off")
+            func plan(_ statement: PostgresStatement) throws -> String {
+                try database.run("EXPLAIN " + statement.sql, statement.values, .none)
+                    .map { try $0.text(0) }.joined(separator: "\n")
+            }
+            let sealed = SealedReceipt(activationID: "a1", moves: 1, date: Date(), body: [0], personalData: nil)
+            let statements: [(PostgresStatement, indexes: [String])] = [
+                (StoredReceipts.entries(after: 9, limit: 9), ["receipt_number_key"]),
+                (StoredReceipts.receipts(of: nil, after: 9, limit: 9), ["receipt_number_key"]),
+                (StoredReceipts.receipts(of: "a1", after: 9, limit: 9), ["receipt_of_activation"]),
+                (StoredReceipts.open(of: "a1"), ["receipt_open"]),
+                (StoredReceipts.known(ofMove: 1, of: "a1"), ["receipt_of_activation"]),
+                (StoredReceipts.insertion(outcome: sealed, isOpen: false, key: 1), ["receipt_open"]),
+                (StoredReceipts.numbering[1], ["receipt_number_key", "receipt_unnumbered"]),
+                (StoredReceipts.sealed(with: 1, after: 9, limit: 9), ["receipt_sealed"]),
+                (StoredReceipts.resealing([(1, sealed)], with: 1), ["receipt_pkey"]),
+                (StoredReceipts.erasure(of: .decided(before: Date())), ["receipt_personal"]),
+                (StoredReceipts.erasure(of: .activation("a1")), ["receipt_of_activation"]),
+                (StoredReceipts.openIntents(in: .activation("a1"), after: 9), ["receipt_open"]),
+                (StoredReceipts.openIntents(in: .decided(before: Date()), after: 9), []),
+                (
+                    StoredReceipts.deletion(after: 9, before: 4_000, decidedBefore: 9),
+                    ["receipt_number_key", "receipt_of_intent"]
+                ),
+                (StoredReceipts.figures, ["receipt_number_key", "receipt_unnumbered"]),
+            ]
+            for (statement, indexes) in statements {
+                let plan = try plan(statement)
+                #expect(!plan.contains("Seq Scan on receipt"), "\(statement.sql): \(plan)")
+                for index in indexes { #expect(plan.contains(index), "\(index): \(plan)") }
+            }
+        }
+    }
+
+    /// A table whose receipts come and go does not grow.
+    @Test func theRoomOfDeletedReceiptsIsUsedAgain() async throws {
+        let server = try await PostgresTestServer.start(.init(settings: ["autovacuum = off"]))
+        try await withNodes(server) { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.open()
+            let database = try nodes.connect()
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            func byteCount() throws -> Int64 {
+                try Self.number("SELECT pg_relation_size('receipt'::regclass)", database)
+            }
+            try Self.insertDecided(6_000, database)
+            try await archive.export(from: store)
+            try database.runAlone("VACUUM receipt")
+            let before = try byteCount()
+            for _ in 0..<3 {
+                let always = Date(timeIntervalSince1970: 4_000_000_000)
+                #expect(try await store.deleteReceipts(exportedTo: archive, decidedBefore: always) > 5_000)
+                try database.runAlone("VACUUM receipt")
+                try Self.insertDecided(6_000, database)
+                try await archive.export(from: store)
+                #expect(try byteCount() < before * 3 / 2)
+            }
+        }
+    }
+
+    @Test func whatWasNotExportedIsCounted() async throws {
+        try await withNodes { nodes in
+            let store = nodes.node("one", Self.quick)
+            try await store.insert(ActivationStoreConformance.record("a"))
+            let empty = try await store.receiptFigures()
+            #expect(empty.unexportedCount == 0)
+            #expect(empty.lastExport == nil)
+            func decide() async throws {
+                let intent = ActivationStoreConformance.intent("a", "1")
+                let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
+                try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
+            }
+            try await decide()
+            #expect(try await store.receiptFigures().unexportedCount == 2)
+            let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")
+            let start = Date()
+            try await archive.export(from: store)
+            #expect(try await store.receiptFigures().unexportedCount == 0)
+            try await decide()
+            let figures = try await store.receiptFigures()
+            #expect(figures.unexportedCount == 2)
+            #expect(try #require(figures.lastExport) >= start.addingTimeInterval(-0.001))
+            #expect(figures.byteCount >= 8_192)
+        }
+    }
+
     @Test(arguments: [ReceiptSelection.activation("a"), .decided(before: Date(timeIntervalSince1970: 10))])
     func theyAreErasedSomeAtATime(selection: ReceiptSelection) async throws {
         try await withNodes { nodes in

@@ -135,19 +135,25 @@ struct StoreCommandTests {
         }
     }
 
-    @Test func receiptsThatWereExportedAreDeleted() async throws {
+    @Test(arguments: [true, false]) func receiptsThatWereExportedAreDeleted(isInFile: Bool) async throws {
         try await withNodes { nodes in
-            let store = nodes.node()
+            let path = nodes.folder.path + "/file/activations.sqlite"
+            let store: any DecisionJournal = isInFile ? SQLiteActivationStore(path: path) : nodes.node()
+            let place = isInFile ? ["--file", path] : []
             try await store.insert(ActivationStoreConformance.record("a"))
             for number in 1...3 {
                 let intent = ActivationStoreConformance.intent("a", "\(number)")
                 let move = try await store.update("a", recording: intent) { $0.takeMove() + 1 }
                 try await store.record(ActivationStoreConformance.outcome(.accepted), ofMove: move, of: "a")
             }
+            let before = try await self.run(["store", "receipts"] + place, nodes)
+            #expect(before.lines.prefix(2) == ["Entries since the last export: 6", "Last export: never"])
             let folder = nodes.folder.path + "/archive"
             try await ReceiptArchive(folder: folder).export(from: store)
+            let figures = try await self.run(["store", "receipts", "--json"] + place, nodes)
+            #expect(figures.output.hasPrefix(#"{"unexported":0,"lastExport":"20"#), "\(figures.output)")
             for count in [4, 0] {
-                let outcome = try await self.run(["store", "prune", folder, "--older-than", "30"], nodes)
+                let outcome = try await self.run(["store", "prune", folder, "--older-than", "30"] + place, nodes)
                 #expect(outcome.output == "Deleted \(count) entries of the receipts.\n", "\(outcome.errors)")
             }
         }

@@ -1,4 +1,5 @@
 import PostgresDatabase
+import PowerAuth
 
 /// The deletion of receipts that are kept elsewhere.
 extension StoredReceipts {
@@ -24,7 +25,21 @@ extension StoredReceipts {
         decidedBefore milliseconds: Int64,
         _ connection: PostgresConnection
     ) throws -> Deletion {
-        let row = try connection.run(
+        let statement = self.deletion(after: number, before: last, decidedBefore: milliseconds)
+        guard let row = try connection.run([statement]).first?.first else { throw PostgresError(.unexpectedResult) }
+        return Deletion(
+            end: row.isNull(0) ? nil : UInt64(clamping: try row.integer(0)),
+            count: Int(clamping: try row.integer(1)),
+            isRecent: try row.boolean(2)
+        )
+    }
+
+    static func deletion(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore milliseconds: Int64
+    ) -> PostgresStatement {
+        PostgresStatement(
             """
             WITH part AS MATERIALIZED (
                 SELECT id, number, intent, date, is_open FROM receipt
@@ -43,12 +58,41 @@ extension StoredReceipts {
             FROM part
             """,
             [.integer(Int64(clamping: number)), .integer(Int64(clamping: last)), .integer(milliseconds)]
-        ).first
-        guard let row else { throw PostgresError(.unexpectedResult) }
-        return Deletion(
-            end: row.isNull(0) ? nil : UInt64(clamping: try row.integer(0)),
-            count: Int(clamping: try row.integer(1)),
-            isRecent: try row.boolean(2)
+        )
+    }
+}
+
+/// What an operator watches.
+extension StoredReceipts {
+    /// Returns the last number, how many entries have none yet, the bytes of the table with its indexes, and what was noted of
+    /// the last export.
+    static let figures = PostgresStatement(
+        """
+        SELECT (SELECT coalesce(max(number), 0) FROM receipt), (SELECT count(*) FROM receipt WHERE number IS NULL),
+            pg_total_relation_size('receipt'::regclass),
+            (SELECT value FROM setting WHERE name = '\(ExportNote.name)')
+        """
+    )
+
+    static func readFigures(_ row: PostgresRow) throws -> ReceiptFigures {
+        let last = UInt64(clamping: try row.integer(0))
+        let note = row.isNull(3) ? nil : ExportNote(stored: try row.bytes(3))
+        let numbered = Int(clamping: last - min(note?.number ?? 0, last))
+        let (count, isTooMuch) = numbered.addingReportingOverflow(Int(clamping: try row.integer(1)))
+        return ReceiptFigures(
+            unexportedCount: isTooMuch ? .max : count,
+            lastExport: note?.date,
+            byteCount: Int(clamping: try row.integer(2))
+        )
+    }
+
+    static func noting(_ note: ExportNote) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO setting (name, value) VALUES ('\(ExportNote.name)', $1)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """,
+            [.bytes(note.stored)]
         )
     }
 }

@@ -147,7 +147,7 @@ enum StoredReceipts {
     ///
     /// What is seen is committed, and what is committed later gets later numbers; an outcome is written after its intent is
     /// committed, so it never comes before it.
-    private static let numbering = [
+    static let numbering = [
         PostgresStatement("SELECT pg_advisory_xact_lock('receipt'::regclass::oid::int8)"),
         PostgresStatement(
             """

@@ -1,0 +1,91 @@
+import CommandLineSupport
+import ExactJSON
+import Foundation
+import MobileToken
+import MobileTokenPostgres
+
+/// Commands about the receipts of a store, in the database or in an SQLite file.
+extension StoreCommands {
+    static let prune = Command(
+        "store",
+        "prune",
+        summary: "Delete receipts that were exported, once the files have been verified.",
+        discussion: """
+            What the files do not hold stays, and so do open receipts and the last one that was exported, behind which the next
+            export goes on. The role must be allowed to delete receipts, which the nodes' own need not.
+            """,
+        operands: [.init("FOLDER", "where the exported files are")],
+        options: StoreSession.optionsWithFile + [
+            .init("older-than", "DAYS", "what was decided so many days ago, or before (default: 90)")
+        ]
+    ) { invocation in
+        let archive = ReceiptArchive(folder: try invocation.required(0))
+        let days = try invocation.integer("older-than", in: 0...36_500) ?? 90
+        let date = Date() - TimeInterval(days * 86_400)
+        let count = try await StoreSession.runWithFile(invocation) { store in
+            try await store.deleteReceipts(exportedTo: archive, decidedBefore: date)
+        }
+        Output(isJSON: invocation.has("json")).result(
+            ["deleted": .number(JSONNumber(count))],
+            text: "Deleted \(count) entries of the receipts."
+        )
+        return .done
+    }
+
+    static let receipts = Command(
+        "store",
+        "receipts",
+        summary: "Show how many receipts wait for an export, when the last one was, and how much room they take.",
+        options: StoreSession.optionsWithFile
+    ) { invocation in
+        let figures = try await StoreSession.runWithFile(invocation) { try await $0.receiptFigures() }
+        Output(isJSON: invocation.has("json")).result(figures.document, text: figures.text)
+        return .done
+    }
+}
+
+extension ReceiptFigures {
+    fileprivate var document: JSONValue {
+        [
+            "unexported": .number(JSONNumber(self.unexportedCount)),
+            "lastExport": self.lastExport.map { .date($0) } ?? .null,
+            "bytes": .number(JSONNumber(self.byteCount)),
+        ]
+    }
+
+    fileprivate var text: String {
+        """
+        Entries since the last export: \(self.unexportedCount)
+        Last export: \(self.lastExport?.formatted(.iso8601) ?? "never")
+        Bytes: \(self.byteCount)
+        """
+    }
+}
+
+extension StoreSession {
+    fileprivate static let optionsWithFile =
+        options + [
+            .init("file", "FILE", "an SQLite store, in place of the database"),
+            .sealingKey("file-sealing-key", default: "beside the SQLite store", note: "; it is that store's"),
+        ]
+
+    /// Runs `body` with the SQLite store that is named, or else with that of the database, and closes it.
+    fileprivate static func runWithFile<Result>(
+        _ invocation: Invocation,
+        _ body: (any PrunableJournal) async throws -> Result
+    ) async throws -> Result {
+        guard let path = invocation["file"] else { return try await self.run(invocation) { try await body($0) } }
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw UsageError(message: "there is no file \(path)", command: invocation.command)
+        }
+        let store = SQLiteActivationStore(path: path, sealingKey: try invocation.sealingKey("file-sealing-key"))
+        do {
+            let result = try await body(store)
+            await store.close()
+            return result
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}
