@@ -19,6 +19,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let notInTime = Self(rawValue: 10)
     package static let untrusted = Self(rawValue: 11)
     package static let doubtful = Self(rawValue: 12)
+    package static let differing = Self(rawValue: 13)
     package static let interrupted = Self(rawValue: 130)
 
     /// What each means, for the help page and the manual.
@@ -36,6 +37,7 @@ package struct ExitCode: Sendable, Hashable {
         (.notInTime, "what was waited for did not happen in time"),
         (.untrusted, "the server's certificate or key is not the expected one"),
         (.doubtful, "the operation leaves doubts that --accept does not name; nothing was signed"),
+        (.differing, "the receipts and the bank's history differ, or a decision is open"),
         (.interrupted, "interrupted"),
     ]
 }
@@ -57,6 +59,7 @@ extension ExitCode {
         case .activationBlocked: self = .blocked
         case .activationRemoved: self = .removed
         case .deadlinePassed: self = .notInTime
+        case .decisionsOpen: self = .differing
         case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
             .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
             .storeUnreachable, .storeOutcomeUnknown, .storeHasOlderNodes, .signingTurnLost,

@@ -1,5 +1,7 @@
 import Foundation
+import MobileToken
 import MobileTokenEmulator
+import MobileTokenTesting
 import TestSupport
 import Testing
 
@@ -44,6 +46,52 @@ import Testing
             #expect(receipts.allSatisfy { $0["activationId"]?.string == activationID && $0["policy"]?.isNull == true })
             let table = try await Program.run("receipts", "show", home: home.url)
             #expect(table.output.contains(ids[0]) && table.output.contains("by hand"))
+        }
+    }
+
+    @Test func receiptsAreComparedWithTheBanksHistory() async throws {
+        try await withProgramAndServer { emulator, home in
+            func reconcile(_ words: String...) async throws -> (Int32?, JSONValue, String) {
+                let program = try Program.start(
+                    ["receipts", "reconcile", "--password-stdin", "--json"] + words,
+                    home: home.url
+                )
+                program.write("1234\n")
+                let outcome = await program.outcome()
+                return (outcome.exitCode, (try? JSONValue(parsing: outcome.output)) ?? .null, outcome.errors)
+            }
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await self.decide(at: emulator, home: home)
+            let (same, result, errors) = try await reconcile()
+            #expect(same == 0, "\(errors)")
+            #expect(result["agreeing"]?.int64 == 2)
+            #expect(result["differences"]?.array == [])
+
+            // The answer is lost; then the trace that it left would be.
+            let lost = try await emulator.cloud.createOperation("payment", userID: "alice")
+            try await emulator.withFault(.lostAnswer, on: "/**/authorize") {
+                _ = try await Program.run("approve", lost.id, "--password-stdin", home: home.url, input: "1234\n")
+            }
+            let (open, _, told) = try await reconcile()
+            #expect(open == 13)
+            #expect(try JSONValue(parsing: told)["error"]?["code"]?.string == "decisionsOpen")
+            let (settled, after, _) = try await reconcile("--settle")
+            #expect(settled == 0)
+            #expect(after["agreeing"]?.int64 == 3)
+
+            // Another phone of the user leaves no receipt here.
+            let phone = try emulator.makeClient()
+            let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: phone)
+            let elsewhere = try await emulator.cloud.createOperation("login", userID: "alice")
+            try await phone.operations(of: activation).reject(
+                try await phone.operations(of: activation).detail(id: elsewhere.id)
+            )
+            let (differs, found, _) = try await reconcile()
+            #expect(differs == 13)
+            #expect(found["differences"]?.array?.map { $0["kind"]?.string } == ["decidedElsewhere"])
+            #expect(found["differences"]?.array?.map { $0["operation"]?.string } == [elsewhere.id])
+            #expect(try await reconcile("--since", "2200-01-01").0 == 0)
+            #expect(try await reconcile("--since", "soon").0 == 2)
         }
     }
 

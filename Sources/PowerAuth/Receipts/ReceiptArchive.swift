@@ -275,18 +275,47 @@ extension ReceiptArchive {
     }
 }
 
+// MARK: - Reading
+
+extension ReceiptArchive {
+    /// Reads the receipts that the files hold, oldest first, each with its latest outcome. Every line is checked.
+    ///
+    /// - Throws: ``ReceiptFault`` for the first line that was changed, and when a file cannot be read.
+    package func receipts() throws -> [DecisionReceipt] {
+        let files = try self.files()
+        var chain = ReceiptChain()
+        var (intents, outcomes) = ([(number: UInt64, intent: RecordedIntent)](), [UInt64: DecisionOutcome]())
+        for path in files {
+            var file = try ReceiptFile(path: path, isWritable: false)
+            _ = try chain.add(&file, isLast: path == files.last) { line in
+                guard case .entry(let entry) = line.content else { return }
+                switch entry.content {
+                case .intent(let intent): intents.append((entry.number, intent))
+                case .outcome(let outcome, let intent): outcomes[intent] = outcome
+                case .unreadable: break
+                }
+            }
+        }
+        return intents.map { DecisionReceipt(number: $0.number, intent: $0.intent, outcome: outcomes[$0.number]) }
+    }
+}
+
 extension ReceiptChain {
-    /// Adds all lines of a file.
+    /// Adds all lines of a file, and hands each on.
     ///
     /// - Returns: How many bytes follow the last whole line, in the last file.
     /// - Throws: ``ReceiptFault``, or when the file cannot be read.
-    fileprivate mutating func add(_ file: inout ReceiptFile, isLast: Bool) throws -> Int {
+    fileprivate mutating func add(
+        _ file: inout ReceiptFile,
+        isLast: Bool,
+        each: (ReceiptLine) -> Void = { _ in }
+    ) throws -> Int {
         var number = 0
         while true {
             number += 1
             do {
                 switch try file.next() {
-                case .line(let bytes): try self.add(bytes)
+                case .line(let bytes): each(try self.add(bytes))
                 case .rest(let rest):
                     guard rest.isEmpty || (isLast && rest.count <= ReceiptFile.maximumLineByteCount) else {
                         throw ReceiptFault.Reason.incomplete

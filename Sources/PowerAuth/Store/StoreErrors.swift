@@ -45,6 +45,9 @@ extension MobileTokenError.Code {
     /// Exported receipts do not end with what the store has at that place, so they cannot be continued.
     public static let receiptsDiffer = Self("receiptsDiffer")
 
+    /// A decision is open, and what was asked for would wipe out what can still be found out about it.
+    public static let decisionsOpen = Self("decisionsOpen")
+
     /// The store was restored from a backup that is too old: the server has seen signatures that this state never made,
     /// and more of them than can be made up for. The activation must be made anew.
     public static let stateRolledBack = Self("stateRolledBack")

@@ -5,7 +5,7 @@ import MobileToken
 
 /// Commands about the receipts of decisions.
 enum ReceiptCommands {
-    static let all = [show, export, verify, erase]
+    static let all = [show, reconcile, export, verify, erase]
 
     static let show = Command(
         "receipts",
@@ -102,17 +102,56 @@ enum ReceiptCommands {
         return .done
     }
 
+    static let reconcile = Command(
+        "receipts",
+        "reconcile",
+        summary: "Compare receipts with the bank's history, and name every difference.",
+        discussion: """
+            The exit code is 13 when there is one. A history tells how an operation ended, not by whom, and it is bounded: what it
+            does not reach is not compared. Asking for it takes a signature, which wipes out what the bank's counter still tells of
+            a decision whose answer was lost. So as long as there is one that can be found out about, nothing is asked, unless
+            --settle looks into it first. --settle also notes in the receipts what the history proves of open and unknown ones.
+            """,
+        operands: [.init("FOLDER", "exported receipts to take in, such as earlier ones", isOptional: true)],
+        options: PasswordSource.options + [
+            .init("since", "DATE", "pass over decisions without a receipt before this day of the bank's (UTC)"),
+            .init("settle", nil, "find out about open decisions first, and write what is proved into the receipts"),
+        ]
+    ) { invocation in
+        let session = try Session(invocation)
+        let since = try invocation.day("since")
+        let archive = invocation.operand(0).map { ReceiptArchive(folder: $0) }
+        let service = try await session.operations()
+        let password = try PasswordSource(invocation).read(prompt: "Password: ")
+        let reconciliation = try await service.reconcileReceipts(
+            with: .possessionAndKnowledge(password: password),
+            since: since,
+            exportedTo: archive,
+            isSettling: invocation.has("settle")
+        )
+        session.output.result(reconciliation.document, text: reconciliation.page)
+        return reconciliation.differences.isEmpty ? .done : .differing
+    }
+
     private static func selection(_ invocation: Invocation) throws -> ReceiptSelection {
         switch (invocation["activation"], invocation["before"]) {
         case (let id?, nil): return .activation(id)
-        case (nil, let day?):
-            guard let date = try? Date("\(day)T00:00:00Z", strategy: .iso8601) else {
-                throw UsageError(message: "--before takes a day, such as 2026-01-31", command: invocation.command)
-            }
-            return .decided(before: date)
+        case (nil, _?):
+            return .decided(before: try invocation.day("before") ?? .distantPast)
         case (nil, nil), (_?, _?):
             throw UsageError(message: "give either --activation or --before", command: invocation.command)
         }
+    }
+}
+
+extension Invocation {
+    /// Returns the beginning of the day, in UTC, that an option names.
+    fileprivate func day(_ option: String) throws -> Date? {
+        guard let day = self[option] else { return nil }
+        guard let date = try? Date("\(day)T00:00:00Z", strategy: .iso8601) else {
+            throw UsageError(message: "--\(option) takes a day, such as 2026-01-31", command: self.command)
+        }
+        return date
     }
 }
 

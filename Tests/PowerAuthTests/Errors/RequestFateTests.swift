@@ -83,7 +83,8 @@ import WireFacts
     private static let codes: [MobileTokenError.Code] = [
         .activationAlreadyStored, .activationBlocked, .activationFailed, .activationNotConfirmed, .activationNotSaved,
         .activationNotStored, .activationPending, .activationRemoved, .authenticationFailed, .connectionLost,
-        .cryptographyFailed, .deadlinePassed, .deadlock, .decidingPaused, .encryptionFailed, .factorOutdated,
+        .cryptographyFailed, .deadlinePassed, .deadlock, .decidingPaused, .decisionsOpen, .encryptionFailed,
+        .factorOutdated,
         .httpStatus, .invalidActivationCode, .invalidAuthentication, .invalidConfiguration, .invalidLanguage,
         .invalidName, .invalidRequest, .invalidResponse, .networkUnknown, .noConnection, .notSupported,
         .oidcAttemptUsed, .oidcCodeMissing, .oidcParameterRepeated, .oidcRedirectMismatch, .oidcRefused,

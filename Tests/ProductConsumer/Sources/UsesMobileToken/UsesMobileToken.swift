@@ -49,7 +49,9 @@ let receiptTypes: [Any.Type] = [
     DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
     ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
     ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self, ReceiptFault.self,
-    ReceiptFault.Reason.self, ReceiptSignature.self,
+    ReceiptFault.Reason.self, ReceiptSignature.self, ReceiptReconciliation.self,
+    ReceiptReconciliation.Difference.self, ReceiptReconciliation.Difference.Kind.self,
+    ReceiptReconciliation.Incomparability.self,
 ]
 
 let operationTypes: [Any.Type] = [
