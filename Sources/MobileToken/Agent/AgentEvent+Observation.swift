@@ -9,6 +9,7 @@ extension AgentObservation {
             operationID: event.operation?.id,
             operationName: event.operation?.name,
             kind: kind,
+            reason: event.kind.leaveReason?.name,
             detail: detail,
             error: error
         )
@@ -16,6 +17,8 @@ extension AgentObservation {
 }
 
 extension ApprovalAgent.Event.Kind {
+    fileprivate var leaveReason: ApprovalAgent.LeaveReason? { if case .left(let reason) = self { reason } else { nil } }
+
     /// The kind in one word, what is to be said about it, and the error if it is one.
     fileprivate var observed: (kind: String, detail: String, error: MobileTokenError?)? {
         switch self {

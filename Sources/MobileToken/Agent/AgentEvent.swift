@@ -20,9 +20,9 @@ extension ApprovalAgent {
 
         /// What can happen.
         public enum Kind: Sendable {
-            /// The policy was asked and said this.
+            /// The policy was asked and said this. What it leaves is ``left(_:)``.
             case judged(Verdict)
-            /// The operation is left to people until it changes.
+            /// The operation is left to people until it changes, by the policy or without it.
             case left(LeaveReason)
             /// The server carried the decision out. When `isInferred`, no answer came, and its counter tells.
             case decided(Verdict, isInferred: Bool)
@@ -50,6 +50,8 @@ extension ApprovalAgent {
 
     /// Why an operation is left to people.
     public enum LeaveReason: Sendable, CustomStringConvertible {
+        /// The policy said so, for this reason, if it gave one.
+        case policy(String?)
         /// It is not complete, and the policy was not asked.
         case incomplete([OperationReview.Doubt])
         /// The policy threw.
@@ -62,10 +64,22 @@ extension ApprovalAgent {
         /// The reason on one line. Of an error of the policy only the type is named.
         public var description: String {
             switch self {
+            case .policy(let reason): reason.map { DisplayText.escaped($0, limit: 200) } ?? "by the policy"
             case .incomplete(let doubts): "incomplete: \(doubts.map(\.description).joined(separator: ", "))"
             case .policyFailed(let error): "the policy threw \(type(of: error))"
             case .policyTooSlow: "the policy took too long"
             case .notAuthorizable(let error): error.description
+            }
+        }
+
+        /// The reason in a few words, for metrics: the policy's own, or the name of the case.
+        public var name: String {
+            switch self {
+            case .policy(let reason): reason ?? "policy"
+            case .incomplete: "incomplete"
+            case .policyFailed: "policyFailed"
+            case .policyTooSlow: "policyTooSlow"
+            case .notAuthorizable: "notAuthorizable"
             }
         }
     }

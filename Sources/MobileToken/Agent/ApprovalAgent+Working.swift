@@ -99,6 +99,11 @@ extension ApprovalAgent {
                 }
             case .look(let activationID): self.look(at: activationID)
             case .cancel(let job): self.policies[job.number]?.cancel()
+            case .unlisted(let operationID, let activationID):
+                self.broadcast.send { start in
+                    start.forget(operationID, of: activationID)
+                    return nil
+                }
             case .report(let event): self.report(event)
             }
         }
@@ -106,7 +111,10 @@ extension ApprovalAgent {
     }
 
     private func report(_ event: Event) {
-        self.broadcast.send { _ in event }
+        self.broadcast.send { start in
+            start.note(event)
+            return event
+        }
         if let observer = self.observers[ExactString(event.activationID)], let report = AgentObservation(event) {
             observer.agentReported(report)
         }

@@ -89,7 +89,7 @@ public actor ApprovalAgent {
 
     /// What the agent does and finds out.
     ///
-    /// Each iteration is a subscription of its own. It does not keep the agent alive.
+    /// Each iteration is a subscription of its own, which begins with what is left to people now. It does not keep the agent alive.
     public nonisolated func events() -> AgentEvents { AgentEvents(broadcast: self.broadcast) }
 
     /// How the agent is doing, as far as it is known: nothing is asked for, and nothing waits for a store or a server.

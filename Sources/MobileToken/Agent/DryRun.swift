@@ -16,7 +16,7 @@ extension ApprovalAgent {
             public let review: OperationReview
             /// What the policy says; ``Verdict/leave`` when it was not asked, or threw.
             public let verdict: Verdict
-            /// Why the operation would be left, when that is not the policy's own verdict.
+            /// Why the operation would be left; `nil` when it would not.
             public let leaveReason: LeaveReason?
         }
 
@@ -42,7 +42,9 @@ extension ApprovalAgent {
             return DryRun.Line(review: review, verdict: .leave, leaveReason: .incomplete(review.doubts))
         }
         do {
-            return DryRun.Line(review: review, verdict: try await self.policy(review), leaveReason: nil)
+            let verdict = try await self.policy(review)
+            let leaveReason: LeaveReason? = if case .leave(let reason) = verdict { .policy(reason) } else { nil }
+            return DryRun.Line(review: review, verdict: verdict, leaveReason: leaveReason)
         } catch {
             return DryRun.Line(review: review, verdict: .leave, leaveReason: .policyFailed(error))
         }
@@ -74,10 +76,13 @@ extension ApprovalAgent.DryRun {
 }
 
 extension ApprovalAgent.DryRun.Line {
+    /// The verdict without the reason, which has a place of its own.
+    private var verdictName: String { self.leaveReason == nil ? self.verdict.description : "leave" }
+
     fileprivate var cells: [String] {
         let operation = self.review.operation
         return [operation.id, operation.name, operation.status.rawValue].map { DisplayText.escaped($0, limit: 64) }
-            + [self.verdict.description, self.leaveReason?.description ?? ""]
+            + [self.verdictName, self.leaveReason?.description ?? ""]
     }
 
     fileprivate var json: JSONValue {
@@ -87,7 +92,7 @@ extension ApprovalAgent.DryRun.Line {
             "name": .string(operation.name), "status": .string(operation.status.rawValue),
             "isComplete": .bool(self.review.isComplete),
             "doubts": .array(self.review.doubts.map { .string($0.description) }),
-            "verdict": .string(self.verdict.description),
+            "verdict": .string(self.verdictName),
         ]
         members["reason"] = (self.leaveReason?.description).map { .string($0) }
         return .object(members)

@@ -7,10 +7,14 @@ extension ApprovalAgent {
         case approve
         /// Reject it, for a reason that the server is told.
         case reject(RejectionReason = .unknown)
-        /// Leave it to people. The policy is asked again when the operation changes.
-        case leave
+        /// Leave it to people, for a reason in a few words that events, logs and metrics show, such as `over the limit`. The policy
+        /// is asked again when the operation changes.
+        case leave(String?)
         /// Ask again after this long, or when the operation changes.
         case later(Duration)
+
+        /// Leave it to people, for a reason that needs no words.
+        public static var leave: Self { .leave(nil) }
     }
 }
 
@@ -20,7 +24,7 @@ extension ApprovalAgent.Verdict: CustomStringConvertible {
         switch self {
         case .approve: "approve"
         case .reject(let reason): "reject (\(DisplayText.escaped(reason.rawValue, limit: 64)))"
-        case .leave: "leave"
+        case .leave(let reason): reason.map { "leave (\(DisplayText.escaped($0, limit: 200)))" } ?? "leave"
         case .later(let delay): "later (\(delay))"
         }
     }

@@ -1,3 +1,4 @@
+import Basics
 public import PowerAuth
 
 /// How a fleet is doing: a value to answer a health check with.
@@ -10,12 +11,15 @@ public struct FleetHealth: Sendable {
         public let error: MobileTokenError
         /// How long ago it happened.
         public let age: Duration
+        /// Whether the same has succeeded since: a poll or a status of the activation, a look into the store.
+        public let isOver: Bool
 
         /// Creates a failure, for tests of what shows it.
-        public init(activationID: String?, error: MobileTokenError, age: Duration) {
+        public init(activationID: String?, error: MobileTokenError, age: Duration, isOver: Bool = false) {
             self.activationID = activationID
             self.error = error
             self.age = age
+            self.isOver = isOver
         }
     }
 
@@ -31,7 +35,7 @@ public struct FleetHealth: Sendable {
     public var clockSkewThreshold: Duration = .seconds(30)
     /// For how long polls of a server are held back, for those of which they are: failures, or `Retry-After`.
     public var heldBack: [String: Duration] = [:]
-    /// What failed last, if anything has.
+    /// What failed last, if anything has, and whether that is over.
     public var lastFailure: Failure?
     /// How many decisions are under way.
     public var decisionsInFlight = 0
@@ -49,4 +53,25 @@ public struct FleetHealth: Sendable {
     public var isClockSkewed: Bool { self.clockSkew > self.clockSkewThreshold }
     /// How many activations this process polls, ended ones included.
     public var count: Int { self.counts.values.reduce(0, +) }
+}
+
+/// What failed last, where, and when.
+struct FleetFailure: Sendable {
+    /// What a later success has to be of to end it.
+    enum Subject: Sendable, Equatable {
+        case activation(ExactString)
+        /// Of the client at this place.
+        case store(Int)
+        case membership
+    }
+
+    let subject: Subject
+    let error: MobileTokenError
+    let time: Duration
+    var isOver = false
+
+    func seen(at now: Duration) -> FleetHealth.Failure {
+        let id: String? = if case .activation(let id) = self.subject { id.string } else { nil }
+        return FleetHealth.Failure(activationID: id, error: self.error, age: now - self.time, isOver: self.isOver)
+    }
 }

@@ -34,6 +34,8 @@ struct FleetJob: Sendable {
         case open(client: Int, OperationsService?)
         case poll(OperationsService, ServerGate, lag: Duration)
         case ask(Activation, ServerGate)
+        /// Ask for the status before the first poll, which signs nothing.
+        case compare(Activation, ServerGate)
     }
 
     let id: ExactString

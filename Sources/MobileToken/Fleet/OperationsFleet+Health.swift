@@ -21,9 +21,7 @@ extension OperationsFleet {
         }
         for (origin, gate) in zip(self.origins, self.gates) { health.heldBack[origin] = gate.heldBackFor }
         health.clockSkewThreshold = self.configuration.clockSkewThreshold
-        health.lastFailure = self.lastFailure.map {
-            .init(activationID: $0.activationID, error: $0.error, age: now - $0.time)
-        }
+        health.lastFailure = self.lastFailure?.seen(at: now)
         health.decisionsInFlight = self.decisions.values.reduce(0, +)
         health.decisionsUnknown = self.unknownDecisionCount
         return health

@@ -19,8 +19,9 @@ extension OperationsFleet {
             do {
                 let ids = try await client.activationIDs().map { ExactString($0) }
                 if ids != self.storedIDs[index] { self.storedIDs[index] = ids }
+                self.noteSuccess(of: .store(index))
             } catch let error as MobileTokenError {
-                self.noteFailure(error, of: nil)
+                self.noteFailure(error, of: .store(index))
                 failure = error
             } catch {}  // canceled: nothing is known
         }
@@ -94,6 +95,7 @@ extension OperationsFleet {
     /// Another process shows a list that it polls.
     func listedElsewhere(_ listing: FleetListing) async {
         // It may have found an activation before this process did.
+        self.noteSuccess(of: .membership)
         if self.members[ExactString(listing.activationID)] == nil { _ = await self.findActivations() }
         guard self.members[ExactString(listing.activationID)] != nil else { return }
         self.streams.show(listing)
@@ -202,18 +204,22 @@ extension OperationsFleet {
     /// poll would tell.
     package func learn(_ error: MobileTokenError, of activationID: String) {
         let id = ExactString(activationID)
-        self.noteFailure(error, of: id)
+        self.noteFailure(error, of: .activation(id))
         self.change(id) { $0.failed(error, at: self.now) }
         self.plan(id)
     }
 
     /// - Parameter isNews: Whether the streams have not heard of it from the service.
     func failed(_ error: MobileTokenError, _ id: ExactString, isNews: Bool) {
-        self.noteFailure(error, of: id)
+        self.noteFailure(error, of: .activation(id))
         if isNews, self.members[id]?.isOurs == true { self.streams.failed(error, of: id.string) }
     }
 
-    func noteFailure(_ error: MobileTokenError, of id: ExactString?) {
-        self.lastFailure = (id?.string, error, self.now)
+    func noteFailure(_ error: MobileTokenError, of subject: FleetFailure.Subject) {
+        self.lastFailure = FleetFailure(subject: subject, error: error, time: self.now)
+    }
+
+    func noteSuccess(of subject: FleetFailure.Subject) {
+        if self.lastFailure?.subject == subject { self.lastFailure?.isOver = true }
     }
 }

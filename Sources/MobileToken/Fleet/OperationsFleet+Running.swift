@@ -70,7 +70,7 @@ extension OperationsFleet {
                 let receiver = ListReceiver {
                     await self.listedElsewhere($0)
                 } failed: {
-                    await self.noteFailure($0, of: nil)
+                    await self.noteFailure($0, of: .membership)
                 }
                 group.addTask { await sharing.follow(receiver) }
             }
@@ -185,6 +185,11 @@ extension OperationsFleet {
         let gate = self.gate(of: member)
         let step = gate.beginPoll(at: now)
         guard step == .go else { return step }
+        if member.condition.comparesFirst(at: now), let activation = service.channel as? Activation {
+            self.members[id]?.activity = .asking
+            start(FleetJob(id: id, work: .compare(activation, gate)))
+            return .go
+        }
         guard case .poll(let lag) = service.poller.step(runner) else {
             gate.endPoll()
             return .go
@@ -236,6 +241,8 @@ extension OperationsFleet {
                 outcome = .polled
             case .ask(let activation, _):
                 outcome = .told(try await activation.status())
+            case .compare(let activation, _):
+                outcome = .told(try await activation.unsignedStatus())
             }
         } catch let error as MobileTokenError {
             outcome = .failed(error)
@@ -262,7 +269,7 @@ extension OperationsFleet {
         case .open:
             self.openingCount -= 1
             if self.lines[0].first != nil { self.inbox.ring() }
-        case .poll(_, let gate, _), .ask(_, let gate): gate.endPoll()
+        case .poll(_, let gate, _), .ask(_, let gate), .compare(_, let gate): gate.endPoll()
         }
         if self.concernsWhatIsPolled(job) { self.learn(outcome, of: job) }
         self.plan(job.id)
@@ -274,7 +281,7 @@ extension OperationsFleet {
         return switch job.work {
         case .open: true
         case .poll(let polled, _, _): polled === service
-        case .ask(let asked, _): asked === service?.channel as? Activation
+        case .ask(let asked, _), .compare(let asked, _): asked === service?.channel as? Activation
         }
     }
 
@@ -284,8 +291,11 @@ extension OperationsFleet {
         case (.opened, _):
             self.change(job.id) { $0.opened() }
             self.opened(job.id)
-        case (.polled, _): self.change(job.id) { $0.polled(at: now) }
+        case (.polled, _):
+            self.noteSuccess(of: .activation(job.id))
+            self.change(job.id) { $0.polled(at: now) }
         case (.told(let status), _):
+            self.noteSuccess(of: .activation(job.id))
             self.change(job.id) { $0.learned(status.state, status.counter.result, at: now) }
         case (.failed(let error), .open):
             self.change(job.id) { $0.openingFailed(error, at: now) }
@@ -294,7 +304,7 @@ extension OperationsFleet {
         case (.failed(let error), .poll):
             self.change(job.id) { $0.failed(error, at: now) }
             self.failed(error, job.id, isNews: false)
-        case (.failed(let error), .ask):
+        case (.failed(let error), .ask), (.failed(let error), .compare):
             self.change(job.id) { $0.statusFailed(error, at: now) }
             self.failed(error, job.id, isNews: true)
         case (.canceled, _): break

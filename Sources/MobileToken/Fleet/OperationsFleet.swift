@@ -88,7 +88,7 @@ public actor OperationsFleet {
     var decisions: [Int: Int] = [:]
     var decisionWaiters: [CheckedContinuation<Void, Never>] = []
     var unknownDecisionCount = 0
-    var lastFailure: (activationID: String?, error: MobileTokenError, time: Duration)?
+    var lastFailure: FleetFailure?
 
     /// Creates the fleet of a client's activations. Nothing is opened or sent before ``run()``.
     public init(client: MobileTokenClient, configuration: Configuration = Configuration()) {

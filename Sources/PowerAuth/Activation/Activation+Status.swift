@@ -18,8 +18,7 @@ extension Activation {
             }
             status = try await self.fetchStatus().status
         }
-        if !status.counter.canSign { self.counterKnowledge.forget() }
-        self.failedAttempts.learn(status.failedAttempts)
+        self.learn(status)
         guard status.state == .active, status.counter.result == .signatureRecommended else { return status }
         return try await self.withSigningTurn { turn, caller in
             // Signatures made while this one waited for its turn may have done it already.
@@ -33,9 +32,21 @@ extension Activation {
     /// Whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
     /// is counted. Signs nothing.
     package func mayGoOnSigning() async throws -> Bool {
-        let status = try await self.fetchStatus().status
-        self.failedAttempts.learn(status.failedAttempts)
+        let status = try await self.unsignedStatus()
         return status.state == .active && status.failedAttempts == 0 && status.counter.canSign
+    }
+
+    /// Asks the server for the activation's state, and signs nothing, whatever the counters are like.
+    package func unsignedStatus() async throws -> ActivationStatus {
+        try self.checkNotRemoved()
+        let status = try await self.fetchStatus().status
+        self.learn(status)
+        return status
+    }
+
+    private func learn(_ status: ActivationStatus) {
+        if !status.counter.canSign { self.counterKnowledge.forget() }
+        self.failedAttempts.learn(status.failedAttempts)
     }
 
     /// A status, and the counter as the comparison with it left it.

@@ -27,8 +27,11 @@ public struct AgentObservation: Sendable {
     /// The operation's name, such as `authorize_payment`.
     public let operationName: String?
     /// What happened, in one word that metrics can count: `judged`, `left`, `decided`, `refused`, `retrying`, `unanswered`,
-    /// `unknown`, `finishedElsewhere`, `gone` or `stopped`.
+    /// `unknown`, `finishedElsewhere`, `gone`, `stopped` or `resumed`.
     public let kind: String
+    /// Why the operation was left, in a few words that metrics can count: the policy's own, `incomplete`, `policyFailed`,
+    /// `policyTooSlow` or `notAuthorizable`. `nil` for other kinds.
+    public let reason: String?
     /// The verdict, the reason or the error, on one line for people. Empty where there is nothing to add.
     public let detail: String
     /// The error, where that is what happened.
@@ -40,6 +43,7 @@ public struct AgentObservation: Sendable {
         operationID: String?,
         operationName: String?,
         kind: String,
+        reason: String? = nil,
         detail: String,
         error: MobileTokenError? = nil
     ) {
@@ -47,6 +51,7 @@ public struct AgentObservation: Sendable {
         self.operationID = operationID
         self.operationName = operationName
         self.kind = kind
+        self.reason = reason
         self.detail = detail
         self.error = error
     }

@@ -50,9 +50,8 @@ extension RequestObservation {
                 self.init(.canceled, httpStatus: nil, duration: duration)
                 return
             }
-            let isAnswer = error.code != .invalidResponse && error.httpStatus != 408
-            let isRefusal = isAnswer && error.httpStatus.map { $0 < 500 } ?? false
-            self.init(isRefusal ? .refused : .failed, httpStatus: error.httpStatus, error: error, duration: duration)
+            let outcome = error.isServersRefusal ? Outcome.refused : .failed
+            self.init(outcome, httpStatus: error.httpStatus, error: error, duration: duration)
         }
     }
 
@@ -63,9 +62,10 @@ extension RequestObservation {
 
         /// The server carried it out, as far as its response says; what the response holds is read afterwards.
         public static let succeeded = Self(description: "succeeded")
-        /// The server said no: a status from 400 to 499, but 408, or an error in a response below 400.
+        /// The server itself said no, by a code in its own envelope, and has not carried it out: what receipts call refused.
         public static let refused = Self(description: "refused")
-        /// The server failed (5xx), or there was no whole response.
+        /// There was no word of the server's own: no whole response, a failure (5xx) of it or behind it, a proxy's page under whatever
+        /// status.
         public static let failed = Self(description: "failed")
         /// The caller did not wait for it.
         public static let canceled = Self(description: "canceled")

@@ -15,6 +15,8 @@ import WireFacts
         /// The work under way, oldest first.
         var jobs: [(name: String, job: AgentSupervision.Job)] = []
         var canceled: [String] = []
+        /// What was left, and is not listed any more.
+        var unlisted: [String] = []
         /// Stopped activations whose status is asked for.
         var looks: [String] = []
         var events: [String] = []
@@ -36,6 +38,7 @@ import WireFacts
                     self.jobs.append(("resolve \(job.operationID) \(move)\(end)", job))
                 case .look(let activationID): self.looks.append(activationID)
                 case .cancel(let job): self.canceled.append(job.operationID)
+                case .unlisted(let operationID, _): self.unlisted.append(operationID)
                 case .report(let event):
                     self.events.append("\(event.operation?.id ?? event.activationID) \(event.kind)")
                 }
@@ -198,6 +201,16 @@ import WireFacts
         #expect(desk.work == ["review 1"])
     }
 
+    @Test func whatThePolicyLeavesIsLeftForItsReason() {
+        var desk = Desk()
+        desk.list(self.operation("1"))
+        desk.returned(.leave("over the limit"), from: "review 1")
+        #expect(desk.takeEvents() == ["1 left: over the limit"])
+        desk.list()
+        #expect(desk.unlisted == ["1"])
+        #expect(desk.takeEvents() == [])
+    }
+
     @Test func whatIsPutOffIsAskedAboutAgainAfterItsTimeOrWhenItChanges() {
         var desk = Desk()
         desk.list(self.operation("1"))
@@ -326,7 +339,7 @@ import WireFacts
             #expect(desk.work == ["approve 0 \(attempt + 2)"])
         }
         // The policy was asked once.
-        #expect(desk.takeEvents().count { $0.contains("judged") } == 2)
+        #expect(desk.takeEvents().filter { $0.contains("judged") || $0.contains("left") }.count == 2)
     }
 
     @Test func theServersRetryAfterIsHeeded() {

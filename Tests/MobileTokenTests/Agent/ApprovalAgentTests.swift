@@ -82,11 +82,11 @@ import TestSupport
             switch review.operation.id {
             case "1": .approve
             case "2": .reject(.incorrectData)
-            default: .leave
+            default: .leave("no\nrule")
             }
         }
         try await self.run(agent) { events in
-            await self.expect("3f2c0d1e payment 3: judged: leave", in: &events)
+            await self.expect("3f2c0d1e payment 3: left: no\\nrule", in: &events)
             #expect(self.decided.value == ["approve 1", "reject 2"])
         }
     }
@@ -99,6 +99,32 @@ import TestSupport
             #expect(await agent.health.leftOperationCount == 1)
             #expect(self.decided.value == [])
         }
+    }
+
+    /// Who comes late begins with what is left now, and not with what was left and is gone.
+    @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
+        self.listed.value = ["4", "3", "2", "1"].map { .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2") }
+        let agent = self.makeAgent { review in review.operation.id == "2" ? .approve : .leave("not ours") }
+        try await self.run(agent) { events in
+            #expect(await agent.leaveReason(of: "4")?.name == "not ours")
+            await self.expect("payment 4: left: not ours", in: &events)
+            var late = agent.events().makeAsyncIterator()
+            var left: [String] = []
+            for _ in 0..<3 { left.append(await late.next()?.kind.description ?? "end") }
+            #expect(left == ["left: not ours", "left: incomplete: amountNotShown: 100 CZK", "left: not ours"])
+            #expect(await agent.leaveReason(of: "3")?.name == "incomplete")
+
+            self.listed.value = [.sampleOperation("1", data: "A2")]
+            while await agent.health.leftOperationCount > 1 {
+                await self.clock.waitForSleepers(1)
+                self.clock.advanceToNextDeadline()
+                await Task.yield()
+            }
+            var last = agent.events().makeAsyncIterator()
+            #expect(await last.next()?.operation?.id == "1")
+        }
+        // The run is over, and with it every reading.
+        #expect(await agent.leaveReason(of: "4") == nil)
     }
 
     @Test func aPolicyThatTakesTooLongIsCanceledAndTheOthersGoOn() async throws {
@@ -130,12 +156,15 @@ import TestSupport
         try await self.run(agent) { events in
             await self.expect("again after 1.6 seconds: noConnection: ", in: &events)
             #expect(await agent.health.fleet.lastFailure?.error.code == .noConnection)
+            #expect(await agent.health.fleet.lastFailure?.isOver == false)
             while self.decided.value.count < 2 {
                 await self.clock.waitForSleepers(1)
                 self.clock.advanceToNextDeadline()
                 await Task.yield()
             }
             await self.expect("payment 1: decided: approve", in: &events)
+            self.clock.advanceToNextDeadline()
+            await until { await agent.health.fleet.lastFailure?.isOver == true }
         }
     }
 
@@ -231,7 +260,7 @@ import TestSupport
     @Test func anAgentRunsOnce() async throws {
         let agent = self.makeAgent { _ in .leave }
         try await self.run(agent) { events in
-            await self.expect("judged: leave", in: &events)
+            await self.expect("left: by the policy", in: &events)
             await #expect(throws: MobileTokenError.self) { try await agent.run() }
         }
         await #expect(throws: MobileTokenError.self) { try await agent.run() }
@@ -316,10 +345,11 @@ import TestSupport
             case "1": return .approve
             case "2": return .reject("POSSIBLE_FRAUD")
             case "3": throw Broken()
+            case "6": return .leave("over the limit")
             default: return .later(.seconds(5))
             }
         }
-        let operations = ["1", "2", "3", "4"].map {
+        let operations = ["1", "2", "3", "4", "6"].map {
             UserOperation(id: $0, name: "login", data: "A2", status: .approved)
         }
         let dryRun = await agent.dryRun(
@@ -333,12 +363,14 @@ import TestSupport
                 2          login       APPROVED  reject (POSSIBLE_FRAUD)
                 3          login       APPROVED  leave                    the policy threw Broken
                 4          login       APPROVED  later (5.0 seconds)
+                6          login       APPROVED  leave                    over the limit
                 5          transfer\\n  PENDING   leave                    incomplete: undocumentedData
 
                 """
         )
         let json = try JSONValue(parsing: Array(dryRun.json.utf8))
-        #expect(json[4]?["doubts"]?[0]?.string == "undocumentedData")
+        #expect(json[4]?["reason"]?.string == "over the limit")
+        #expect(json[5]?["doubts"]?[0]?.string == "undocumentedData")
         #expect(json[0]?["verdict"]?.string == "approve")
         #expect(json[2]?["reason"]?.string == "the policy threw Broken")
         #expect(self.decided.value == [])

@@ -45,6 +45,48 @@ import Testing
         #expect(review.total(in: "CZK") == aCase.total)
     }
 
+    // MARK: Accounts
+
+    @Test func theAccountsAreThoseThatAreShownAndGetSigned() throws {
+        let review = try Made.review()
+        #expect(review.accounts == [Made.iban])
+        #expect(review.pays(onlyTo: [Made.otherIBAN, Made.iban]))
+        #expect(review.pays(onlyTo: ["cz55 0800 0000 0012 3456 7899"]))
+        #expect(!review.pays(onlyTo: [Made.otherIBAN]))
+        #expect(!review.pays(onlyTo: []))
+        // An amount that is in doubt moves no account.
+        #expect(try Made.review([Made.amount(11), Made.account]).accounts == [Made.iban])
+    }
+
+    @Test func nothingIsPaidToAccountsThatAreInDoubt() throws {
+        let unclear: [OperationReview] = [
+            try Made.review([Made.amount()]),  // not shown
+            try Made.review([Made.amount()], data: "A1*A10CZK"),  // none at all
+            try Made.review([Made.amount(), Made.keyValue(Made.otherIBAN)]),
+            try Made.review([Made.amount(), Made.account, Made.keyValue(Made.otherIBAN)]),
+            try Made.review([Made.amount(), Made.account], data: Made.data + "*I\(Made.iban)"),
+            try Made.review([Made.amount(), Made.account], data: "?"),
+            try Made.review([Made.amount(), Made.account, ["type": "PAYEE", "id": "p", "label": "P"]]),
+        ]
+        for review in unclear {
+            #expect(review.accounts == [], "\(review.doubts)")
+            #expect(!review.pays(onlyTo: [Made.iban, Made.otherIBAN]), "\(review.doubts)")
+        }
+    }
+
+    @Test func anAttributeIsFoundByItsIdentifierWhenThereIsOne() throws {
+        let note: JSONValue = ["type": "NOTE", "id": "note", "label": "Note", "note": "for the rent"]
+        let form = try Made.make([Made.amount(), Made.account, Made.keyValue("1", id: "x"), note]).formData
+        #expect(form.attribute("operation.amount")?.label == "Amount")
+        #expect(form.text(of: "operation.account") == Made.iban)
+        #expect(form.text(of: "note") == "for the rent")
+        #expect(form.text(of: "operation.amount") == nil)
+        #expect(form.attribute("operation") == nil)
+        // Whichever a policy took, it could be the other one that counts.
+        let double = try Made.make([Made.keyValue("1", id: "x"), Made.keyValue("2", id: "x")]).formData
+        #expect(double.attribute("x") == nil)
+    }
+
     // MARK: What is complete
 
     static let complete = [

@@ -23,6 +23,19 @@ struct ActivationConditionTests {
         #expect(condition.lastSuccess == .seconds(3))
     }
 
+    @Test func theCountersAreComparedOnceBeforeTheFirstPoll() {
+        var condition = self.condition
+        #expect(condition.comparesFirst(at: .zero))
+        condition.statusFailed(self.error(.timeout), at: .zero)
+        // Polling does not wait for it.
+        #expect(!condition.comparesFirst(at: .seconds(59)))
+        condition.polled(at: .seconds(7))
+        #expect(condition.comparesFirst(at: .seconds(60)))
+        condition.learned(.active, .inSync, at: .seconds(60))
+        #expect(!condition.comparesFirst(at: .seconds(1_000)))
+        #expect(condition.state.phase == .active)
+    }
+
     @Test func aStoreThatIsBusyIsTriedAgainEverLater() {
         var condition = ActivationCondition()
         var waits: [Duration] = []

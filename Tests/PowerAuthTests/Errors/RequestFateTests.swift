@@ -105,4 +105,23 @@ import WireFacts
         #expect(MobileTokenError(code, "", httpStatus: 500, serverCode: "X").fate == .unknown)
         #expect(MobileTokenError(code, "", httpStatus: 400, serverCode: "X").fate == .refused)
     }
+
+    // MARK: What an observer is told
+
+    @Test(arguments: [
+        (MobileTokenError(.authenticationFailed, "", httpStatus: 401, serverCode: "POWERAUTH_AUTH_FAIL"), "refused"),
+        (MobileTokenError(.invalidRequest, "", httpStatus: 200, serverCode: "X"), "refused"),
+        (MobileTokenError(.httpStatus, "", httpStatus: 403), "failed"),
+        (MobileTokenError(.httpStatus, "", httpStatus: 302), "failed"),
+        (
+            MobileTokenError(.remoteCommunicationFailed, "", httpStatus: 409, serverCode: "REMOTE_COMMUNICATION_ERROR"),
+            "failed"
+        ),
+        (MobileTokenError(.serverError, "", httpStatus: 503, serverCode: "X"), "failed"),
+        // Certain, and no word of the server's.
+        (MobileTokenError(.noConnection, ""), "failed"),
+    ])
+    func anObservationSaysRefusedOfTheServersOwnWordAlone(error: MobileTokenError, outcome: String) {
+        #expect(RequestObservation.Result(error, duration: .zero).outcome.description == outcome)
+    }
 }

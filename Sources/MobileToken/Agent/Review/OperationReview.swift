@@ -57,6 +57,26 @@ public struct OperationReview: Sendable, Hashable {
         }
         return total
     }
+
+    /// The accounts that are shown and get signed, spelled as they get signed; empty unless all of that is certain.
+    ///
+    /// None is no proof of anything. To compare with a list, ask ``pays(onlyTo:)``.
+    public var accounts: [String] { self.signedAccounts.map(\.text) }
+
+    /// Returns whether the operation pays to an account for certain, and to none but these.
+    ///
+    /// Spellings of the same number are the same account: an International Bank Account Number with blanks, with hyphens or in lower
+    /// case, and the Czech domestic form of one. Everything else is compared byte for byte.
+    public func pays(onlyTo accounts: some Collection<String>) -> Bool {
+        let allowed = accounts.map { AccountNumber($0) }
+        let signed = self.signedAccounts
+        return !signed.isEmpty && signed.allSatisfy { account in allowed.contains { account.isShown(as: $0) } }
+    }
+
+    private var signedAccounts: [SignedAccount] {
+        guard !self.doubts.contains(where: \.kind.concernsTheAccounts) else { return [] }
+        return (self.signedData?.fields ?? []).compactMap(SignedAccount.init)
+    }
 }
 
 extension OperationReview {
@@ -127,6 +147,18 @@ extension OperationReview.Doubt.Kind {
     fileprivate var concernsTheTotal: Bool {
         switch self {
         case .notice, .screenToPass, .undocumentedData, .unknownDataField, .accountNotSigned, .accountNotShown: false
+        default: true
+        }
+    }
+}
+
+extension OperationReview.Doubt.Kind {
+    /// Whether other accounts could be paid to than those that are shown and get signed.
+    fileprivate var concernsTheAccounts: Bool {
+        switch self {
+        case .notice, .screenToPass, .amountWithoutNumber, .amountWithoutCurrency, .negativeAmount, .severalCurrencies,
+            .conversion, .amountNotSigned, .amountNotShown:
+            false
         default: true
         }
     }

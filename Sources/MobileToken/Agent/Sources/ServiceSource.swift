@@ -8,7 +8,7 @@ import Synchronization
 final class ServiceSource: AgentSource {
     private struct State {
         var condition = FleetActivationState(.starting)
-        var lastFailure: (error: MobileTokenError, time: Duration)?
+        var lastFailure: FleetFailure?
         var isRunning = false
     }
 
@@ -28,7 +28,38 @@ final class ServiceSource: AgentSource {
     func run() async throws {
         self.state.withLock { $0.isRunning = true }
         defer { self.state.withLock { $0.isRunning = false } }
-        try await self.service.run()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.service.run() }
+            group.addTask { try await self.compareCounters() }
+            try await group.waitForAll()
+        }
+    }
+
+    /// How long after a failure the status is asked for again.
+    private static let comparingDelay = ActivationCondition.doubtWait
+
+    /// Asks for the status until the server has told it: a store that was put back looks like any other, until a decision is lost to
+    /// it.
+    ///
+    /// - Throws: What ends the activation; `CancellationError`.
+    private func compareCounters() async throws {
+        guard let activation = self.service.channel as? Activation else { return }
+        var condition = ActivationCondition()
+        while !condition.isCompared {
+            do {
+                let status = try await activation.unsignedStatus()
+                condition.learned(status.state, status.counter.result, at: self.service.now)
+            } catch let error as MobileTokenError {
+                condition.statusFailed(error, at: self.service.now)
+            }
+            if condition.state.phase.isEnded, let reason = condition.state.reason {
+                _ = self.change(to: condition.state.phase, reason)
+                throw reason
+            }
+            if condition.isCompared { return }
+            let clock = self.alarms.clock
+            try await clock.sleep(until: clock.now + Self.comparingDelay)
+        }
     }
 
     nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async {
@@ -51,17 +82,35 @@ final class ServiceSource: AgentSource {
         _ reason: MobileTokenError?,
         _ report: (AgentNews) async -> Void
     ) async {
+        guard let change = self.change(to: phase, reason) else { return }
+        await report(.state(activationID: self.activationID, change))
+    }
+
+    /// - Returns: The state, if its phase is another one than before.
+    private func change(to phase: FleetActivationState.Phase?, _ reason: MobileTokenError?) -> FleetActivationState? {
+        if let reason { self.note(reason) }
         let change: FleetActivationState? = self.state.withLock { state in
-            if let reason { state.lastFailure = (reason, self.service.now) }
+            if reason == nil { state.lastFailure?.isOver = true }
             let before = state.condition.phase
+            guard !before.isEnded else { return nil }
             state.condition = FleetActivationState(phase ?? before, reason: reason)
             return before == state.condition.phase ? nil : state.condition
         }
-        guard let change else { return }
-        self.service.channel.observer?.activationStateChanged(
-            ActivationStateObservation(change, of: self.activationID)
+        if let change {
+            self.service.channel.observer?.activationStateChanged(
+                ActivationStateObservation(change, of: self.activationID)
+            )
+        }
+        return change
+    }
+
+    private func note(_ error: MobileTokenError) {
+        let failure = FleetFailure(
+            subject: .activation(ExactString(self.activationID)),
+            error: error,
+            time: self.service.now
         )
-        await report(.state(activationID: self.activationID, change))
+        self.state.withLock { $0.lastFailure = failure }
     }
 
     func service(of activationID: String) async -> OperationsService? { self.service }
@@ -74,7 +123,7 @@ final class ServiceSource: AgentSource {
     }
 
     func learn(_ error: MobileTokenError, of activationID: String) async {
-        self.state.withLock { $0.lastFailure = (error, self.service.now) }
+        self.note(error)
     }
 
     var journals: [any DecisionJournal] { [(self.service.channel as? Activation)?.journal].compactMap { $0 } }
@@ -85,9 +134,7 @@ final class ServiceSource: AgentSource {
             let state = self.state.withLock { $0 }
             health.isRunning = state.isRunning
             health.counts = [state.condition.phase: 1]
-            health.lastFailure = state.lastFailure.map {
-                .init(activationID: self.activationID, error: $0.error, age: self.service.now - $0.time)
-            }
+            health.lastFailure = state.lastFailure?.seen(at: self.service.now)
             health.oldestSuccessfulPoll = await self.service.list.age
             if let activation = self.service.channel as? Activation {
                 health.clockSkews[activation.serverOrigin] = activation.clockSkew

@@ -37,7 +37,7 @@ package struct AgentSupervision: Sendable {
         package let operationID: String
     }
 
-    /// What to do. For all but ``cancel(_:)`` and ``report(_:)``, the matching function has to be called when it is done.
+    /// What to do. For all but ``cancel(_:)``, ``unlisted(_:activationID:)`` and ``report(_:)``, the matching function has to be called when it is done.
     package enum Action: Sendable {
         /// Ask the policy; then ``policyReturned(_:from:at:)``.
         case review(Job, OperationReview)
@@ -51,6 +51,8 @@ package struct AgentSupervision: Sendable {
         case look(String)
         /// A policy's answer is not waited for any more.
         case cancel(Job)
+        /// An operation of an activation that was left to people is not listed any more.
+        case unlisted(String, activationID: String)
         case report(ApprovalAgent.Event)
     }
 

@@ -135,6 +135,7 @@ struct SupervisedOperation: Sendable {
         guard self.isListed else { return [] }
         self.isListed = false
         if let job = self.reviewJob { return [.cancel(job)] }
+        if self.isLeft { return [.unlisted(self.operation.id, activationID: self.review.activationID)] }
         guard self.isOpen, !self.isWorking, !self.isLost else { return [] }
         return [.report(self.event(of: self.review.activationID, .gone))]
     }
@@ -202,22 +203,23 @@ struct SupervisedOperation: Sendable {
         case .failed(let error):
             self.phase = .left
             return .left(.policyFailed(error))
-        case .verdict(let verdict):
-            self.follow(verdict, at: now)
-            return .judged(verdict)
+        case .verdict(let verdict): return self.follow(verdict, at: now)
         }
     }
 
     /// A policy that asks to be asked again at once is not asked in a circle.
     private static let shortestDelay = Duration.seconds(1)
 
-    private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) {
+    private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) -> ApprovalAgent.Event.Kind {
         switch verdict {
         case .approve: (self.step, self.phase) = (.send(.approve), .ready)
         case .reject(let reason): (self.step, self.phase) = (.send(.reject(reason)), .ready)
-        case .leave: self.phase = .left
+        case .leave(let reason):
+            self.phase = .left
+            return .left(.policy(reason))
         case .later(let delay): self.phase = .waiting(until: now + max(Self.shortestDelay, delay).bounded)
         }
+        return .judged(verdict)
     }
 
     /// The server carried the decision out.

@@ -38,6 +38,8 @@ package struct ActivationCondition: Sendable {
     /// Whether the status is to be asked for although the activation is polled.
     private var isDoubtful = false
     private var lastStatus: Duration?
+    /// Whether the counters were compared since the activation was opened. A store that was put back looks like any other.
+    package private(set) var isCompared = false
 
     package init() {}
 
@@ -46,11 +48,14 @@ package struct ActivationCondition: Sendable {
         guard self.isOpened else { return .open(notBefore: self.notBefore) }
         switch self.state.phase {
         case .awaitingCommit, .blocked: return .askStatus(notBefore: self.notBefore)
-        default:
-            let mayAsk = self.lastStatus.map { $0 + Self.doubtWait <= now } ?? true
-            return self.isDoubtful && mayAsk ? .askStatus(notBefore: now) : .poll
+        default: return self.isDoubtful && self.mayAskStatus(at: now) ? .askStatus(notBefore: now) : .poll
         }
     }
+
+    /// Whether the status is to be asked for in the place of the next poll, which comes right after it.
+    package func comparesFirst(at now: Duration) -> Bool { !self.isCompared && self.mayAskStatus(at: now) }
+
+    private func mayAskStatus(at now: Duration) -> Bool { self.lastStatus.map { $0 + Self.doubtWait <= now } ?? true }
 
     // MARK: Opening
 
@@ -97,8 +102,10 @@ package struct ActivationCondition: Sendable {
         at now: Duration
     ) {
         guard !self.state.phase.isEnded else { return }
-        self.lastStatus = now
+        // The comparison at the start keeps no later doubt from being explained at once.
+        if self.isDoubtful || self.isWaiting { self.lastStatus = now }
         self.isDoubtful = false
+        self.isCompared = true
         switch (state, counter) {
         case (.removed, _):
             self.become(.removed, MobileTokenError(.activationRemoved, "The activation was removed from the server"))

@@ -1,3 +1,4 @@
+import Basics
 import ExactJSON
 import PowerAuthProtocol
 
@@ -23,6 +24,21 @@ public struct OperationForm: Sendable, Hashable {
         self.message = message
         self.resultTexts = resultTexts
         self.attributes = attributes
+    }
+
+    /// Returns the attribute with an identifier, such as `operation.amount`; `nil` when there is none, or more than one.
+    public func attribute(_ id: String) -> OperationAttribute? {
+        let matches = self.attributes.filter { $0.id?.isExactly(id) == true }
+        return matches.count == 1 ? matches.first : nil
+    }
+
+    /// Returns the text of the attribute with an identifier, such as `login.country`: a string or a note. `nil` when it is of
+    /// another type, or there is none, or more than one.
+    public func text(of id: String) -> String? {
+        switch self.attribute(id)?.content {
+        case .keyValue(let text), .note(let text): text
+        default: nil
+        }
     }
 }
 
