@@ -3,4 +3,4 @@
 /// Fleets come before what leaves threads or freed memory behind, for theirs is counted.
 let allBenchmarks: [Benchmark] =
     protocolBenchmarks + version4Benchmarks + listBenchmarks + fleetBenchmarks + pollBenchmarks + approvalBenchmarks
-    + emulatorBenchmarks + storeBenchmarks + postgresBenchmarks + transportBenchmarks
+    + emulatorBenchmarks + storeBenchmarks + receiptBenchmarks + postgresBenchmarks + transportBenchmarks
