@@ -123,8 +123,7 @@ let package = Package(
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
                 "MobileTokenEmulator", "MobileTokenPostgres", "PostgresDatabase", "PostgresTestServer", "COpenSSL",
-                "CCurl",
-                "CAllocations", "Basics",
+                "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
