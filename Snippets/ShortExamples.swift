@@ -47,6 +47,13 @@ func receipts(client: MobileTokenClient) async throws {
     // snippet.hide
 }
 
+func reconciling(operations: OperationsService, password: String) async throws {
+    // snippet.show
+    let reconciliation = try await operations.reconcileReceipts(with: .possessionAndKnowledge(password: password))
+    for difference in reconciliation.differences { print(difference) }
+    // snippet.hide
+}
+
 func newActivations() {
     // snippet.show
     var configuration = MobileTokenClient.Configuration()
