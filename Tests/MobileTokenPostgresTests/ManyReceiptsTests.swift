@@ -139,7 +139,7 @@ struct ManyReceiptsTests {
     @Test func theRoomOfDeletedReceiptsIsUsedAgain() async throws {
         let server = try await PostgresTestServer.start(.init(settings: ["autovacuum = off"]))
         try await withNodes(server) { nodes in
-            let store = nodes.node("one", Self.quick)
+            let store = nodes.node("one")
             try await store.open()
             let database = try nodes.connect()
             let archive = ReceiptArchive(folder: nodes.folder.path + "/archive")

@@ -154,7 +154,10 @@ import Testing
     @Test func theExampleIsAccepted() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "configuration.example.json")
-        let configuration = try DaemonConfiguration(file: file.path, environment: [:])
+        // The unit hands over the passwords, which the service's user cannot read in their own place.
+        let environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/approval-daemon.service"]
+        let configuration = try DaemonConfiguration(file: file.path, environment: environment)
+        #expect(configuration.passwordFile == "/run/credentials/approval-daemon.service/passwords")
         #expect(configuration.policy.rules.count == 1)
     }
 }
