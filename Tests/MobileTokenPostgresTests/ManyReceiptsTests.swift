@@ -69,7 +69,7 @@ struct ManyReceiptsTests {
     /// Receipts that nobody has read for hours: no step numbers more of them than any other does.
     @Test func halfAMillionThatNobodyReadAreNumbered() async throws {
         try await withNodes { nodes in
-            let store = nodes.node("one", Self.quick)
+            let store = nodes.node("one")
             try await store.open()
             let database = try nodes.connect()
             let count: Int64 = 500_000
