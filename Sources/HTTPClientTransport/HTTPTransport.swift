@@ -11,7 +11,7 @@ public protocol HTTPTransport: Sendable {
     /// would silently ignore. `false` by default.
     var requiresTLS: Bool { get }
 
-    /// The longest that a request may take which has no ``HTTPRequest/timeout`` of its own: 20 s by default. A client sends its
+    /// The longest that a request may take which has no `HTTPRequest.timeout` of its own: 20 s by default. A client sends its
     /// requests with it, and counts on none to arrive later.
     var timeout: Duration { get }
 }
