@@ -10,12 +10,7 @@ extension OperationsService {
         self.mayHaveOpenDecisions = false
         do {
             for open in try await activation.openDecisions() where !open.intent.isAutomatic {
-                let trace = DecisionTrace(
-                    service: self,
-                    operationID: open.intent.operationID,
-                    decision: AgentDecision(open.intent.verdict),
-                    move: open.moves
-                )
+                let trace = DecisionTrace(of: open, by: self)
                 let finding = try await trace.withoutContradiction(try await trace.finding())
                 let isOver = activation.cannotArrive(open)
                 await trace.record(finding, isOver: isOver)
@@ -24,5 +19,17 @@ extension OperationsService {
         } catch {
             self.mayHaveOpenDecisions = true
         }
+    }
+}
+
+extension DecisionTrace {
+    /// Creates the trace of a decision that was made before, by whomever.
+    init(of open: OpenDecision, by service: OperationsService) {
+        self.init(
+            service: service,
+            operationID: open.intent.operationID,
+            decision: AgentDecision(open.intent.verdict),
+            move: open.moves
+        )
     }
 }

@@ -49,12 +49,7 @@ extension OperationsService {
                 guard case .unknown = try await activation.fate(ofMove: open.moves) else { throw Self.isOpen(open) }
                 continue
             }
-            let trace = DecisionTrace(
-                service: self,
-                operationID: open.intent.operationID,
-                decision: AgentDecision(open.intent.verdict),
-                move: open.moves
-            )
+            let trace = DecisionTrace(of: open, by: self)
             let finding = try await trace.withoutContradiction(try await trace.finding())
             switch finding.resolution {
             case .pending: throw Self.isOpen(open)  // it may still arrive

@@ -201,19 +201,24 @@ struct ConsoleDebuggerTests {
         }
     }
 
+    /// Returns what the button puts on the clipboard.
+    private func copiedCommand(of entry: Emulator.JournalEntry, _ page: Browser) async throws -> String {
+        try await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }, 1")
+        _ = try await self.open("journal/\(entry.id)", until: "Copy as curl", page)
+        try await page.evaluate(
+            "[...document.querySelectorAll('#details-actions button')].find((one) => one.textContent === 'Copy as curl').click()"
+        )
+        try await page.wait(until: "window.copied")
+        return try await page.evaluate("window.copied")
+    }
+
     @Test func aRequestIsCopiedAsACommandThatDoesTheSame() async throws {
         try await withConsole(view: "journal") { emulator, page async throws in
             let body = #"{"userId":"it's $HOME `x` \\ \"quoted\"","template":"login"}"#
             try await emulator.send("POST", "/v2/operations", headers: [emulator.authorization], body: body)
             let entry = try #require(await emulator.journal().last)
             #expect(entry.status == 200)
-            try await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }, 1")
-            _ = try await self.open("journal/\(entry.id)", until: "Copy as curl", page)
-            try await page.evaluate(
-                "[...document.querySelectorAll('#details-actions button')].find((one) => one.textContent === 'Copy as curl').click()"
-            )
-            try await page.wait(until: "window.copied")
-            let command = try await page.evaluate("window.copied")
+            let command = try await self.copiedCommand(of: entry, page)
             #expect(command.hasPrefix("curl -X POST '\(emulator.cloudURL)/v2/operations'"))
             #expect(!command.contains(emulator.cloudPassword))
 
@@ -243,13 +248,7 @@ struct ConsoleDebuggerTests {
             _ = try await client.response()
             let entry = try #require(await emulator.journal().last)
             #expect(entry.method == method)
-            try await page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }, 1")
-            _ = try await self.open("journal/\(entry.id)", until: "Copy as curl", page)
-            try await page.evaluate(
-                "[...document.querySelectorAll('#details-actions button')].find((one) => one.textContent === 'Copy as curl').click()"
-            )
-            try await page.wait(until: "window.copied")
-            let command = try await page.evaluate("window.copied")
+            let command = try await self.copiedCommand(of: entry, page)
 
             let folder = try TemporaryFolder()
             let shell = Process()
