@@ -69,6 +69,14 @@ struct SharedStreamTests {
         }
     }
 
+    /// Lets time pass for all nodes until a condition holds: one that stands still keeps what waits for its limiter.
+    private static func poll(_ nodes: [Node], until condition: () async throws -> Bool) async rethrows {
+        while !Task.isCancelled, try await !condition() {
+            for node in nodes { node.clock.advance(by: .seconds(1)) }
+            await Task.yield()
+        }
+    }
+
     private static func makeActivations(_ emulator: Emulator, _ client: MobileTokenClient) async throws -> [String] {
         var ids: [String] = []
         for user in self.users {
@@ -97,19 +105,15 @@ struct SharedStreamTests {
                 for user in Self.users.dropFirst() {
                     _ = try await emulator.cloud.createOperation("login", userID: user)
                 }
-                func poll(until condition: () -> Bool) async {
-                    while !Task.isCancelled, !condition() {
-                        for node in [one, two] { node.clock.advance(by: .seconds(1)) }
-                        await Task.yield()
-                    }
+                await Self.poll([one, two]) {
+                    [one, two].allSatisfy { $0.lists.value.values.count { $0.count == 1 } == ids.count }
                 }
-                await poll { [one, two].allSatisfy { $0.lists.value.values.count { $0.count == 1 } == ids.count } }
                 #expect(one.lists.value == two.lists.value)
                 // Each polls a share of its own, once both know of each other.
                 await until { await Set(one.fleet.activationIDs + two.fleet.activationIDs) == Set(ids) }
 
                 try await emulator.cloud.cancelOperation(operation)
-                await poll { [one, two].allSatisfy { $0.lists.value[ids[0]] == [] } }
+                await Self.poll([one, two]) { [one, two].allSatisfy { $0.lists.value[ids[0]] == [] } }
                 for node in [one, two] { #expect(node.removals.value == [.disappeared]) }
                 for node in [one, two] { await node.stop() }
             }
@@ -128,8 +132,8 @@ struct SharedStreamTests {
                 await one.poll { one.lists.value.count == ids.count }
                 two.start()
                 two.run { try await two.fleet.run() }
-                await two.poll { await two.fleet.health.counts[.active] ?? 0 > 0 }
-                await two.poll { two.lists.value.count == ids.count }
+                await Self.poll([one, two]) { await two.fleet.health.counts[.active] ?? 0 > 0 }
+                await Self.poll([one, two]) { two.lists.value.count == ids.count }
                 await one.stop()
                 await two.poll { await two.fleet.health.counts == [.active: ids.count] }
                 #expect(two.lists.value.values.allSatisfy { $0.count == 1 })
@@ -153,7 +157,7 @@ struct SharedStreamTests {
                         ) { _ in .approve }
                         try await agent.run()
                     }
-                    await node.poll { await node.fleet.health.counts[.active] ?? 0 > 0 }
+                    await Self.poll([fast, slow]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
                 }
                 for user in Self.users { _ = try await emulator.cloud.createOperation("login", userID: user) }
                 while await emulator.operations().contains(where: { $0.status == "PENDING" }) {
@@ -186,7 +190,7 @@ struct SharedStreamTests {
                     }
                 }
                 for node in [one, two] {
-                    await node.poll { await node.fleet.health.counts[.active] ?? 0 > 0 }
+                    await Self.poll([one, two]) { await node.fleet.health.counts[.active] ?? 0 > 0 }
                 }
                 var operations: Set<String> = []
                 for user in Self.users {
