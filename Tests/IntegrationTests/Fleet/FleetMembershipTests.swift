@@ -10,7 +10,12 @@ import TestSupport
     private let membership = SteeredMembership()
 
     /// Runs a fleet of two buckets, with an activation at least in each.
-    private func withFleet(_ body: (FleetStage, OperationsFleet, [[String]]) async throws -> Void) async throws {
+    ///
+    /// - Parameter rate: Requests a second; without another, as many as chance makes activations may be polled at one moment.
+    private func withFleet(
+        rate: Double = 100_000,
+        _ body: (FleetStage, OperationsFleet, [[String]]) async throws -> Void
+    ) async throws {
         try await FleetStage.with { stage in
             let client = try stage.makeClient()
             var ids: [[String]] = [[], []]
@@ -19,6 +24,7 @@ import TestSupport
             }
             var configuration = FleetStage.configuration
             configuration.membership = self.membership
+            configuration.limits.requestsPerSecond = rate
             let fleet = client.fleet(configuration: configuration)
             try await stage.running(fleet) {
                 await self.membership.waitForStart()
@@ -128,7 +134,7 @@ import TestSupport
     }
 
     @Test func processesDivideTheCap() async throws {
-        try await self.withFleet { stage, fleet, ids in
+        try await self.withFleet(rate: 200) { stage, fleet, ids in
             await self.membership.assign([0, 1], processCount: 400)  // of 200 requests a second
             await stage.advance(fleet) { await fleet.health.counts == [.active: ids.joined().count] }
             let times = stage.requests.value.suffix(2 * ids.joined().count).map(\.time)
