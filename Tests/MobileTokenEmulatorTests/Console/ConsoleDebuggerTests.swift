@@ -117,6 +117,31 @@ struct ConsoleDebuggerTests {
         }
     }
 
+    /// The page asks again when something happens to an operation; what it asked before may be answered last.
+    @Test func anAnswerThatWasOvertakenIsNotShown() async throws {
+        try await withConsole { emulator, page async throws in
+            let activation = try await emulator.makeActivation(user: "alice", password: "1234")
+            let made = try await emulator.cloud.createOperation("payment", userID: "alice")
+            _ = try await self.open("operations/\(made.id)", until: "Confirm Payment", page)
+            try await page.evaluate(
+                """
+                { const send = window.fetch; window.fetch = async (...request) => { const answer = await send(...request); \
+                if (!String(request[0]).includes('preview?language=en')) return answer; \
+                const read = new Response(await answer.text()); \
+                return new Promise((done) => { window.deliver = () => done(read); }); }; }
+                """
+            )
+            _ = try await OperationsService(activation: activation).operations()
+            try await page.wait(until: "window.deliver")
+            try await page.choose("cs", in: "#details [data-action=language]")
+            let isCzech = "document.querySelector('#details .phone').textContent.includes('Potvrzení platby')"
+            try await page.wait(until: isCzech)
+            try await page.evaluate("window.deliver()")
+            for _ in 0..<3 { try await page.evaluate("new Promise(requestAnimationFrame)") }
+            #expect(try await page.evaluate("String(\(isCzech))") == "true")
+        }
+    }
+
     @Test func aTemplateIsPreviewedAndBecomesAnOperation() async throws {
         try await withConsole(view: "templates") { emulator, page async throws in
             try await page.wait(until: "document.querySelector('#templates-list .row')")

@@ -60,29 +60,30 @@ function approvalOf(id) {
 
 /** What is told of one operation beside what the list knows. */
 class OperationStory {
-  constructor(id) { Object.assign(this, { id, moments: [], preview: undefined, language: "" }); }
+  constructor(id) { Object.assign(this, { id, moments: [], preview: undefined, language: "", asked: 0 }); }
 
   get path() { return `operations/${encodeURIComponent(this.id)}`; }
 
+  /** Answers may overtake each other: that to the latest question counts. */
   async load() {
-    [{ moments: this.moments }] = await Promise.all([ask(`${this.path}/history`), this.loadPreview()]);
-  }
-
-  /** There is none of an operation whose template is gone. */
-  async loadPreview() {
+    const number = ++this.asked;
     const language = this.language || navigator.language || "";
-    this.preview = await askExact(`${this.path}/preview?language=${encodeURIComponent(language)}`).catch(() => undefined);
-  }
-
-  async choose(language) {
-    this.language = language;
-    await this.loadPreview();
-    refreshDetails(`operations/${this.id}`);
+    const [{ moments }, preview] = await Promise.all([
+      ask(`${this.path}/history`),
+      // There is none of an operation whose template is gone.
+      askExact(`${this.path}/preview?language=${encodeURIComponent(language)}`).catch(() => undefined),
+    ]);
+    if (number === this.asked) Object.assign(this, { moments, preview });
   }
 
   async follow() {
-    await this.load();
-    refreshDetails(`operations/${this.id}`);
+    // What fails here tells nothing new: the stream's end says that the server has gone.
+    await this.load().then(() => refreshDetails(`operations/${this.id}`), () => {});
+  }
+
+  choose(language) {
+    this.language = language;
+    return this.follow();
   }
 }
 
@@ -90,9 +91,7 @@ let story = null;  // that of the operation that is open
 
 /** Something was asked of these operations. */
 export function followOperations(ids) {
-  if (story && shownKey() === `operations/${story.id}` && ids.includes(story.id)) {
-    story.follow().catch(() => { /* the stream's end tells that the server has gone */ });
-  }
+  if (story && shownKey() === `operations/${story.id}` && ids.includes(story.id)) story.follow();
 }
 operations.changed = (id) => followOperations([id]);
 

@@ -44,17 +44,16 @@ onAddress(() => {
 
 /** How an operation would be shown that is made from a template with these parameters. */
 class TemplatePreview {
-  constructor(name) { Object.assign(this, { name, parameters: {}, language: "", failure: "" }); }
+  constructor(name) { Object.assign(this, { name, parameters: {}, language: "", failure: "", asked: 0 }); }
 
+  /** Answers may overtake each other: that to the latest question counts. */
   async load() {
+    const number = ++this.asked;
     const language = this.language || navigator.language || "";
     const body = { template: this.name, parameters: this.parameters };
-    try {
-      this.shown = await askExact(`operations/preview?language=${encodeURIComponent(language)}`, { method: "POST", body });
-      this.failure = "";
-    } catch (failure) {
-      this.failure = failure.message;
-    }
+    const told = await askExact(`operations/preview?language=${encodeURIComponent(language)}`, { method: "POST", body })
+      .then((shown) => ({ shown, failure: "" }), (failure) => ({ failure: failure.message }));
+    if (number === this.asked) Object.assign(this, told);
   }
 
   async change(change) {
