@@ -158,6 +158,23 @@ package final class Subscription<Buffer: SubscriptionBuffer>: Sendable {
     package func next() async -> Buffer.Element? {
         await self.mailbox.next()
     }
+
+    /// This subscription as a stream for one reader. It is pulled: what is unread waits, merged, in the subscription's buffer.
+    ///
+    /// The subscription ends when the stream and its iterator are let go, or when a task that reads it is canceled.
+    package var stream: AsyncStream<Buffer.Element> { AsyncStream { await self.next() } }
+
+    /// The subscription as a stream of what `transform` makes of its elements, without those of which it makes nothing.
+    package func stream<Element>(
+        of transform: @escaping @Sendable (Buffer.Element) -> Element?
+    ) -> AsyncStream<Element> {
+        AsyncStream {
+            while let element = await self.next() {
+                if let transformed = transform(element) { return transformed }
+            }
+            return nil
+        }
+    }
 }
 
 private final class Mailbox<Buffer: SubscriptionBuffer>: Sendable {

@@ -291,6 +291,8 @@ public final class Emulator: Sendable {
         await self.core.journal(since: id, limit: .max).entries
     }
 
-    /// Everything that changes from now on.
-    public func events() -> Events { Events(subscription: self.core.events.subscribe()) }
+    /// Returns everything that changes from now on, until the server stops.
+    ///
+    /// No event is left out: a reader that falls thousands behind has its stream ended. Each stream has one reader.
+    public func events() -> AsyncStream<Event> { self.core.events.subscribe().stream }
 }

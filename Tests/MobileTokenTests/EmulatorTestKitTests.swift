@@ -74,7 +74,7 @@ import Testing
 
     @Test func theServerStopsWhenTheBodyThrows() async throws {
         struct Failure: Error {}
-        var events: Emulator.Events?
+        var events: AsyncStream<Emulator.Event>?
         await #expect(throws: Failure.self) {
             try await withEmulator { emulator async throws in
                 events = emulator.events()

@@ -87,10 +87,13 @@ public actor ApprovalAgent {
 
     // MARK: What is known
 
-    /// What the agent does and finds out.
+    /// Returns the agent's events: first the operations that are left to people now, oldest first, so that a reader who comes late
+    /// misses none; then what happens, in its order.
     ///
-    /// Each iteration is a subscription of its own, which begins with what is left to people now. It does not keep the agent alive.
-    public nonisolated func events() -> AgentEvents { AgentEvents(broadcast: self.broadcast) }
+    /// A reader that leaves more than 1 000 events unread loses the oldest; what must not be lost is in the receipts. Each call
+    /// begins a subscription of its own, for one reader, which ends when the stream is let go, when the task that reads it is
+    /// canceled, and with the agent's run. It does not keep the agent alive.
+    public nonisolated func events() -> AsyncStream<Event> { self.broadcast.subscribe().stream }
 
     /// How the agent is doing, as far as it is known: nothing is asked for, and nothing waits for a store or a server.
     ///

@@ -120,16 +120,20 @@ public actor ExpirationWatcher {
 
     // MARK: What expires
 
-    /// Operations as they expire, each once. Several that expired while the reader was busy come together.
-    ///
-    /// Each iteration is a subscription of its own. It does not keep the watcher alive.
-    public nonisolated func expirations() -> ExpiredOperations {
+    /// Returns operations as they expire, each once, as ``expirations(of:)`` does.
+    public nonisolated func expirations() -> AsyncStream<[UserOperation]> {
         self.expirations(of: UserOperation.self)
     }
 
-    /// Items of one type as they expire, each once.
-    public nonisolated func expirations<Item: Expirable>(of type: Item.Type) -> Expirations<Item> {
-        Expirations(broadcast: self.broadcast)
+    /// Returns items of one type as they expire, each once. Several that expired while the reader was busy come together.
+    ///
+    /// A reader that leaves more than 1 000 items unread keeps the newest, but never less than what expired last. Each call
+    /// begins a subscription of its own, for one reader, which ends when the stream is let go. It does not keep the watcher alive.
+    public nonisolated func expirations<Item: Expirable>(of type: Item.Type) -> AsyncStream<[Item]> {
+        self.broadcast.subscribe().stream { expired in
+            let items = expired.compactMap { $0.item as? Item }
+            return items.isEmpty ? nil : items
+        }
     }
 
     // MARK: Services

@@ -153,18 +153,24 @@ public actor OperationsFleet {
 
     // MARK: Streams
 
-    /// The changes of all lists: first each list as added, then what is different from what the reader last saw.
+    /// Returns the changes of all lists: first each list as added, then what is different from what the reader last saw.
     ///
-    /// Each iteration is a subscription of its own. It does not keep the fleet alive.
-    public nonisolated func changes() -> FleetChanges { FleetChanges(broadcast: self.streams.shown) }
+    /// These are the changes among ``events()``, with the same promises.
+    public nonisolated func changes() -> AsyncStream<FleetChange> {
+        self.streams.shown.subscribe().stream { if case .changed(let change) = $0 { change } else { nil } }
+    }
 
-    /// What happens in the fleet: states, changes, failures.
+    /// Returns the fleet's events: first the state of each activation that is polled here, with its whole list as added, then
+    /// what is different from what the reader last saw.
     ///
-    /// Each iteration is a subscription of its own. It does not keep the fleet alive.
-    public nonisolated func events() -> FleetEvents { FleetEvents(broadcast: self.streams.shown) }
+    /// A reader that is slow finds what happened to an activation merged: its newest state, one change and its newest failure.
+    /// So what waits for a reader is never more than the operations there are. Each call begins a subscription of its own, for
+    /// one reader, which ends when the stream is let go. It does not keep the fleet alive, and it ends when the fleet is
+    /// released or the reading task is canceled.
+    public nonisolated func events() -> AsyncStream<FleetEvent> { self.streams.shown.subscribe().stream }
 
-    /// What happens to what this process polls, by which alone it may decide.
-    nonisolated func polledEvents() -> FleetEvents { FleetEvents(broadcast: self.streams.polled) }
+    /// Returns the events of what this process polls, by which alone it may decide.
+    nonisolated func polledEvents() -> AsyncStream<FleetEvent> { self.streams.polled.subscribe().stream }
 }
 
 extension MobileTokenClient {

@@ -76,7 +76,7 @@ extension OperationsService {
     ) async throws -> Result {
         let start = self.now
         // Subscribed before anything is fetched, so that no fetch ends unseen.
-        let events = self.events().broadcast.subscribe()
+        let events = self.eventsBroadcast.subscribe()
         self.pollNow()
         let result = try await withDeadline(start + limit.bounded, on: self.poller.clock) {
             try await withThrowingTaskGroup(of: Result?.self) { group in

@@ -62,7 +62,7 @@ public actor OperationsService {
     nonisolated let channel: any AuthenticatedChannel
     nonisolated let poller: Poller
     private nonisolated let changesBroadcast: Broadcast<ChangeBuffer>
-    private nonisolated let eventsBroadcast: Broadcast<EventBuffer>
+    nonisolated let eventsBroadcast: Broadcast<EventBuffer>
     nonisolated let runPlan: Poller.Plan
     private nonisolated let listener: (@Sendable (OperationsEvent) -> Void)?
 
@@ -147,21 +147,27 @@ public actor OperationsService {
 
     // MARK: Streams
 
-    /// Returns the list's changes: first the whole list as added, then what is different from what the reader last saw.
+    /// Returns the list's changes: first the whole list as added, unless it is empty, then what is different from what the
+    /// reader last saw. A reader that is slow gets several changes merged into one.
     ///
-    /// Each iteration is a subscription of its own. It does not keep the service alive.
-    public nonisolated func changes() -> OperationListChanges {
-        OperationListChanges(broadcast: self.changesBroadcast)
-    }
-
-    /// Returns what the service does: loading, changes, failures.
+    /// Each call begins a subscription of its own, which ends when the stream is let go. One stream has one reader: two loops
+    /// over the same value share its changes, so call this twice. It does not keep the service alive, and it ends when the
+    /// service is released, when the reading task is canceled, or when polling ended for good; then ``endReason`` is set.
     ///
-    /// Each iteration is a subscription of its own. It does not keep the service alive.
-    public nonisolated func events() -> OperationsEvents {
-        OperationsEvents(broadcast: self.eventsBroadcast)
-    }
+    /// ```swift
+    /// for await change in service.changes() {
+    ///     for operation in change.added { print("new:", operation.name) }
+    /// }
+    /// ```
+    public nonisolated func changes() -> AsyncStream<OperationListChange> { self.changesBroadcast.subscribe().stream }
 
-    /// How many subscriptions there are to ``changes()`` and ``events()``.
+    /// Returns the service's events in the order they happen: loading, changes, failures.
+    ///
+    /// Changes come as in ``changes()``, and the stream has one reader and ends as it does. When a slow reader leaves more than
+    /// 16 events unread, they shrink to one merged change, the last failure and the state of loading.
+    public nonisolated func events() -> AsyncStream<OperationsEvent> { self.eventsBroadcast.subscribe().stream }
+
+    /// How many subscriptions there are to ``changes()`` and ``events()``; a stream that is not read is one.
     package nonisolated var subscriberCount: Int {
         self.changesBroadcast.subscriberCount + self.eventsBroadcast.subscriberCount
     }

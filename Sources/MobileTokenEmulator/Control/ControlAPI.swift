@@ -126,7 +126,7 @@ struct ControlAPI: Sendable {
             let message = "There are \(self.capacity.eventStreams) readers of the events already"
             throw Refusal(503, "CAPACITY_EXCEEDED", message)
         }
-        return .events(Emulator.Events(subscription: events), self.core.clock)
+        return .events(events.stream, self.core.clock)
     }
 
     // MARK: Journal

@@ -66,28 +66,6 @@ extension Emulator {
         /// The server's time.
         public var time: Date
     }
-
-    /// What changes in the server, from the moment ``Emulator/events()`` returned until the server stops.
-    ///
-    /// No event is left out: a reader that falls thousands behind has its sequence ended.
-    public struct Events: AsyncSequence, Sendable {
-        let subscription: Subscription<EventQueue>
-
-        /// Reads the sequence; read it from one task only.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(subscription: self.subscription)
-        }
-
-        /// The one reader's place in the sequence.
-        public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let subscription: Subscription<EventQueue>
-
-            /// Waits for the next event.
-            public mutating func next() async -> Event? {
-                await self.subscription.next()
-            }
-        }
-    }
 }
 
 /// The events that a reader has not seen yet: all of them, or its subscription ends.

@@ -3,7 +3,7 @@ import Foundation
 
 extension ServerResponse {
     /// Everything that changes, as server-sent events: first `ready`, when nothing can be missed any more.
-    static func events(_ events: Emulator.Events, _ clock: any Clock<Duration>) -> ServerResponse {
+    static func events(_ events: AsyncStream<Emulator.Event>, _ clock: any Clock<Duration>) -> ServerResponse {
         let headers = [
             ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
         ]

@@ -26,7 +26,7 @@ import TestSupport
         factors: @escaping @Sendable (Activation) async throws -> UnlockedFactor = {
             try await $0.unlockKnowledge(password: password)
         },
-        _ body: (ApprovalAgent, inout AgentEvents.Iterator) async throws -> Void
+        _ body: (ApprovalAgent, inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
         let agent = ApprovalAgent(fleet: client.fleet(), factors: factors) { review in
             review.operation.name == "login" ? .approve : .leave
@@ -75,7 +75,7 @@ import TestSupport
                 let isWrong = activation.activationID == wrong.activationID
                 return try await activation.unlockKnowledge(password: isWrong ? "wrong" : password)
             } _: { agent, events async throws in
-                while let event = await events.next() {
+                while let event = await events.next(isolation: #isolation) {
                     if case .stopped(let error) = event.kind {
                         #expect(error.code == .authenticationFailed)
                         #expect(event.activationID == wrong.activationID)
@@ -100,7 +100,7 @@ import TestSupport
             try await self.run(client) { activation in
                 try await activation.unlockKnowledge(password: known.value)
             } _: { agent, events async throws in
-                while let event = await events.next() {
+                while let event = await events.next(isolation: #isolation) {
                     if case .stopped = event.kind { break }
                 }
                 #expect(await agent.stoppedActivations[activation.activationID]?.code == .authenticationFailed)
@@ -123,7 +123,7 @@ import TestSupport
             let client = try self.makeClient(emulator)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await self.run(client) { agent, events async throws in
-                while let event = await events.next() {
+                while let event = await events.next(isolation: #isolation) {
                     if case .stateChanged(let state) = event.kind, state.phase == .active { break }
                 }
                 try await emulator.blockActivation(activation.activationID)

@@ -39,7 +39,7 @@ import TestSupport
         timeout: Duration? = nil,
         asksHistory: Bool = false,
         _ accident: @escaping Accident,
-        then body: (Scene, inout AgentEvents.Iterator) async throws -> Void
+        then body: (Scene, inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
         try await withEmulator { emulator in
             let scene = try await self.makeScene(emulator, store, timeout, accident)
@@ -96,8 +96,8 @@ import TestSupport
     }
 
     /// Waits for an event that begins so.
-    private func expect(_ prefix: String, in events: inout AgentEvents.Iterator) async {
-        while let event = await events.next() {
+    private func expect(_ prefix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
+        while let event = await events.next(isolation: #isolation) {
             if event.kind.description.hasPrefix(prefix) { return }
         }
         Issue.record("no event begins with \(prefix)")

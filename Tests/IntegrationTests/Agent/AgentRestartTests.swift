@@ -17,7 +17,7 @@ import TestSupport
     private func run(
         _ client: MobileTokenClient,
         _ activation: Activation,
-        _ body: (inout AgentEvents.Iterator) async throws -> Void
+        _ body: (inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
@@ -34,8 +34,8 @@ import TestSupport
         try await running.value
     }
 
-    private func expect(_ prefix: String, in events: inout AgentEvents.Iterator) async {
-        while let event = await events.next() {
+    private func expect(_ prefix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
+        while let event = await events.next(isolation: #isolation) {
             if event.kind.description.hasPrefix(prefix) { return }
         }
         Issue.record("no event begins with \(prefix)")

@@ -176,7 +176,7 @@ import Testing
         try await self.withPhone { suite, _, service in
             var changes = service.changes().makeAsyncIterator()
             func next() async -> [Int] {
-                guard let change = await changes.next() else { return [] }
+                guard let change = await changes.next(isolation: #isolation) else { return [] }
                 return [change.operations.count, change.added.count, change.removed.count]
             }
             _ = try await suite.createOperation()
@@ -202,7 +202,7 @@ import Testing
             let service = OperationsService(activation: try await suite.activate(), configuration: configuration)
             var events = service.events().makeAsyncIterator()
             func nextLoading() async {
-                while let event = await events.next() {
+                while let event = await events.next(isolation: #isolation) {
                     if case .loading(true) = event { return }
                 }
             }

@@ -22,7 +22,7 @@ import Testing
     private func task(
         of id: String,
         _ emulator: Emulator,
-        _ events: Emulator.Events,
+        _ events: AsyncStream<Emulator.Event>,
         where isWanted: (Emulator.VirtualDevice.Task) -> Bool
     ) async throws -> Emulator.VirtualDevice.Task {
         if let task = try await emulator.device(id).tasks.last(where: isWanted) { return task }

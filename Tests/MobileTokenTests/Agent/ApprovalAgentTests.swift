@@ -57,7 +57,7 @@ import TestSupport
     /// Runs an agent while `body` reads its events.
     private func run(
         _ agent: ApprovalAgent,
-        _ body: (inout AgentEvents.Iterator) async throws -> Void
+        _ body: (inout AsyncStream<ApprovalAgent.Event>.Iterator) async throws -> Void
     ) async throws {
         var events = agent.events().makeAsyncIterator()
         let task = Task { try await agent.run() }
@@ -67,8 +67,8 @@ import TestSupport
     }
 
     /// Waits for an event whose description ends so.
-    private func expect(_ suffix: String, in events: inout AgentEvents.Iterator) async {
-        while let event = await events.next() {
+    private func expect(_ suffix: String, in events: inout AsyncStream<ApprovalAgent.Event>.Iterator) async {
+        while let event = await events.next(isolation: #isolation) {
             if event.description.hasSuffix(suffix) { return }
         }
         Issue.record("no event ends with \(suffix)")
@@ -310,7 +310,7 @@ import TestSupport
         request.answer(SampleAnswer.ok)
         try await task.value
         var kinds: [String] = []
-        while let event = await events.next() { kinds.append(event.description) }
+        while let event = await events.next(isolation: #isolation) { kinds.append(event.description) }
         #expect(kinds.last?.hasSuffix("payment 1: decided: reject (UNKNOWN)") == true)
         #expect(self.channel.pendingCount == 0)
     }

@@ -311,7 +311,7 @@ import TestSupport
         var buffer = ExpiredItemsBuffer()
         for number in 0..<5_000 { buffer.append([.operation(.sample("\(number % 3_000)"))]) }
         let kept = buffer.removeFirst()
-        #expect(kept?.count == ExpiredOperations.capacity)
+        #expect(kept?.count == ExpiredItemsBuffer.capacity)
         #expect((kept?.last?.item as? UserOperation)?.id == "1999")
         // What expired last is kept whole.
         buffer.append([.operation(.sample("old"))])

@@ -16,8 +16,8 @@ import TestSupport
     }
 
     /// The events as they come, for a test that acts the moment it sees one.
-    private func untilIdle(_ events: inout OperationsEvents.Iterator) async {
-        while let event = await events.next() {
+    private func untilIdle(_ events: inout AsyncStream<OperationsEvent>.Iterator) async {
+        while let event = await events.next(isolation: #isolation) {
             if case .loading(false) = event { return }
         }
     }

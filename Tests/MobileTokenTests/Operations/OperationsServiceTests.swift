@@ -178,7 +178,7 @@ import TestSupport
         let service = self.makeService()
         self.channel.setRule { _ in SampleAnswer.list("a") }
         var first = service.changes().makeAsyncIterator()
-        var second: OperationListChanges.Iterator? = service.changes().makeAsyncIterator()
+        var second: AsyncStream<OperationListChange>.Iterator? = service.changes().makeAsyncIterator()
         #expect(service.subscriberCount == 2)
         try await service.operations()
         #expect(await first.next()?.addedIDs == ["a"])
@@ -189,6 +189,40 @@ import TestSupport
         let change = await third.next()
         #expect(change?.addedIDs == ["a"])
         #expect(change?.source == .subscription)
+    }
+
+    @Test func aStreamBeginsWithItsCallAndEndsWhenItIsLetGo() async throws {
+        let service = self.makeService()
+        self.channel.setRule { _ in SampleAnswer.list("a") }
+        do {
+            let changes = service.changes()
+            #expect(service.subscriberCount == 1)
+            try await service.operations()
+            for await change in changes {
+                #expect(change.addedIDs == ["a"])
+                #expect(change.source == .fetch)  // one that began with the loop would find the list there
+                break
+            }
+            #expect(service.subscriberCount == 1)
+        }
+        #expect(service.subscriberCount == 0)
+    }
+
+    @Test func aCanceledReaderIsNoReaderWhoeverHoldsItsStream() async throws {
+        let service = self.makeService()
+        let changes = service.changes()
+        let reader = Task { for await _ in changes {} }
+        reader.cancel()
+        await reader.value
+        #expect(service.subscriberCount == 0)
+        // The stream is over; another begins with the list.
+        self.channel.setRule { _ in SampleAnswer.list("a") }
+        try await service.operations()
+        for await _ in changes { Issue.record("a stream went on behind its end") }
+        for await change in service.changes() {
+            #expect(change.addedIDs == ["a"])
+            break
+        }
     }
 
     @Test func nothingSlipsBetweenTheFirstChangeAndTheNext() async throws {

@@ -57,29 +57,28 @@ let receiptTypes: [Any.Type] = [
 let operationTypes: [Any.Type] = [
     OperationsService.self, OperationsService.Configuration.self, OperationList.self, OperationListChange.self,
     OperationListChange.Update.self, OperationListChange.Removal.self, OperationListChange.RemovalReason.self,
-    OperationListChange.Source.self, OperationListChanges.self, OperationListChanges.Iterator.self,
-    OperationsEvent.self, OperationsEvents.self, OperationsEvents.Iterator.self, PollingOptions.self,
+    OperationListChange.Source.self,
+    OperationsEvent.self, PollingOptions.self,
     UserOperation.self, LocalOperation.self, (any AuthorizableOperation).self, OperationStatus.self,
     AllowedSignatureType.self, AllowedSignatureType.Kind.self, AllowedSignatureType.Variant.self, OperationForm.self,
     ResultTexts.self, OperationAttribute.self, OperationAttribute.Content.self, OperationAttribute.Money.self,
     OperationAttribute.PartyInfo.self, OperationAttribute.Alert.self, OperationAttribute.Alert.Kind.self,
     RejectionReason.self, ProximityCheck.self, ProximityCheck.Source.self, ProximityCheck.Clock.self,
     ProximityCode.self, DecodingIssue.self,
-    DecodingIssue.Reason.self, ExpirationWatcher.self, Expirations<UserOperation>.self, ExpiredOperations.self,
-    ExpiredOperations.Iterator.self,
+    DecodingIssue.Reason.self, ExpirationWatcher.self,
 ]
 
 let agentTypes: [Any.Type] = [
     ApprovalAgent.self, ApprovalAgent.Configuration.self, ApprovalAgent.Verdict.self, ApprovalAgent.Policy.self,
     ApprovalAgent.Event.self, ApprovalAgent.Event.Kind.self, ApprovalAgent.LeaveReason.self, ApprovalAgent.Health.self,
-    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self, AgentEvents.self, AgentEvents.Iterator.self,
+    ApprovalAgent.DryRun.self, ApprovalAgent.DryRun.Line.self,
     OperationReview.self, OperationReview.Doubt.self, OperationReview.Doubt.Kind.self,
 ]
 
 let fleetTypes: [Any.Type] = [
     OperationsFleet.self, OperationsFleet.Configuration.self, FleetActivationState.self,
-    FleetActivationState.Phase.self, FleetHealth.self, FleetHealth.Failure.self, FleetChange.self, FleetChanges.self,
-    FleetChanges.Iterator.self, FleetEvent.self, FleetEvents.self, FleetEvents.Iterator.self, ServerLimits.self,
+    FleetActivationState.Phase.self, FleetHealth.self, FleetHealth.Failure.self, FleetChange.self,
+    FleetEvent.self, ServerLimits.self,
     (any FleetMembership).self, SingleProcessMembership.self, LocalProcessesMembership.self, FleetAssignment.self,
     FleetBuckets.self,
 ]

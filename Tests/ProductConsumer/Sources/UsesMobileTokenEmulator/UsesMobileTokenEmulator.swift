@@ -16,7 +16,7 @@ let types: [Any.Type] = [
     Emulator.Cloud.Registration.self, Emulator.Cloud.Operation.self, Emulator.Cloud.OfflineVerdict.self,
     Emulator.JournalEntry.Code.self, Emulator.JournalEntry.Code.Component.self, Emulator.OperationMoment.self,
     Emulator.JournalEntry.self, Emulator.JournalEntry.Header.self, Emulator.Event.self, Emulator.Event.Kind.self,
-    Emulator.Events.self, Emulator.Events.Iterator.self, FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
+    FaultRule.self, FaultRule.Match.self, FaultRule.Effect.self,
     FaultRule.Effect.Reset.self,
     FaultRule.Effect.Body.self, EmulatorError.self,
     EmulatorError.Code.self, EmulatorProtocolRules.self, Emulator.ProtocolRules.self, AlgorithmSuite.self,

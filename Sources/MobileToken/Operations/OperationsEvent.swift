@@ -11,42 +11,12 @@ public enum OperationsEvent: Sendable {
     case failed(MobileTokenError)
 }
 
-/// The events of a service, for one reader each time it is iterated.
-///
-/// Changes of the list come as in ``OperationListChanges``: first the whole list as added, unless it is empty. Events come
-/// in the order they happened; when a slow reader leaves more than ``capacity`` unread, they shrink to one merged
-/// change, the last failure and whether a list is being fetched. The sequence ends as ``OperationListChanges`` does.
-public struct OperationsEvents: AsyncSequence, Sendable {
-    /// What one step of the iteration gives.
-    public typealias Element = OperationsEvent
-
-    /// How many events wait for a slow reader before they are merged.
-    public static let capacity = 16
-
-    let broadcast: Broadcast<EventBuffer>
-
-    /// Why the service's streams ended last, as ``OperationsService/endReason``.
-    public var endReason: MobileTokenError? { self.broadcast.endReason }
-
-    /// Begins a subscription of its own.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(subscription: self.broadcast.subscribe())
-    }
-
-    /// One subscription; letting it go ends it.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let subscription: Subscription<EventBuffer>
-
-        /// Waits for the next event.
-        public mutating func next() async -> OperationsEvent? {
-            await self.subscription.next()
-        }
-    }
-}
-
 /// The events that a subscriber has not seen yet.
 package struct EventBuffer: SubscriptionBuffer {
     package typealias EndReason = MobileTokenError
+
+    /// How many events wait for a slow reader before they are merged.
+    private static let capacity = 16
 
     private var pending: [OperationsEvent] = []
 
@@ -57,7 +27,7 @@ package struct EventBuffer: SubscriptionBuffer {
 
     package mutating func append(_ event: OperationsEvent) {
         self.pending.append(event)
-        if self.pending.count > OperationsEvents.capacity { self.merge() }
+        if self.pending.count > Self.capacity { self.merge() }
     }
 
     /// Notes that the list came in another order.

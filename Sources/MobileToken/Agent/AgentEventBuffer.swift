@@ -1,0 +1,52 @@
+import Basics
+import Coordination
+
+/// The events that a subscriber has not seen yet: first of what is left to people, then what is new.
+struct AgentEventBuffer: SubscriptionBuffer {
+    private static let capacity = 1_000
+
+    fileprivate struct Key: Hashable {
+        let activationID: ExactString
+        let operationID: ExactString
+    }
+
+    /// What new subscribers start with.
+    private var left: [Key: (number: UInt64, event: ApprovalAgent.Event)] = [:]
+    private var lastNumber: UInt64 = 0
+    private var pending: ArraySlice<ApprovalAgent.Event> = []
+
+    mutating func append(_ event: ApprovalAgent.Event) {
+        if self.pending.count >= Self.capacity { self.pending.removeFirst() }
+        self.pending.append(event)
+    }
+
+    mutating func removeFirst() -> ApprovalAgent.Event? {
+        if !self.left.isEmpty {
+            self.pending = self.left.values.sorted { $0.number < $1.number }.map(\.event) + self.pending
+            self.left = [:]
+        }
+        return self.pending.popFirst()
+    }
+
+    // MARK: What new subscribers start with
+
+    /// Takes in whether an event's operation is left now.
+    mutating func note(_ event: ApprovalAgent.Event) {
+        guard let operation = event.operation else { return }
+        self.forget(operation.id, of: event.activationID)
+        guard case .left = event.kind else { return }
+        self.lastNumber += 1
+        self.left[Key(operation.id, of: event.activationID)] = (self.lastNumber, event)
+    }
+
+    /// Takes in that an operation is not listed any more.
+    mutating func forget(_ operationID: String, of activationID: String) {
+        self.left[Key(operationID, of: activationID)] = nil
+    }
+}
+
+extension AgentEventBuffer.Key {
+    init(_ operationID: String, of activationID: String) {
+        self.init(activationID: ExactString(activationID), operationID: ExactString(operationID))
+    }
+}
