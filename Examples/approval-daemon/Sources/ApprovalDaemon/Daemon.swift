@@ -81,9 +81,9 @@ public final class Daemon: Sendable {
     /// Opens the store, listens, and decides until the calling task is canceled. Then it begins nothing new, lets what is signed
     /// come to its end for no longer than the time of grace, exports the receipts, and closes what it opened.
     ///
-    /// - Throws: what keeps it from starting, or ends it.
+    /// - Throws: what keeps it from starting, or ends it. ``ConfigurationError`` when the sealing key is not the store's.
     public func run() async throws {
-        try await self.store.open()
+        try await self.openStore()
         let server: StatusServer
         do {
             server = try StatusServer(host: self.configuration.status.host, port: self.configuration.status.port) {
@@ -107,6 +107,14 @@ public final class Daemon: Sendable {
         server.stop()
         try result.get()
         self.logger.log(.info, "stopped", [:])
+    }
+
+    private func openStore() async throws {
+        do {
+            try await self.store.open()
+        } catch let error as MobileTokenError {
+            throw self.configuration.store.refusal(error) ?? error
+        }
     }
 
     private func decide() async -> Result<Void, any Error> {
@@ -171,122 +179,5 @@ public final class Daemon: Sendable {
             self.metrics.count("approval_daemon_receipt_exports_total", ("outcome", "failed"))
             self.logger.log(.error, "receipts not exported", ["error": "\(error)"])
         }
-    }
-}
-
-// MARK: - The parts
-
-extension Daemon {
-    private static func store(_ settings: DaemonConfiguration.Store) -> SQLiteActivationStore {
-        SQLiteActivationStore(path: settings.path, sealingKey: settings.sealingKey)
-    }
-
-    private static func transport(_ settings: DaemonConfiguration.Server) throws -> CurlTransport {
-        var configuration = CurlTransport.Configuration()
-        if let file = settings.certificateAuthorityFile {
-            configuration.tls.validation = .certificateAuthority(file: file)
-        }
-        configuration.tls.pinnedPublicKeys = settings.publicKeyPins
-        do {
-            return try CurlTransport(configuration: configuration)
-        } catch {
-            throw ConfigurationError("server", "\(error)")
-        }
-    }
-
-    private static func client(
-        _ settings: DaemonConfiguration.Server,
-        store: SQLiteActivationStore,
-        transport: any HTTPTransport,
-        observer: any MobileTokenObserver,
-        _ surroundings: Surroundings
-    ) throws -> MobileTokenClient {
-        var configuration = MobileTokenClient.Configuration()
-        configuration.powerAuthURL = settings.powerAuthURL
-        configuration.store = store
-        configuration.transport = transport
-        configuration.observer = observer
-        configuration.clock = surroundings.clock
-        configuration.wallClock = surroundings.wallClock
-        do {
-            return try MobileTokenClient(
-                baseURL: settings.baseURL,
-                sdkConfiguration: settings.sdkConfiguration,
-                configuration: configuration
-            )
-        } catch {
-            throw Self.configurationError(error.message)
-        }
-    }
-
-    /// The client's message begins with the name of what is wrong, which is the member's as well.
-    private static func configurationError(_ message: String) -> ConfigurationError {
-        guard let colon = message.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            return ConfigurationError("server", message)
-        }
-        let problem = message[message.utf8.index(after: colon)...].utf8.drop { $0 == UInt8(ascii: " ") }
-        return ConfigurationError("server.\(message[..<colon])", String(decoding: problem, as: UTF8.self))
-    }
-
-    private static func agent(
-        _ settings: DaemonConfiguration,
-        _ client: MobileTokenClient,
-        _ passwords: PasswordFile,
-        _ logger: JSONLogger,
-        _ metrics: MetricsRegistry
-    ) -> ApprovalAgent {
-        var fleet = OperationsFleet.Configuration()
-        fleet.pollInterval = settings.polling.interval
-        fleet.limits = settings.polling.limits
-        var configuration = ApprovalAgent.Configuration()
-        configuration.policyName = settings.policy.name
-        configuration.policyVersion = settings.policy.version
-        configuration.gracePeriod = settings.gracePeriod
-        return ApprovalAgent(
-            fleet: client.fleet(configuration: fleet),
-            factors: { activation in
-                let password = try Self.logging("password not read", of: activation, logger) {
-                    try passwords.password(of: activation.activationID)
-                }
-                return try await activation.unlockKnowledge(password: password)
-            },
-            configuration: configuration
-        ) { [policy = settings.policy] review in
-            switch policy.judge(review) {
-            case .approve: return .approve
-            case .leave(let reason):
-                metrics.count("approval_daemon_left_total", ("reason", reason.rawValue))
-                logger.log(
-                    .info,
-                    "left to people",
-                    [
-                        "activation": review.activationID, "operation": review.operation.id,
-                        "name": review.operation.name, "reason": reason.rawValue,
-                    ]
-                )
-                return .leave
-            }
-        }
-    }
-
-    /// Runs `body`, and logs what is wrong with a setting that it needs.
-    private static func logging<Result>(
-        _ message: StaticString,
-        of activation: Activation,
-        _ logger: JSONLogger,
-        _ body: () throws -> Result
-    ) throws -> Result {
-        do {
-            return try body()
-        } catch let error as ConfigurationError {
-            logger.log(.error, message, ["activation": activation.activationID, "error": error.description])
-            throw error
-        }
-    }
-
-    /// Returns what reads the time that has passed while the machine was awake, whatever everything else waits on.
-    private static func stopwatch() -> @Sendable () -> Duration {
-        let start = SuspendingClock.now
-        return { start.duration(to: .now) }
     }
 }

@@ -50,24 +50,11 @@ enum Program {
                 logger.log(.info, "configuration accepted", ["file": path])
                 return .stopped
             }
-            return await self.run(daemon, logger)
+            try await self.run(daemon)
+            return .stopped
         } catch let error as ConfigurationError {
             logger.log(.error, "configuration refused", ["setting": error.setting, "problem": error.problem])
             return .configuration
-        } catch {
-            logger.log(.error, "ended", ["error": "\(error)"])
-            return .software
-        }
-    }
-
-    /// Runs until a signal comes.
-    private static func run(_ daemon: Daemon, _ logger: JSONLogger) async -> ExitStatus {
-        let work = Task { try await daemon.run() }
-        let signals = ShutdownSignals { work.cancel() }
-        defer { signals.stop() }
-        do {
-            try await work.value
-            return .stopped
         } catch let error as MobileTokenError where error.code.description.hasPrefix("store") {
             logger.log(.error, "the store cannot be used", ["error": error.description])
             return .store
@@ -75,6 +62,14 @@ enum Program {
             logger.log(.error, "ended", ["error": "\(error)"])
             return Daemon.isListeningFailure(error) ? .unavailable : .software
         }
+    }
+
+    /// Runs until a signal comes.
+    private static func run(_ daemon: Daemon) async throws {
+        let work = Task { try await daemon.run() }
+        let signals = ShutdownSignals { work.cancel() }
+        defer { signals.stop() }
+        try await work.value
     }
 
     private static func probe(_ url: String) async -> ExitStatus {

@@ -128,7 +128,8 @@ import Testing
     @Test func aStoreOfAnotherKeyKeepsItFromStarting() async throws {
         try await Stage.with { stage in
             try stage.folder.write("store/activations.sqlite.key", String(repeating: "x", count: 32))
-            await #expect(throws: MobileTokenError.self) { try await stage.withDaemon { _ in } }
+            let error = await #expect(throws: ConfigurationError.self) { try await stage.withDaemon { _ in } }
+            #expect(error?.setting == "store.sealingKey")
         }
     }
 }

@@ -77,17 +77,35 @@ import Testing
             program.send(SIGTERM)
             #expect(await program.exitStatus() == 0, "\(program.log)")
 
-            for other in ["file:\(stage.folder.path)/none", "env:NONE", "env:WRONG", "command:false"] {
-                let variables = variables.merging(["APPROVAL_DAEMON_STORE_SEALING_KEY": other]) { $1 }
-                let refused = try DaemonProcess(["--config", file], variables)
-                #expect(await refused.exitStatus() == 74)
-                let line = try #require(try stage.checkLog(refused.log).last)
-                #expect(line["message"]?.string == "the store cannot be used")
-                #expect(!refused.log.contains(key.base64EncodedString()))
+            for other in [
+                "file:\(stage.folder.path)/none", "env:NONE", "env:WRONG", "command:echo \(variables["WRONG"] ?? "")",
+            ] {
+                let (status, line) = try await self.refusal(of: other, stage, file, variables)
+                #expect(status == 78, "\(other)")
+                #expect(line["message"]?.string == "configuration refused")
+                #expect(line["setting"]?.string == "store.sealingKey")
             }
+            // The program may have a key to give the next time.
+            let (status, line) = try await self.refusal(of: "command:false", stage, file, variables)
+            #expect(status == 74)
+            #expect(line["message"]?.string == "the store cannot be used")
             #expect(!FileManager.default.fileExists(atPath: stage.folder.file("none")))
             #expect(!FileManager.default.fileExists(atPath: beside))
         }
+    }
+
+    /// Returns how the program ends with a sealing key from another place, and the last line of its log.
+    private func refusal(
+        of place: String,
+        _ stage: Stage,
+        _ file: String,
+        _ variables: [String: String]
+    ) async throws -> (status: Int32, line: JSONValue) {
+        let variables = variables.merging(["APPROVAL_DAEMON_STORE_SEALING_KEY": place]) { $1 }
+        let refused = try DaemonProcess(["--config", file], variables)
+        let status = await refused.exitStatus()
+        #expect(!refused.log.contains(variables["STORE_KEY"] ?? ""))
+        return (status, try #require(try stage.checkLog(refused.log).last))
     }
 
     @Test func theProbeAsksARunningDaemon() async throws {

@@ -141,3 +141,14 @@ extension DaemonConfiguration.Polling {
         }
     }
 }
+
+extension DaemonConfiguration.Store {
+    /// Returns the refusal of the setting that keeps the store closed; `nil` for an error that a restart may mend, such as one of
+    /// a program that had no key to give this time.
+    func refusal(_ error: MobileTokenError) -> ConfigurationError? {
+        let isProgram = self.sealingKey?.description.utf8.starts(with: "command:".utf8) ?? false
+        let isRefused =
+            error.code == .storeWrongSealingKey || error.code == .storeSealingKeyMissing && !isProgram
+        return isRefused ? ConfigurationError("store.sealingKey", error.message) : nil
+    }
+}
