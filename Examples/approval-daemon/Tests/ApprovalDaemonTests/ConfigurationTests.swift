@@ -31,13 +31,17 @@ import Testing
         try DaemonConfiguration(json: try JSONValue(parsing: json), environment: environment)
     }
 
-    private func refusal(_ json: String, _ environment: [String: String] = [:]) -> String? {
+    private func error(_ json: String, _ environment: [String: String] = [:]) -> ConfigurationError? {
         do {
             _ = try self.read(json, environment)
             return nil
         } catch {
-            return (error as? ConfigurationError)?.setting
+            return error as? ConfigurationError
         }
+    }
+
+    private func refusal(_ json: String, _ environment: [String: String] = [:]) -> String? {
+        self.error(json, environment)?.setting
     }
 
     @Test func everythingCanBeSaid() throws {
@@ -133,6 +137,50 @@ import Testing
         let rules = #"{"policy": {"rules": [{\#(members)}]}, "server""#
         let json = Self.least.replacingOccurrences(of: "{\"server\"", with: rules)
         #expect(self.refusal(json) == "policy.rules[0].\(name)")
+    }
+
+    /// A member that is misspelt is missing, too, and the one that is there says more.
+    @Test(arguments: [
+        (
+            #"{"templat": "p", "currency": "CZK", "limit": 5, "anyAccount": true}"#, "templat",
+            #"did you mean "template"?"#
+        ),
+        (
+            #"{"template": "p", "currency": "CZK", "limit": 5, "acounts": ["a"]}"#, "acounts",
+            #"did you mean "accounts"?"#
+        ),
+        (#"{"template": "p", "currency": "CZK", "Limit": 5, "anyAccount": true}"#, "Limit", #"did you mean "limit"?"#),
+        (
+            #"{"template": "p", "currency": "CZK", "maximum": 5, "anyAccount": true}"#, "maximum",
+            "there are: accounts, anyAccount, currency, limit, template"
+        ),
+    ])
+    func aMisspeltMemberOfARuleIsRefusedByItsOwnName(rule: String, name: String, suggestion: String) {
+        let json = Self.least.replacingOccurrences(
+            of: "{\"server\"",
+            with: #"{"policy": {"rules": [\#(rule)]}, "server""#
+        )
+        let error = self.error(json)
+        #expect(error?.setting == "policy.rules[0].\(name)")
+        #expect(error?.problem == "is no setting; \(suggestion)")
+    }
+
+    @Test func aMisspeltSectionOrVariableIsRefusedByItsOwnName() {
+        #expect(
+            self.error(#"{"sever": {"baseURL": "https://b"}}"#)?.description
+                == #"sever: is no setting; did you mean "server"?"#
+        )
+        #expect(
+            self.error(#"{"server": {"baseUrl": "https://b"}}"#)?.description
+                == #"server.baseUrl: is no setting; did you mean "baseURL"?"#
+        )
+        #expect(
+            self.error(Self.least, ["APPROVAL_DAEMON_SERVER_BASEURL": "x"])?.problem
+                == #"is no variable of the approval daemon; did you mean "APPROVAL_DAEMON_SERVER_BASE_URL"?"#
+        )
+        // A long word is near to nothing, and costs nothing.
+        let word = String(repeating: "a", count: 1 << 19)
+        #expect(self.refusal(#"{"\#(word)": 1}"#) == word)
     }
 
     @Test func variablesThatMeanNothingAreRefused() {

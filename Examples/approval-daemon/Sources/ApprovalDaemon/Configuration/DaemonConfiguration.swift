@@ -74,14 +74,14 @@ extension DaemonConfiguration {
 
     init(json: JSONValue, environment: [String: String]) throws {
         let environment = try EnvironmentSettings(environment)
-        self = try SettingsReader.read(try environment.overriding(json)) { settings in
-            try Self(&settings, environment.credentialsFolder)
+        self = try SettingsReader.read(try environment.overriding(json), EnvironmentSettings.members()) { settings in
+            try Self(settings, environment.credentialsFolder)
         }
     }
 
-    private init(_ settings: inout SettingsReader, _ credentialsFolder: String?) throws {
-        self.server = try settings.object("server") { try Server(&$0) }
-        self.store = try settings.object("store") { settings in
+    private init(_ settings: SettingsReader, _ credentialsFolder: String?) throws {
+        self.server = try settings.section("server") { try Server($0) }
+        self.store = try settings.section("store") { settings in
             Store(
                 path: try settings.string("path") ?? SQLiteActivationStore.defaultPath,
                 sealingKey: try settings.sealingKey("sealingKey")
@@ -92,16 +92,16 @@ extension DaemonConfiguration {
             throw settings.error("passwordFile", "is missing, and there is no credentials directory")
         }
         self.passwordFile = passwordFile
-        self.polling = try settings.object("polling") { try Polling(&$0) }
-        self.policy = try settings.object("policy") { try PaymentPolicy(&$0) }
-        self.status = try settings.object("status") { settings in
+        self.polling = try settings.section("polling") { try Polling($0) }
+        self.policy = try settings.section("policy") { try PaymentPolicy($0) }
+        self.status = try settings.section("status") { settings in
             Status(
                 host: try settings.string("host") ?? "127.0.0.1",
                 port: UInt16(clamping: try settings.integer("port", in: 0...65_535) ?? 9464),
                 maximumPollAge: try settings.seconds("maximumPollAgeSeconds", in: 10...86_400) ?? .seconds(60)
             )
         }
-        self.receipts = try settings.object("receipts") { settings in
+        self.receipts = try settings.section("receipts") { settings in
             Receipts(
                 folder: try settings.string("folder"),
                 interval: try settings.seconds("exportIntervalSeconds", in: 1...86_400) ?? .seconds(3600)
@@ -118,7 +118,7 @@ extension DaemonConfiguration {
 }
 
 extension DaemonConfiguration.Server {
-    fileprivate init(_ settings: inout SettingsReader) throws {
+    fileprivate init(_ settings: SettingsReader) throws {
         self.init(
             baseURL: try settings.requiredString("baseURL"),
             sdkConfiguration: try settings.requiredString("sdkConfiguration"),
@@ -130,7 +130,7 @@ extension DaemonConfiguration.Server {
 }
 
 extension DaemonConfiguration.Polling {
-    fileprivate init(_ settings: inout SettingsReader) throws {
+    fileprivate init(_ settings: SettingsReader) throws {
         self.interval = try settings.seconds("intervalSeconds", in: 5...86_400) ?? .seconds(7)
         self.limits = ServerLimits()
         if let limit = try settings.integer("requestsPerSecond", in: 1...100_000) {

@@ -30,6 +30,15 @@ struct EnvironmentSettings {
     /// All variables, for the help and for tests of it.
     static let names = Self.settings.map { Self.name(of: $0.path) }
 
+    /// Returns the members of a section of the file, or of the whole file. Each has a variable.
+    static func members(of section: String? = nil) -> [String] {
+        let names = Self.settings.compactMap { path, _ in
+            guard let section else { return path.first }
+            return path.count == 2 && path.first == section ? path.last : nil
+        }
+        return Array(Set(names))
+    }
+
     /// Where systemd puts credentials, if it does.
     let credentialsFolder: String?
     private var values: [(path: [String], value: JSONValue)] = []
@@ -41,7 +50,8 @@ struct EnvironmentSettings {
         for (name, text) in environment.sorted(by: { $0.key < $1.key })
         where name.utf8.starts(with: Self.prefix.utf8) && name != Self.fileVariable {
             guard let (path, kind) = names[name] else {
-                throw ConfigurationError(name, "is no variable of the approval daemon")
+                let suggestion = Suggestion.text(for: name, among: Self.names)
+                throw ConfigurationError(name, "is no variable of the approval daemon; \(suggestion)")
             }
             self.values.append((path, try Self.value(text, kind, of: name)))
         }

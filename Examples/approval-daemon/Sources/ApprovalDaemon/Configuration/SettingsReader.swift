@@ -17,28 +17,25 @@ public struct ConfigurationError: Error, CustomStringConvertible {
     public var description: String { "\(self.setting): \(self.problem)" }
 }
 
-/// Reads the members of one JSON object, each once and exactly: what is of another type, given twice or not known is refused by
-/// its name.
+/// Reads the members of one JSON object exactly: what is of another type, given twice or not known is refused by its name.
 struct SettingsReader {
     private let path: String
     private let object: JSONObject
-    private var known: [String] = []
 
-    /// Reads an object with `body`, and refuses the members that `body` did not ask for.
+    /// Reads an object with `body`. What it has beside these members is refused first: a misspelt member is a missing one as well.
     static func read<Value>(
         _ value: JSONValue?,
         at path: String = "",
-        _ body: (inout SettingsReader) throws -> Value
+        _ members: [String],
+        _ body: (SettingsReader) throws -> Value
     ) throws -> Value {
         let object = try value.map { try Self.object($0, path) } ?? JSONObject()
-        var reader = SettingsReader(path: path, object: object)
-        for name in object.duplicateKeys { throw ConfigurationError(reader.name(name), "is given more than once") }
-        let result = try body(&reader)
-        for name in object.keys where !reader.known.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
-            let choices = reader.known.sorted().joined(separator: ", ")
-            throw ConfigurationError(reader.name(name), "is no setting; there are: \(choices)")
+        let reader = SettingsReader(path: path, object: object)
+        for name in object.duplicateKeys { throw reader.error(name, "is given more than once") }
+        for name in object.keys where !members.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+            throw reader.error(name, "is no setting; " + Suggestion.text(for: name, among: members))
         }
-        return result
+        return try body(reader)
     }
 
     private init(path: String, object: JSONObject) {
@@ -60,14 +57,11 @@ struct SettingsReader {
         ConfigurationError(self.name(member), problem)
     }
 
-    private mutating func value(_ member: String) -> JSONValue? {
-        self.known.append(member)
-        return self.object[member]
-    }
+    private func value(_ member: String) -> JSONValue? { self.object[member] }
 
     // MARK: Values
 
-    mutating func string(_ member: String) throws -> String? {
+    func string(_ member: String) throws -> String? {
         guard let value = self.value(member) else { return nil }
         guard let string = value.string else { throw self.error(member, "is not a string") }
         guard !string.isEmpty else { throw self.error(member, "is empty") }
@@ -77,12 +71,12 @@ struct SettingsReader {
         return string
     }
 
-    mutating func requiredString(_ member: String) throws -> String {
+    func requiredString(_ member: String) throws -> String {
         guard let string = try self.string(member) else { throw self.error(member, "is missing") }
         return string
     }
 
-    mutating func strings(_ member: String) throws -> [String]? {
+    func strings(_ member: String) throws -> [String]? {
         guard let value = self.value(member) else { return nil }
         guard let elements = value.array else { throw self.error(member, "is not a list") }
         return try elements.map { element in
@@ -93,13 +87,13 @@ struct SettingsReader {
         }
     }
 
-    mutating func boolean(_ member: String) throws -> Bool? {
+    func boolean(_ member: String) throws -> Bool? {
         guard let value = self.value(member) else { return nil }
         guard let boolean = value.bool else { throw self.error(member, "is neither true nor false") }
         return boolean
     }
 
-    mutating func integer(_ member: String, in range: ClosedRange<Int64>) throws -> Int64? {
+    func integer(_ member: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let value = self.value(member) else { return nil }
         guard let integer = value.int64, range.contains(integer) else {
             throw self.error(member, "is not a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -108,12 +102,12 @@ struct SettingsReader {
     }
 
     /// A number of seconds.
-    mutating func seconds(_ member: String, in range: ClosedRange<Int64>) throws -> Duration? {
+    func seconds(_ member: String, in range: ClosedRange<Int64>) throws -> Duration? {
         try self.integer(member, in: range).map { .seconds($0) }
     }
 
     /// An amount of money: a number, or a string of digits.
-    mutating func decimal(_ member: String) throws -> Decimal? {
+    func decimal(_ member: String) throws -> Decimal? {
         guard let value = self.value(member) else { return nil }
         let number = value.number ?? value.string.flatMap { JSONNumber(literal: $0) }
         guard let decimal = number?.decimal, decimal.isFinite else {
@@ -123,7 +117,7 @@ struct SettingsReader {
     }
 
     /// The place of a sealing key. Whether there is one is found out when the store is opened.
-    mutating func sealingKey(_ member: String) throws -> SealingKeySource? {
+    func sealingKey(_ member: String) throws -> SealingKeySource? {
         guard let string = try self.string(member) else { return nil }
         guard let source = try? SealingKeySource(string) else {
             throw self.error(member, "is none of: file:PATH, env:NAME, command:PROGRAM ARGUMENT…")
@@ -131,19 +125,21 @@ struct SettingsReader {
         return source
     }
 
-    mutating func object<Value>(_ member: String, _ body: (inout SettingsReader) throws -> Value) throws -> Value {
-        try Self.read(self.value(member), at: self.name(member), body)
+    /// A section of the file.
+    func section<Value>(_ member: String, _ body: (SettingsReader) throws -> Value) throws -> Value {
+        try Self.read(self.value(member), at: self.name(member), EnvironmentSettings.members(of: member), body)
     }
 
-    /// A list of objects; empty when it is missing.
-    mutating func objects<Value>(
+    /// A list of objects with these members; empty when it is missing.
+    func objects<Value>(
         _ member: String,
-        _ body: (inout SettingsReader) throws -> Value
+        of members: [String],
+        _ body: (SettingsReader) throws -> Value
     ) throws -> [Value] {
         guard let value = self.value(member) else { return [] }
         guard let elements = value.array else { throw self.error(member, "is not a list") }
         return try elements.enumerated().map { index, element in
-            try Self.read(element, at: "\(self.name(member))[\(index)]", body)
+            try Self.read(element, at: "\(self.name(member))[\(index)]", members, body)
         }
     }
 }

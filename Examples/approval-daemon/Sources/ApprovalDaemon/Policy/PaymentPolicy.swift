@@ -79,15 +79,17 @@ extension String {
 // MARK: - From the configuration
 
 extension PaymentPolicy {
-    init(_ settings: inout SettingsReader) throws {
+    init(_ settings: SettingsReader) throws {
         self.name = try settings.string("name") ?? "payments"
         self.version = try settings.string("version") ?? ""
-        self.rules = try settings.objects("rules") { try Rule(&$0) }
+        self.rules = try settings.objects("rules", of: Rule.members) { try Rule($0) }
     }
 }
 
 extension PaymentPolicy.Rule {
-    fileprivate init(_ settings: inout SettingsReader) throws {
+    fileprivate static let members = ["template", "currency", "limit", "accounts", "anyAccount"]
+
+    fileprivate init(_ settings: SettingsReader) throws {
         self.template = try settings.requiredString("template")
         self.currency = try settings.requiredString("currency")
         guard self.currency.utf8.count == 3, self.currency.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
@@ -96,11 +98,11 @@ extension PaymentPolicy.Rule {
         guard let limit = try settings.decimal("limit") else { throw settings.error("limit", "is missing") }
         guard limit > 0 else { throw settings.error("limit", "is not more than zero") }
         self.limit = limit
-        self.accounts = try Self.accounts(&settings)
+        self.accounts = try Self.accounts(settings)
     }
 
     /// A list of accounts, or `anyAccount`: neither is the default of the other.
-    private static func accounts(_ settings: inout SettingsReader) throws -> PaymentPolicy.Accounts {
+    private static func accounts(_ settings: SettingsReader) throws -> PaymentPolicy.Accounts {
         let listed = try settings.strings("accounts")
         let isAny = try settings.boolean("anyAccount") ?? false
         switch (listed, isAny) {
