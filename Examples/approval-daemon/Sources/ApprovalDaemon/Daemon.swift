@@ -13,6 +13,7 @@ public final class Daemon: Sendable {
     private let transport: CurlTransport
     private let client: MobileTokenClient
     private let agent: ApprovalAgent
+    private let passwords: PasswordFile
     private let clock: any Clock<Duration>
     private let listeningPort = Mutex<UInt16?>(nil)
 
@@ -51,6 +52,7 @@ public final class Daemon: Sendable {
         try passwords.check()
         self.configuration = configuration
         self.logger = logger
+        self.passwords = passwords
         self.clock = surroundings.clock
         self.board = StatusBoard(
             metrics: self.metrics,
@@ -121,6 +123,7 @@ public final class Daemon: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.keepStatus() }
             group.addTask { await self.keepExporting() }
+            group.addTask { await self.keepMeasuringReceipts() }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await self.agent.run())
@@ -168,6 +171,23 @@ public final class Daemon: Sendable {
         }
     }
 
+    private func keepMeasuringReceipts() async {
+        repeat {
+            await self.measureReceipts()
+        } while (try? await self.clock.sleep(for: .seconds(60))) != nil
+    }
+
+    /// Sets the gauges of what the store holds, or removes them: old figures would look like present ones.
+    private func measureReceipts() async {
+        let figures = try? await self.store.receiptFigures()
+        self.metrics.replace("approval_daemon_receipts_unexported", with: figures.map { Double($0.unexportedCount) })
+        self.metrics.replace("approval_daemon_receipts_bytes", with: figures.map { Double($0.byteCount) })
+        self.metrics.replace(
+            "approval_daemon_receipts_exported_timestamp_seconds",
+            with: figures?.lastExport?.timeIntervalSince1970
+        )
+    }
+
     private func exportReceipts() async {
         guard let folder = self.configuration.receipts.folder else { return }
         do {
@@ -178,6 +198,28 @@ public final class Daemon: Sendable {
             // They stay in the store, and the next export begins where this one did.
             self.metrics.count("approval_daemon_receipt_exports_total", ("outcome", "failed"))
             self.logger.log(.error, "receipts not exported", ["error": "\(error)"])
+        }
+        await self.measureReceipts()
+    }
+
+    // MARK: From outside
+
+    /// Looks at the passwords again, and decides again with the activations that were stopped and have one. A file that is refused
+    /// changes nothing.
+    public func readPasswordsAgain() async {
+        do {
+            try self.passwords.check()
+        } catch {
+            self.logger.log(.error, "passwords refused", ["error": "\(error)"])
+            return
+        }
+        self.logger.log(.info, "passwords read", [:])
+        for activationID in await self.agent.stoppedActivations.keys.sorted() {
+            guard (try? self.passwords.password(of: activationID)) != nil else {
+                self.logger.log(.error, "password not read", ["activation": activationID, "error": "there is none"])
+                continue
+            }
+            await self.agent.resumeDeciding(with: activationID)
         }
     }
 }

@@ -17,6 +17,8 @@ enum Program {
           --probe         ask a running daemon's /health: 0 when it is well, 1 when not
           --help          show this
 
+        SIGHUP: read the passwords again, and decide again with activations that were stopped.
+
         Exit status: 0 stopped by SIGTERM or SIGINT, 64 wrong arguments, 69 cannot listen,
         70 ended by an error, 74 the store cannot be used, 78 the configuration is refused.
 
@@ -67,7 +69,10 @@ enum Program {
     /// Runs until a signal comes.
     private static func run(_ daemon: Daemon) async throws {
         let work = Task { try await daemon.run() }
-        let signals = ShutdownSignals { work.cancel() }
+        let signals = ServiceSignals(
+            shutDown: { work.cancel() },
+            reload: { Task { await daemon.readPasswordsAgain() } }
+        )
         defer { signals.stop() }
         try await work.value
     }

@@ -112,6 +112,26 @@ import Testing
         }
     }
 
+    /// What waits for an export is counted once a minute, whoever exports it.
+    @Test func theReceiptsThatWaitForAnExportAreMeasured() async throws {
+        try await Stage.with { stage in
+            let operation = try await stage.createOperation("payment", amount: "2")
+            let daily = ["APPROVAL_DAEMON_RECEIPTS_EXPORT_INTERVAL_SECONDS": "86400"]
+            try await stage.withDaemon(daily) { daemon in
+                #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+                let text = try await daemon.waitForMetrics(with: "approval_daemon_receipts_unexported 2.0")
+                #expect(!text.contains("approval_daemon_receipts_exported_timestamp_seconds"))
+                #expect(text.contains("approval_daemon_receipts_bytes "))
+
+                let store = SQLiteActivationStore(path: stage.storePath)
+                try await ReceiptArchive(folder: stage.receiptFolder).export(from: store)
+                await store.close()
+                let after = try await daemon.waitForMetrics(with: "approval_daemon_receipts_unexported 0.0")
+                #expect(after.contains("approval_daemon_receipts_exported_timestamp_seconds 1"))
+            }
+        }
+    }
+
     @Test func aPasswordThatIsMissingIsTriedAgainWhenTheFileIsMended() async throws {
         try await Stage.with { stage in
             try stage.folder.write("passwords", "somebody-else 1234\n")

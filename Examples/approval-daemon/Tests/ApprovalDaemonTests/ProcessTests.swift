@@ -32,6 +32,39 @@ import Testing
         }
     }
 
+    /// After a wrong password nothing is decided, until the file is mended and SIGHUP comes; a file that is refused changes nothing.
+    @Test func afterSIGHUPItDecidesWithTheNewPassword() async throws {
+        try await Stage.with { stage in
+            let right = try String(contentsOfFile: stage.folder.file("passwords"), encoding: .utf8)
+            try stage.folder.write("passwords", "* wrong-horse\n")
+            let operation = try await stage.createOperation("payment", amount: "20")
+            let program = try DaemonProcess(["--config", try stage.folder.write("c.json", stage.configuration())])
+            let daemon = try RunningDaemon(url: try await program.statusURL())
+            try await program.waitForLine(with: #""kind":"stopped""#)
+            try await daemon.waitUntilUnwell(because: "activationStopped")
+            let stopped = #"approval_daemon_stopped_activations{reason="authenticationFailed"} 1.0"#
+            #expect(try await daemon.get("/metrics").body.contains(stopped))
+
+            try stage.folder.write("passwords", right, mode: 0o644)
+            program.send(SIGHUP)
+            try await program.waitForLine(with: #""message":"passwords refused""#)
+            #expect(try await daemon.get("/metrics").body.contains(stopped))
+            try stage.folder.write("passwords", "other wrong\n")
+            program.send(SIGHUP)
+            try await program.waitForLine(with: #""message":"password not read""#)
+            #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+
+            try stage.folder.write("passwords", right)
+            program.send(SIGHUP)
+            #expect(await stage.emulator.decision(on: operation)?.status == "APPROVED")
+            try await daemon.waitUntilWell()
+            #expect(try await !daemon.get("/metrics").body.contains("approval_daemon_stopped_activations"))
+            program.send(SIGTERM)
+            #expect(await program.exitStatus() == 0, "\(program.log)")
+            _ = try stage.checkLog(program.log)
+        }
+    }
+
     @Test func aWrongConfigurationIsRefusedByName() async throws {
         try await Stage.with { stage in
             let file = try stage.folder.write("c.json", stage.configuration(#", "policies": {}"#))
@@ -180,6 +213,12 @@ final class DaemonProcess: Sendable {
 
     /// The next line that it writes; `nil` when it has ended.
     func nextLine() async -> String? { await self.lines.first { _ in true } }
+
+    /// Waits for a line with this text.
+    func waitForLine(with text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        while let line = await self.nextLine() { if line.contains(text) { return } }
+        Issue.record("it ended: \(self.log)", sourceLocation: sourceLocation)
+    }
 
     /// Where it says that its health endpoint is.
     func statusURL() async throws -> String {

@@ -65,14 +65,17 @@ struct Stage: Sendable {
     }
 
     /// Runs a daemon in this process, with time that passes as fast as the network allows.
-    func withDaemon(_ body: (RunningDaemon) async throws -> Void) async throws {
+    func withDaemon(
+        _ environment: [String: String] = [:],
+        _ body: (RunningDaemon) async throws -> Void
+    ) async throws {
         let traffic = Traffic()
         try self.folder.write("log", "")
         let log = try #require(FileHandle(forWritingAtPath: self.logFile))
         let writer = LogWriter(descriptor: log.fileDescriptor)
         let configuration = try DaemonConfiguration(
             json: try JSONValue(parsing: self.configuration(#", "logLevel": "debug""#)),
-            environment: [:]
+            environment: environment
         )
         var surroundings = Daemon.Surroundings()
         surroundings.clock = traffic.clock
@@ -153,6 +156,14 @@ struct RunningDaemon: Sendable {
         let request = HTTPRequest(.get, url: self.url + path, timeout: .seconds(30))
         let response = try await self.transport.send(request)
         return (response.status, String(decoding: response.body, as: UTF8.self))
+    }
+
+    /// Asks for the metrics until they have this text.
+    func waitForMetrics(with text: String) async throws -> String {
+        while true {
+            let metrics = try await self.get("/metrics").body
+            if metrics.contains(text) { return metrics }
+        }
     }
 
     /// Asks for a path until nothing is wrong with it.

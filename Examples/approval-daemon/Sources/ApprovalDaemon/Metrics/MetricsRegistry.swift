@@ -52,6 +52,11 @@ final class MetricsRegistry: MetricsShape {
     /// Forgets the series of a gauge, before it is set anew for those that there still are.
     func clear(_ label: String) { self.families.withLock { _ = $0.removeValue(forKey: label) } }
 
+    /// Sets a gauge of one series, or removes it when there is no value.
+    func replace(_ label: String, with value: Double?) {
+        if let value { self.set(label, value) } else { self.clear(label) }
+    }
+
     /// Returns all metrics in the text format of Prometheus, version 0.0.4.
     func text() -> String {
         self.set("approval_daemon_series_dropped", Double(self.droppedCount.load(ordering: .relaxed)))
@@ -160,6 +165,7 @@ enum MetricCatalog {
         "mobile_token_agent_events_total": "What the agent did, by kind.",
         "approval_daemon_left_total": "Operations that the policy left to people, by reason.",
         "approval_daemon_activations": "Activations, by phase.",
+        "approval_daemon_stopped_activations": "Activations that nothing is decided with, by reason.",
         "approval_daemon_healthy": "1 when /health says 200.",
         "approval_daemon_ready": "1 when /ready says 200.",
         "approval_daemon_oldest_poll_seconds": "Age of the oldest successful poll of an active activation.",
@@ -167,6 +173,9 @@ enum MetricCatalog {
         "approval_daemon_decisions_unknown": "Decisions of which nobody can find out what became.",
         "approval_daemon_clock_skew_seconds": "By how much the local clock differs from the bank's.",
         "approval_daemon_receipt_exports_total": "Exports of receipts, by outcome.",
+        "approval_daemon_receipts_unexported": "Receipts that were written since the last export.",
+        "approval_daemon_receipts_exported_timestamp_seconds": "Unix time of the last export of receipts.",
+        "approval_daemon_receipts_bytes": "Room that the store takes, most of it receipts.",
         "approval_daemon_log_lines_dropped": "Log lines dropped because their reader was too slow.",
         "approval_daemon_series_dropped": "Values left out because a metric had too many series.",
     ]

@@ -99,7 +99,11 @@ struct HealthReport: Sendable {
     func measure(in metrics: MetricsRegistry) {
         metrics.set("approval_daemon_healthy", self.isHealthy ? 1 : 0)
         metrics.set("approval_daemon_ready", self.isReady ? 1 : 0)
-        guard let fleet = self.agent?.fleet else { return }
+        guard let agent, case let fleet = agent.fleet else { return }
+        metrics.clear("approval_daemon_stopped_activations")
+        for (reason, count) in agent.stopReasons {
+            metrics.set("approval_daemon_stopped_activations", Double(count), ("reason", reason.description))
+        }
         metrics.clear("approval_daemon_activations")
         for (phase, count) in fleet.counts {
             metrics.set("approval_daemon_activations", Double(count), ("phase", phase.description))

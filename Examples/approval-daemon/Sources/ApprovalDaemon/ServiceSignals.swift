@@ -2,29 +2,34 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Runs a closure on the first SIGTERM or SIGINT; one that comes a second or more later ends the process at once.
+/// Runs one closure on the first SIGTERM or SIGINT, and another one on each SIGHUP. A SIGTERM or SIGINT that comes a second or more
+/// after the first ends the process at once.
 ///
 /// Sooner it is the same one: some supervisors send it to the process, and then to its group.
-public final class ShutdownSignals: Sendable {
+public final class ServiceSignals: Sendable {
     // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
     /// Begins to listen. Nobody who closes the other end of a pipe ends the process any more.
-    public init(_ shutDown: @escaping @Sendable () -> Void) {
+    public init(shutDown: @escaping @Sendable () -> Void, reload: @escaping @Sendable () -> Void) {
         signal(SIGPIPE, SIG_IGN)
+        let first = FirstSignal()
+        let end: @Sendable (Int32) -> Void = { number in
+            guard let elapsed = first.elapsed else { return shutDown() }
+            if elapsed >= .seconds(1) { _exit(128 + number) }
+        }
+        let handlers: [(Int32, @Sendable () -> Void)] = [
+            (SIGINT, { end(SIGINT) }), (SIGTERM, { end(SIGTERM) }), (SIGHUP, reload),
+        ]
         // A parent may have started this process with signals blocked, and they would never arrive.
         var numbers = sigset_t()
         sigemptyset(&numbers)
-        for number in [SIGINT, SIGTERM] { sigaddset(&numbers, number) }
+        for (number, _) in handlers { sigaddset(&numbers, number) }
         pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
-        let first = FirstSignal()
-        self.sources = [SIGINT, SIGTERM].map { number in
+        self.sources = handlers.map { number, handler in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                guard let elapsed = first.elapsed else { return shutDown() }
-                if elapsed >= .seconds(1) { _exit(128 + number) }
-            }
+            source.setEventHandler(handler: handler)
             source.activate()
             return source
         }
