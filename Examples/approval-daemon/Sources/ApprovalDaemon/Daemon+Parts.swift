@@ -60,8 +60,7 @@ extension Daemon {
         _ settings: DaemonConfiguration,
         _ client: MobileTokenClient,
         _ passwords: PasswordFile,
-        _ logger: JSONLogger,
-        _ metrics: MetricsRegistry
+        _ logger: JSONLogger
     ) -> ApprovalAgent {
         var fleet = OperationsFleet.Configuration()
         fleet.pollInterval = settings.polling.interval
@@ -79,22 +78,7 @@ extension Daemon {
                 return try await activation.unlockKnowledge(password: password)
             },
             configuration: configuration
-        ) { [policy = settings.policy] review in
-            switch policy.judge(review) {
-            case .approve: return .approve
-            case .leave(let reason):
-                metrics.count("approval_daemon_left_total", ("reason", reason.rawValue))
-                logger.log(
-                    .info,
-                    "left to people",
-                    [
-                        "activation": review.activationID, "operation": review.operation.id,
-                        "name": review.operation.name, "reason": reason.rawValue,
-                    ]
-                )
-                return .leave
-            }
-        }
+        ) { [policy = settings.policy] review in policy.judge(review) }
     }
 
     /// Runs `body`, and logs what is wrong with a setting that it needs.

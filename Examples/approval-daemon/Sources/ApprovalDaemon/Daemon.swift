@@ -69,7 +69,7 @@ public final class Daemon: Sendable {
             observer: Telemetry(logger: logger, metrics: self.metrics),
             surroundings
         )
-        self.agent = Self.agent(configuration, self.client, passwords, logger, self.metrics)
+        self.agent = Self.agent(configuration, self.client, passwords, logger)
     }
 
     /// The port of the health endpoint, while it listens.

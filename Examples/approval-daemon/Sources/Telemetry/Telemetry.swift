@@ -129,9 +129,10 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
         self.metrics.set("mobile_token_activations_assigned", Double(total))
     }
 
-    /// Counts and logs what the agent did.
+    /// Counts and logs what the agent did, and counts what it left by the reason, which the policy takes from a fixed few.
     public func agentReported(_ report: AgentObservation) {
         self.metrics.count("mobile_token_agent_events_total", ("kind", report.kind))
+        if let reason = report.reason { self.metrics.count("mobile_token_operations_left_total", ("reason", reason)) }
         let level: Logger.Level =
             switch report.kind {
             case "stopped", "unknown": .error
@@ -143,7 +144,7 @@ public struct Telemetry<Logger: LoggerShape, Metrics: MetricsShape>: MobileToken
             "agent",
             [
                 "activation": report.activationID, "operation": report.operationID, "name": report.operationName,
-                "kind": report.kind, "detail": report.detail.isEmpty ? nil : report.detail,
+                "kind": report.kind, "reason": report.reason, "detail": report.detail.isEmpty ? nil : report.detail,
             ]
         )
     }

@@ -27,8 +27,8 @@ import Testing
                     #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
                 }
                 let metrics = try await daemon.get("/metrics").body
-                for reason in ["overLimit", "accountNotAllowed", "unknownTemplate"] {
-                    #expect(metrics.contains("approval_daemon_left_total{reason=\"\(reason)\"} 1.0"))
+                for reason in ["overLimit", "accountNotAllowed", "unknownTemplate", "incomplete"] {
+                    #expect(metrics.contains("mobile_token_operations_left_total{reason=\"\(reason)\"} 1.0"))
                 }
             }
 
@@ -46,8 +46,8 @@ import Testing
             #expect(messages.first == "started")
             #expect(messages.suffix(1) == ["stopped"])
             #expect(messages.contains("decision ended"))
-            let reasons = log.filter { $0["message"]?.string == "left to people" }.compactMap { $0["reason"]?.string }
-            #expect(reasons.sorted() == ["accountNotAllowed", "overLimit", "unknownTemplate"])
+            let reasons = log.filter { $0["kind"]?.string == "left" }.compactMap { $0["reason"]?.string }
+            #expect(reasons.sorted() == ["accountNotAllowed", "incomplete", "overLimit", "unknownTemplate"])
         }
     }
 

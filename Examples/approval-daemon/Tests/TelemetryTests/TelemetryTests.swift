@@ -45,4 +45,24 @@ import Testing
             #expect(!values.keys.contains { $0.contains(id) || $0.contains(payment) })
         }
     }
+
+    @Test func whatIsLeftIsCountedByItsReasonAlone() {
+        let telemetry = Telemetry(logger: Logger(label: "left"), metrics: SystemMetrics())
+        for id in ["1", "2"] {
+            telemetry.agentReported(
+                AgentObservation(
+                    activationID: "a\(id)",
+                    operationID: "o\(id)",
+                    operationName: "n\(id)",
+                    kind: "left",
+                    reason: "overLimit",
+                    detail: "overLimit"
+                )
+            )
+        }
+        #expect(Measured.values.withLock { $0["mobile_token_operations_left_total reason=overLimit"] } == [1, 1])
+        let lines = Logger.lines.withLock { $0 }.filter { $0.hasPrefix("left ") }
+        #expect(lines.first?.contains("activation=a1 detail=overLimit kind=left name=n1") == true)
+        #expect(lines.last?.contains("operation=o2 reason=overLimit") == true)
+    }
 }

@@ -163,7 +163,7 @@ enum MetricCatalog {
         "mobile_token_activations_opened": "Activations opened, or found not to open.",
         "mobile_token_activations_assigned": "Activations that this process polls.",
         "mobile_token_agent_events_total": "What the agent did, by kind.",
-        "approval_daemon_left_total": "Operations that the policy left to people, by reason.",
+        "mobile_token_operations_left_total": "Operations left to people, by reason.",
         "approval_daemon_activations": "Activations, by phase.",
         "approval_daemon_stopped_activations": "Activations that nothing is decided with, by reason.",
         "approval_daemon_healthy": "1 when /health says 200.",

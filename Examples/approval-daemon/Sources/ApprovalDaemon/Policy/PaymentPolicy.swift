@@ -20,14 +20,9 @@ struct PaymentPolicy: Sendable {
         case only([String])
     }
 
-    /// Why an operation is left to people.
+    /// Why an operation is left to people. The words are labels of a metric: a fixed few, which tell nothing of the operation.
     enum LeaveReason: String, Sendable, CaseIterable {
         case incomplete, unknownTemplate, totalUnknown, overLimit, accountNotAllowed
-    }
-
-    enum Judgment: Sendable, Hashable {
-        case approve
-        case leave(LeaveReason)
     }
 
     /// What receipts call the policy.
@@ -36,19 +31,23 @@ struct PaymentPolicy: Sendable {
     var rules: [Rule]
 
     /// Judges an operation by each rule for its name. The first rule that approves counts; otherwise the reason of the last.
-    func judge(_ review: OperationReview) -> Judgment {
+    func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
         guard review.isComplete else { return .leave(.incomplete) }
-        var judgment = Judgment.leave(.unknownTemplate)
+        var verdict = ApprovalAgent.Verdict.leave(.unknownTemplate)
         for rule in self.rules where rule.template.isSame(as: review.operation.name) {
-            judgment = rule.judge(review)
-            if judgment == .approve { return .approve }
+            verdict = rule.judge(review)
+            if verdict == .approve { return .approve }
         }
-        return judgment
+        return verdict
     }
 }
 
+extension ApprovalAgent.Verdict {
+    static func leave(_ reason: PaymentPolicy.LeaveReason) -> Self { .leave(reason.rawValue) }
+}
+
 extension PaymentPolicy.Rule {
-    fileprivate func judge(_ review: OperationReview) -> PaymentPolicy.Judgment {
+    fileprivate func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
         guard let total = review.total(in: self.currency), total > 0 else { return .leave(.totalUnknown) }
         guard total <= self.limit else { return .leave(.overLimit) }
         guard self.accounts.allow(review.signedData) else { return .leave(.accountNotAllowed) }
