@@ -70,8 +70,18 @@ import Testing
         )
     }
 
-    /// What looks the same is not: an account with letters of another alphabet, a name with a combining accent.
-    @Test func namesAndAccountsAreComparedByteForByte() throws {
+    @Test func anAccountMayBeListedInAnySpelling() throws {
+        let review = try self.review()
+        for account in ["CZ27 3030 0000 0011 6525 4011", "cz2730300000001165254011", "1165254011/3030"] {
+            #expect(self.policy(accounts: .only([account])).judge(review) == .approve, "\(account)")
+        }
+        // A letter of another alphabet makes another account.
+        let strange = "\u{421}Z2730300000001165254011"
+        #expect(self.policy(accounts: .only([strange])).judge(review) == .leave(.accountNotAllowed))
+    }
+
+    /// A name that looks the same is another one: it has a combining accent.
+    @Test func namesAreComparedByteForByte() throws {
         let review = try self.review(name: "caf\u{E9}")
         #expect(self.policy(template: "cafe\u{301}").judge(review) == .leave(.unknownTemplate))
         #expect(self.policy(template: "caf\u{E9}").judge(review) == .approve)

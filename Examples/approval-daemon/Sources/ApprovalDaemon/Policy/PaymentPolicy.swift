@@ -16,7 +16,7 @@ struct PaymentPolicy: Sendable {
     /// Where the money may go.
     enum Accounts: Sendable {
         case any
-        /// These, byte for byte as they are signed.
+        /// These, in any spelling of the same number.
         case only([String])
     }
 
@@ -50,28 +50,20 @@ extension PaymentPolicy.Rule {
     fileprivate func judge(_ review: OperationReview) -> ApprovalAgent.Verdict {
         guard let total = review.total(in: self.currency), total > 0 else { return .leave(.totalUnknown) }
         guard total <= self.limit else { return .leave(.overLimit) }
-        guard self.accounts.allow(review.signedData) else { return .leave(.accountNotAllowed) }
+        guard self.accounts.allow(review) else { return .leave(.accountNotAllowed) }
         return .approve
     }
 }
 
 extension PaymentPolicy.Accounts {
-    /// Looks at what gets signed, which the review has found to be what is shown.
-    fileprivate func allow(_ data: OfflineOperationData?) -> Bool {
+    fileprivate func allow(_ review: OperationReview) -> Bool {
         guard case .only(let allowed) = self else { return true }
-        let accounts: [String] = (data?.fields ?? []).compactMap { field in
-            switch field {
-            case .account(let iban, _): iban
-            case .anyAccount(let account): account
-            default: nil
-            }
-        }
-        return !accounts.isEmpty && accounts.allSatisfy { account in allowed.contains { $0.isSame(as: account) } }
+        return review.pays(onlyTo: allowed)
     }
 }
 
 extension String {
-    /// Whether both are the same bytes: what looks alike is not the same account.
+    /// Whether both are the same bytes: a name that looks alike is another one.
     fileprivate func isSame(as other: String) -> Bool { self.utf8.elementsEqual(other.utf8) }
 }
 
