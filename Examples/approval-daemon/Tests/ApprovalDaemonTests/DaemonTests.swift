@@ -66,6 +66,48 @@ import Testing
         }
     }
 
+    /// The answer keeps the last failure when it is over, and says so.
+    @Test func healthTellsAPassingFailureFromALastingOne() async throws {
+        try await Stage.with { stage in
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilWell()
+                try await stage.emulator.withFault(.unavailable()) {
+                    let failure = try await daemon.waitForHealth { $0["lastFailure"] }
+                    #expect(failure["isOver"]?.bool == false)
+                    #expect(failure["activation"]?.string == stage.activationID)
+                    #expect(failure["error"]?.string?.isEmpty == false)
+                }
+                let age = try await daemon.waitForHealth { health in
+                    health["lastFailure"]?["isOver"]?.bool == true ? health["lastFailure"]?["ageSeconds"]?.int64 : nil
+                }
+                // Nothing new has failed, so it grows older.
+                _ = try await daemon.waitForHealth { health in
+                    health["lastFailure"]?["ageSeconds"]?.int64.flatMap { $0 > age + 10 ? $0 : nil }
+                }
+                #expect(try await daemon.get("/health").status == 200)
+            }
+        }
+    }
+
+    /// A store that was put back is found out at the start: no payment is lost to it.
+    @Test func aStoreThatWasRolledBackIsUnwellBeforeAnythingIsSigned() async throws {
+        try await Stage.with { stage in
+            try await stage.emulator.advanceCounter(ofActivation: stage.activationID, by: 26)
+            let position = await stage.emulator.journalPosition
+            let operation = try await stage.createOperation("payment", amount: "2")
+            try await stage.withDaemon { daemon in
+                try await daemon.waitUntilUnwell(because: "activationStopped")
+                let health = try JSONValue(parsing: try await daemon.get("/health").body)
+                #expect(health["status"]?.string == "unwell")
+                #expect(health["activations"]?["rolledBack"]?.int64 == 1)
+                let metrics = try await daemon.get("/metrics").body
+                #expect(metrics.contains("approval_daemon_activations{phase=\"rolledBack\"} 1.0"))
+            }
+            #expect(try await stage.emulator.cloud.operation(operation).status == "PENDING")
+            #expect(await stage.emulator.requests(to: "/api/auth/**", since: position).isEmpty)
+        }
+    }
+
     @Test func anActivationThatIsBlockedOrRemovedAsksForAPerson() async throws {
         try await Stage.with { stage in
             try await stage.withDaemon { daemon in

@@ -166,6 +166,13 @@ struct RunningDaemon: Sendable {
         }
     }
 
+    /// Asks for the health until it has what is looked for.
+    func waitForHealth<Value>(_ find: (JSONValue) -> Value?) async throws -> Value {
+        while true {
+            if let value = find(try JSONValue(parsing: try await self.get("/health").body)) { return value }
+        }
+    }
+
     /// Asks for a path until nothing is wrong with it.
     func waitUntilWell(_ path: String = "/health") async throws {
         while try await self.get(path).status != 200 {}

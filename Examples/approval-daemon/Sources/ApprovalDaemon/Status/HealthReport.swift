@@ -82,15 +82,14 @@ struct HealthReport: Sendable {
         ]
         if let agent {
             let fleet = agent.fleet
-            let counts = fleet.counts.map { JSONObject.Member(key: $0.key.description, value: .integer($0.value)) }
-            members["activations"] = .object(JSONObject(counts.sorted { $0.key < $1.key }))
+            members["activations"] = .counts(fleet.counts)
+            members["stopReasons"] = .counts(agent.stopReasons)
             members["openOperations"] = .integer(agent.openOperationCount)
             members["leftOperations"] = .integer(agent.leftOperationCount)
             members["decisionsInFlight"] = .integer(fleet.decisionsInFlight)
             members["decisionsUnknown"] = .integer(fleet.decisionsUnknown)
-            let age = fleet.oldestSuccessfulPoll?.components.seconds
-            members["oldestSuccessfulPollSeconds"] = age.map { .integer(Int(clamping: $0)) }
-            members["lastFailure"] = (fleet.lastFailure?.error.description).map { .string($0) }
+            members["oldestSuccessfulPollSeconds"] = fleet.oldestSuccessfulPoll.map { .seconds($0) }
+            members["lastFailure"] = fleet.lastFailure.map { .failure($0) }
         }
         return JSONValue.object(members).serialized() + [UInt8(ascii: "\n")]
     }
@@ -117,4 +116,22 @@ struct HealthReport: Sendable {
 
 extension JSONValue {
     fileprivate static func integer(_ value: Int) -> Self { .number(JSONNumber(value)) }
+
+    fileprivate static func seconds(_ duration: Duration) -> Self {
+        .integer(Int(clamping: duration.components.seconds))
+    }
+
+    fileprivate static func counts(_ counts: [some CustomStringConvertible: Int]) -> Self {
+        let members = counts.map { JSONObject.Member(key: $0.key.description, value: .integer($0.value)) }
+        return .object(JSONObject(members.sorted { $0.key < $1.key }))
+    }
+
+    fileprivate static func failure(_ failure: FleetHealth.Failure) -> Self {
+        var members: JSONObject = [
+            "error": .string(failure.error.description), "ageSeconds": .seconds(failure.age),
+            "isOver": .bool(failure.isOver),
+        ]
+        members["activation"] = failure.activationID.map { .string($0) }
+        return .object(members)
+    }
 }
