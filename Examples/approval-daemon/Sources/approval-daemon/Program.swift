@@ -13,7 +13,8 @@ enum Program {
 
           --config FILE   the configuration; by default $APPROVAL_DAEMON_CONFIG,
                           or /etc/approval-daemon/configuration.json
-          --check         look at the configuration and the passwords, and start nothing
+          --check         look at the configuration, the passwords and the folders as the user
+                          that calls, and start nothing
           --probe         ask a running daemon's /health: 0 when it is well, 1 when not
           --help          show this
 
@@ -49,6 +50,8 @@ enum Program {
             if arguments.mode == .probe { return await self.probe(configuration.statusURL) }
             let daemon = try Daemon(configuration, writer: writer, environment: environment)
             guard arguments.mode == .run else {
+                try configuration.checkAccess()
+                if geteuid() == 0 { logger.log(.notice, "checked as root, who may use every file", [:]) }
                 logger.log(.info, "configuration accepted", ["file": path])
                 return .stopped
             }

@@ -90,6 +90,63 @@ import Testing
         }
     }
 
+    /// Root may use every file, and so finds nothing; the user that the daemon runs as finds what it will.
+    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    func theCheckIsThatOfTheUserWhoCalls() async throws {
+        try await Stage.with { stage in
+            let file = try stage.folder.write("c.json", stage.configuration())
+            func give(_ names: String..., to user: uid_t) {
+                for name in names { #expect(chown(stage.folder.file(name), user, user) == 0) }
+            }
+            give(".", "c.json", "passwords", "store", "store/activations.sqlite", to: 65_534)
+            give("store/activations.sqlite.key", to: 65_534)
+            #expect(try await self.check(file, as: "nobody").status == 0)
+
+            let cases = [
+                ("c.json", stage.folder.file("c.json")), ("passwords", "passwordFile"),
+                ("store/activations.sqlite", "store.path"), ("store/activations.sqlite.key", "store.sealingKey"),
+            ]
+            for (name, setting) in cases {
+                chmod(stage.folder.file(name), 0o600)
+                give(name, to: 0)
+                let refused = try await self.check(file, as: "nobody")
+                #expect(refused.status == 78)
+                #expect(refused.log.last?["setting"]?.string == setting)
+                if name == "passwords" { #expect(try await self.check(file, as: "root").status == 0) }
+                give(name, to: 65_534)
+            }
+            try FileManager.default.removeItem(atPath: stage.folder.file("store"))
+            give(".", to: 65_534)
+            #expect(try await self.check(file, as: "nobody").status == 0)
+            chmod(stage.folder.path, 0o500)
+            #expect(try await self.check(file, as: "nobody").log.last?["setting"]?.string == "store.path")
+        }
+    }
+
+    private func check(_ file: String, as user: String) async throws -> (status: Int32, log: [JSONValue]) {
+        let program = try DaemonProcess(["--check", "--config", file], user: user)
+        let status = await program.exitStatus()
+        let log = try program.log.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+        #expect(log.contains { $0["message"]?.string?.hasPrefix("checked as root") == true } == (user == "root"))
+        return (status, log)
+    }
+
+    /// The options that the README tells to use are the program's.
+    @Test func theREADMECallsTheProgramAsItWants() async throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "README.md")
+        let readme = try String(contentsOf: file, encoding: .utf8)
+        let calls = Set(
+            readme.matches(of: #/(?:[` ]|/bin/)approval-daemon((?: --[a-z]+)+)/#).map { String($0.output.1) }
+        )
+        #expect(calls.contains(" --check"))
+        for call in calls {
+            let options = call.split(separator: " ").map(String.init)
+            let program = try DaemonProcess(options + ["--config", "/none"])
+            #expect(await program.exitStatus() == 78, "\(call)")
+        }
+    }
+
     /// The key of a store that is there already comes from wherever the configuration says, and no other one is made.
     @Test(arguments: ["file:FOLDER/elsewhere", "env:STORE_KEY", "command:cat FOLDER/base64"])
     func theSealingKeyComesFromItsPlaceOrNothingIsDecided(place: String) async throws {
@@ -172,11 +229,13 @@ final class DaemonProcess: Sendable {
         var text: String { self.lines.withLock { $0.joined(separator: "\n") } }
     }
 
-    init(_ arguments: [String], _ environment: [String: String] = [:]) throws {
+    /// - Parameter user: Who runs it, as the README tells root to do; `nil` is the user of the tests.
+    init(_ arguments: [String], _ environment: [String: String] = [:], user: String? = nil) throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let pipe = Pipe()
-        self.process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "approval-daemon")
-        self.process.arguments = arguments
+        let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "approval-daemon")
+        self.process.executableURL = user == nil ? program : URL(filePath: "/usr/sbin/runuser")
+        self.process.arguments = (user.map { ["-u", $0, "--", program.path] } ?? []) + arguments
         self.process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
         self.process.standardError = pipe
         self.process.standardOutput = FileHandle.nullDevice
