@@ -20,7 +20,24 @@ func manyActivations(client: MobileTokenClient) async throws {
     // snippet.hide
 }
 
-func decidingByPolicy(client: MobileTokenClient) async throws {
+func policy(review: OperationReview, isShopOpen: Bool) -> ApprovalAgent.Verdict {
+    // snippet.show
+    switch review.operation.name {
+    case "authorize_payment":
+        guard let total = review.total(in: "CZK"), total > 0 else { return .leave("no total") }
+        guard total <= 50 else { return .leave("over the limit") }
+        guard review.pays(onlyTo: ["CZ55 0800 0000 0012 3456 7899"]) else { return .leave("another account") }
+        return isShopOpen ? .approve : .later(.seconds(600))
+    case "login":
+        guard let country = review.operation.formData.text(of: "login.country") else { return .leave("no country") }
+        return country == "CZ" ? .approve : .reject(.unexpectedOperation)
+    default:
+        return .leave("another template")
+    }
+    // snippet.hide
+}
+
+func pausing(client: MobileTokenClient) async throws {
     // snippet.show
     try await client.pauseDeciding(reason: "payments to CZ65 0800 look wrong")
     // snippet.hide
