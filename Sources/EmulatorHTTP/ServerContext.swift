@@ -10,7 +10,7 @@ final class ServerContext: Sendable {
     }
 
     let limits: HTTPServer.Limits
-    /// Whether what is written to a socket is the library's TLS.
+    /// The library encrypts all that it writes to a socket (TLS).
     let isSecure: Bool
     let received: AsyncStream<ServerExchange>.Continuation
     private let state = Mutex(State())

@@ -1,29 +1,29 @@
 import PowerAuth
 
 extension ApprovalAgent {
-    /// What an agent can be given besides its operations, its factors and its policy.
+    /// Settings of an agent.
     public struct Configuration: Sendable {
-        /// What receipts call the policy: `policy` by default.
+        /// The name of the policy in receipts: `policy` by default.
         public var policyName = "policy"
-        /// Which version of the policy it is, such as a commit: none by default. Stands in the receipts.
+        /// The version of the policy in receipts, such as a commit: none by default.
         public var policyVersion = ""
-        /// How many operations are worked on at once: 16 by default. Of one activation it is never more than one.
+        /// The most operations that are worked on at once: 16 by default. Of one activation it is never more than one.
         public var maximumConcurrency = 16
-        /// How long the policy may take: 30 s by default. Then the operation is left to people, and the policy's task canceled.
+        /// The deadline of the policy: 30 s by default. Then the operation is left to people, and the policy's task canceled.
         public var policyDeadline: Duration = .seconds(30)
-        /// Whether the policy is asked about operations that are not complete: no by default. Look at
+        /// Asks the policy about operations that are not complete as well, which it is not by default. Look at
         /// ``OperationReview/doubts`` then.
         public var reviewsIncomplete = false
-        /// How long an unlocked factor is kept before it is wiped, and asked for again when it is needed: 15 min by default.
-        /// Zero keeps none.
+        /// The time after which an unlocked factor is wiped, and unlocked again when it is needed: 15 min by default. Zero
+        /// keeps none.
         public var factorLifetime: Duration = .seconds(15 * 60)
-        /// How long after it was sent a request may still reach the server, where that is longer than the client lets requests
-        /// take (`MobileTokenClient.Configuration.timeout`), such as behind a proxy that keeps them: by default it is not. A
-        /// decision whose answer was lost is not made again before.
+        /// The longest time after which a request that was sent may still reach the server, such as behind a proxy that keeps
+        /// requests. Counts where it is longer than the client's own time-out (`MobileTokenClient.Configuration.timeout`); zero by
+        /// default. A decision whose answer was lost is not made again before.
         public var requestTimeout: Duration = .zero
-        /// How long a canceled agent waits for decisions that are on their way: 25 s by default.
+        /// The time that a canceled agent gives decisions on their way: 25 s by default.
         public var gracePeriod: Duration = .seconds(25)
-        /// Whether the history is asked for what became of a decision when nothing else tells: no by default. That takes a
+        /// Asks the history what became of a decision when nothing else tells, which is not done by default. That takes a
         /// signature, and servers return the latest hundred operations.
         public var asksHistory = false
         /// Numbers in 0..<1 that spread retries.

@@ -20,7 +20,7 @@ extension ApprovalAgent {
         self.followPauses()
     }
 
-    /// How often the stores are asked whether their pause has ended.
+    /// The interval at which stores are asked whether their pause has ended.
     private static let pauseCheckInterval = Duration.seconds(2)
 
     /// Asks the stores for a pause after each poll, or as often as the source says, until the calling task is canceled. Nothing else

@@ -95,7 +95,7 @@ public actor ApprovalAgent {
     /// canceled, and with the agent's run. It does not keep the agent alive.
     public nonisolated func events() -> AsyncStream<Event> { self.broadcast.subscribe().stream }
 
-    /// How the agent is doing, as far as it is known: nothing is asked for, and nothing waits for a store or a server.
+    /// The state of the agent as far as it is known. Reading it sends nothing, and waits for no store and no server.
     ///
     /// A pause that another process made shows after the next poll, or within ``OperationsFleet/Configuration/storeInterval``.
     public var health: Health {

@@ -1,7 +1,7 @@
 import Basics
 public import PowerAuth
 
-/// How a fleet is doing: a value to answer a health check with.
+/// The state of a fleet: a value to answer a health check with.
 public struct FleetHealth: Sendable {
     /// An error, and when and where it happened.
     public struct Failure: Sendable {
@@ -9,9 +9,9 @@ public struct FleetHealth: Sendable {
         public let activationID: String?
         /// What happened.
         public let error: MobileTokenError
-        /// How long ago it happened.
+        /// The time since it happened.
         public let age: Duration
-        /// Whether the same has succeeded since: a poll or a status of the activation, a look into the store.
+        /// The failure has passed: the same poll, status or look into the store has succeeded since.
         public let isOver: Bool
 
         /// Creates a failure, for tests of what shows it.
@@ -23,11 +23,11 @@ public struct FleetHealth: Sendable {
         }
     }
 
-    /// How many of the activations that this process polls are in each phase. Phases without any are left out.
+    /// The number of activations in each phase, of those that this process polls. Phases without any are left out.
     public var counts: [FleetActivationState.Phase: Int] = [:]
-    /// How many activations of the store another process polls.
+    /// The number of activations in the store that another process polls.
     public var elsewhereCount = 0
-    /// How long ago that active activation was polled successfully whose last success is the oldest; `nil` without any.
+    /// The age of the oldest last successful poll of an active activation; `nil` without any.
     public var oldestSuccessfulPoll: Duration?
     /// For each server by how much the local clock is ahead of its (positive) or behind it (negative), once known.
     public var clockSkews: [String: Duration] = [:]
@@ -35,11 +35,11 @@ public struct FleetHealth: Sendable {
     public var clockSkewThreshold: Duration = .seconds(30)
     /// For how long polls of a server are held back, for those of which they are: failures, or `Retry-After`.
     public var heldBack: [String: Duration] = [:]
-    /// What failed last, if anything has, and whether that is over.
+    /// The last failure, if there was any; ``Failure/isOver`` tells that it has passed.
     public var lastFailure: Failure?
-    /// How many decisions are under way.
+    /// The number of decisions under way.
     public var decisionsInFlight = 0
-    /// How many decisions were sent of which nobody knows what became.
+    /// The number of decisions that were sent, and of which nobody knows what became.
     public var decisionsUnknown = 0
     /// Whether ``OperationsFleet/run()`` is running.
     public var isRunning = false
@@ -51,13 +51,13 @@ public struct FleetHealth: Sendable {
     public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }
     /// Whether a clock is off by more than the threshold: the local one or a server's.
     public var isClockSkewed: Bool { self.clockSkew > self.clockSkewThreshold }
-    /// How many activations this process polls, ended ones included.
+    /// The number of activations that this process polls, ended ones included.
     public var count: Int { self.counts.values.reduce(0, +) }
 }
 
-/// What failed last, where, and when.
+/// The last failure of a fleet.
 struct FleetFailure: Sendable {
-    /// What a later success has to be of to end it.
+    /// The subject of a failure. A later success of the same subject ends it.
     enum Subject: Sendable, Equatable {
         case activation(ExactString)
         /// Of the client at this place.

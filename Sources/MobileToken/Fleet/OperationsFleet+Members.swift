@@ -159,9 +159,9 @@ extension OperationsFleet {
         _ = self.takePollingTurn(id)
     }
 
-    /// Takes the turn to poll an activation, unless somebody polls it by hand: then the turn is asked for again when that ends.
+    /// Takes the right to poll an activation, unless a call by hand polls it: then it is asked for again when that ends.
     ///
-    /// - Returns: Whether the turn is the fleet's.
+    /// - Returns: `true` when the fleet has the right.
     func takePollingTurn(_ id: ExactString) -> Bool {
         guard let member = self.members[id], let service = member.service else { return false }
         guard member.runner == nil else { return true }

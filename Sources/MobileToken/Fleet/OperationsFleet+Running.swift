@@ -10,7 +10,7 @@ extension OperationsFleet {
     ///
     /// When it returns, decisions under way have ended and buckets are given back. Activations that end do not end it.
     ///
-    /// An ``ApprovalAgent`` runs its fleet. Beside it this call stands by, and goes on with the polling when the agent ends first.
+    /// An ``ApprovalAgent`` runs its fleet itself. This call waits meanwhile, and polls when the agent ends first.
     ///
     /// - Throws: `MobileTokenError` when no store can be read at the start, when the membership cannot take part, or when the
     ///   fleet, or another one with the same client, is running already.
@@ -21,7 +21,7 @@ extension OperationsFleet {
         try await self.runInTurn()
     }
 
-    /// Runs the fleet until the calling task is canceled, once nobody else does.
+    /// Waits until no other caller runs the fleet, and runs it until the calling task is canceled.
     func runInTurn() async throws {
         guard await self.turn.wait() else { return }
         defer { self.turn.raise() }

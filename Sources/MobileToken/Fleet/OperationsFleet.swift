@@ -78,10 +78,10 @@ public actor OperationsFleet {
     var triedCount = 0
     /// The time that is slept to; zero while nobody sleeps.
     var sleepingUntil = Duration.zero
-    /// Whether a caller of ``run()`` runs the fleet, or waits until whoever does has ended.
+    /// A caller of ``run()`` runs the fleet, or waits for the end of another one.
     var isClaimed = false
     var isRunning = false
-    /// Raised when nobody runs the fleet.
+    /// Raised while the fleet does not run.
     nonisolated let turn = Signal(isRaised: true)
 
     /// Decisions under way, by bucket.

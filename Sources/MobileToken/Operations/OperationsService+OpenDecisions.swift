@@ -1,10 +1,10 @@
 import PowerAuth
 
 extension OperationsService {
-    /// Finds out what became of decisions by hand whose answers were lost, as an agent does of its own, and writes it into the
-    /// receipts. The next signature would hide it.
+    /// Traces decisions by hand whose answers were lost, as an agent traces its own, and writes their outcomes into the receipts. The
+    /// next signature would hide them.
     ///
-    /// What cannot be found out now keeps nobody from deciding.
+    /// An outcome that cannot be found out now prevents no decision.
     func resolveOpenDecisions() async {
         guard self.mayHaveOpenDecisions, let activation = self.channel as? Activation else { return }
         self.mayHaveOpenDecisions = false

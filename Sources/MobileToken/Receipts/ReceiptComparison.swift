@@ -109,7 +109,7 @@ struct HistoryIndex {
 }
 
 extension OperationStatus {
-    /// Whether somebody with an activation decided.
+    /// Tells that a user decided the operation with an activation.
     fileprivate var isDecision: Bool { self == .approved || self == .rejected }
 }
 

@@ -153,7 +153,7 @@ extension OperationReview.Doubt.Kind {
 }
 
 extension OperationReview.Doubt.Kind {
-    /// Whether other accounts could be paid to than those that are shown and get signed.
+    /// Tells that another account could be paid than those that are shown and signed.
     fileprivate var concernsTheAccounts: Bool {
         switch self {
         case .notice, .screenToPass, .amountWithoutNumber, .amountWithoutCurrency, .negativeAmount, .severalCurrencies,

@@ -33,7 +33,7 @@ protocol AgentSource: Sendable {
     /// The stores of the activations, of those that keep receipts.
     var journals: [any DecisionJournal] { get }
 
-    /// How often the stores are asked for a pause where no news comes of polls; `nil` where it does.
+    /// The interval at which stores are asked for a pause, for a source that tells nothing of polls; `nil` for one that does.
     var pauseCheckInterval: Duration? { get }
 
     /// How polling is doing.

@@ -12,10 +12,10 @@ struct FleetSource: AgentSource {
 
     var requestTimeout: Duration { self.fleet.clients.map(\.requestTimeout).max() ?? .zero }
 
-    /// As often as they are searched for activations.
+    /// The interval at which stores are searched for activations.
     var pauseCheckInterval: Duration? { self.fleet.configuration.storeInterval }
 
-    /// Runs the fleet, once nobody else does.
+    /// Runs the fleet once no other caller runs it.
     func run() async throws { try await self.fleet.runInTurn() }
 
     nonisolated(nonsending) func follow(_ report: (AgentNews) async -> Void) async {

@@ -35,7 +35,7 @@ final class ServiceSource: AgentSource {
         }
     }
 
-    /// How long after a failure the status is asked for again.
+    /// The time from a failure to the next question for the status.
     private static let comparingDelay = ActivationCondition.doubtWait
 
     /// Asks for the status until the server has told it: a store that was put back looks like any other, until a decision is lost to

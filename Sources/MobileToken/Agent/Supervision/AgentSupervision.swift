@@ -20,7 +20,7 @@ package struct AgentSupervision: Sendable {
         package var maximumConcurrency = 16
         /// How long a policy may take.
         package var policyDeadline = Duration.seconds(30)
-        /// How long after it was sent a request may still reach the server.
+        /// The longest time after which a request that was sent may still reach the server.
         package var requestTimeout = Duration.seconds(20)
         /// How long after it was stopped an activation is looked at again.
         package var lookInterval = Duration.seconds(5 * 60)
@@ -37,7 +37,8 @@ package struct AgentSupervision: Sendable {
         package let operationID: String
     }
 
-    /// What to do. For all but ``cancel(_:)``, ``unlisted(_:activationID:)`` and ``report(_:)``, the matching function has to be called when it is done.
+    /// A thing to do. When it is done, its function has to be called; ``cancel(_:)``, ``unlisted(_:activationID:)`` and
+    /// ``report(_:)`` have none.
     package enum Action: Sendable {
         /// Ask the policy; then ``policyReturned(_:from:at:)``.
         case review(Job, OperationReview)
