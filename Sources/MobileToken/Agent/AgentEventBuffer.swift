@@ -10,7 +10,7 @@ struct AgentEventBuffer: SubscriptionBuffer {
         let operationID: ExactString
     }
 
-    /// What new subscribers start with.
+    /// The event of each operation that is left now, with which new subscribers start.
     private var left: [Key: (number: UInt64, event: ApprovalAgent.Event)] = [:]
     private var lastNumber: UInt64 = 0
     private var pending: ArraySlice<ApprovalAgent.Event> = []
@@ -28,9 +28,9 @@ struct AgentEventBuffer: SubscriptionBuffer {
         return self.pending.popFirst()
     }
 
-    // MARK: What new subscribers start with
+    // MARK: The start of a subscription
 
-    /// Takes in whether an event's operation is left now.
+    /// Keeps the event of an operation that is left, until the operation has another event.
     mutating func note(_ event: ApprovalAgent.Event) {
         guard let operation = event.operation else { return }
         self.forget(operation.id, of: event.activationID)
