@@ -122,8 +122,9 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "MobileToken", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "MobileTokenEmulator", "MobileTokenPostgres", "PostgresDatabase", "PostgresTestServer", "COpenSSL",
-                "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
+                "MobileTokenEmulator", "EmulatorBackend", "MobileTokenPostgres", "PostgresDatabase",
+                "PostgresTestServer",
+                "COpenSSL", "CCurl", "CAllocations", "Basics", "SQLiteDatabase",
             ],
             path: "Benchmarks",
             exclude: ["CAllocations"]
@@ -150,13 +151,13 @@ let package = Package(
         // Tests. `VectorTests` holds every case of the reference implementation.
         .testTarget(
             name: "VectorTests",
-            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "ExactJSON"],
+            dependencies: ["PowerAuthProtocol", "PowerAuthCrypto", "MobileToken", "EmulatorBackend", "ExactJSON"],
             resources: [.copy("Vectors"), .copy("Vectors4")]
         ),
         .testTarget(
             name: "PowerAuthProtocolTests",
             dependencies: [
-                "PowerAuthProtocol", "PowerAuthCrypto", "MobileTokenTesting", "Basics", "ExactJSON",
+                "PowerAuthProtocol", "PowerAuthCrypto", "EmulatorBackend", "MobileTokenTesting", "Basics", "ExactJSON",
             ]
         ),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
@@ -204,10 +205,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorMessages", "MobileTokenTesting", "HTTPClientTransport",
-                "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport", "ForwardingStores",
-                "StoreExerciser",
-                "ExactJSON", "WireFacts",
+                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorMessages", "MobileTokenTesting",
+                "HTTPClientTransport", "PowerAuth", "PowerAuthProtocol", "PowerAuthCrypto", "TestSupport",
+                "ForwardingStores", "StoreExerciser", "ExactJSON", "WireFacts",
             ]
         ),
         .testTarget(

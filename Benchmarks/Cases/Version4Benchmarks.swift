@@ -1,4 +1,5 @@
 import COpenSSL
+import EmulatorBackend
 import PowerAuthCrypto
 import PowerAuthProtocol
 

@@ -200,9 +200,3 @@ extension ActivationRecord {
         self.ledger.catchUp(to: mark)
     }
 }
-
-extension Date {
-    var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
-
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000) }
-}

@@ -1,4 +1,5 @@
 import Basics
+import EmulatorBackend
 import ExactJSON
 import Foundation
 import MobileToken

@@ -1,4 +1,4 @@
-import TestSupport
+import EmulatorBackend
 import Foundation
 import MobileToken
 import MobileTokenEmulator
@@ -6,6 +6,7 @@ import MobileTokenTesting
 import PowerAuth
 import PowerAuthCrypto
 import PowerAuthProtocol
+import TestSupport
 import Testing
 
 /// Processes that sign with one activation, kept in one SQLite store, and the deaths they die.

@@ -1,3 +1,4 @@
+import EmulatorBackend
 import ExactJSON
 import PowerAuthCrypto
 import PowerAuthProtocol

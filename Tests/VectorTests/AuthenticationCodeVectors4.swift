@@ -1,3 +1,4 @@
+import EmulatorBackend
 import PowerAuthCrypto
 import PowerAuthProtocol
 import Testing

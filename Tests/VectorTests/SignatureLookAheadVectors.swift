@@ -1,3 +1,4 @@
+import EmulatorBackend
 import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol

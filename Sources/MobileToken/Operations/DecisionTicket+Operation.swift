@@ -33,18 +33,6 @@ extension DecisionTicket {
     }
 }
 
-extension SignatureType {
-    /// Creates the factors that an authentication signs with.
-    fileprivate init(_ authentication: Authentication) {
-        switch (authentication.knowledge != nil, authentication.biometryKey != nil) {
-        case (false, false): self = .possession
-        case (true, false): self = .possessionKnowledge
-        case (false, true): self = .possessionBiometry
-        case (true, true): self = .possessionKnowledgeBiometry
-        }
-    }
-}
-
 extension Authentication {
     /// Returns the same factors, to sign what a ticket says.
     func signing(_ ticket: @autoclosure () -> DecisionTicket) -> Self {

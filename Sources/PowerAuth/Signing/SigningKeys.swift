@@ -1,5 +1,5 @@
 import PowerAuthCrypto
-import PowerAuthProtocol
+package import PowerAuthProtocol
 import Synchronization
 
 /// The unlocked keys of one signature, in the order the protocol chains them.
@@ -150,7 +150,8 @@ extension MobileTokenError {
 }
 
 extension SignatureType {
-    init(_ authentication: Authentication) {
+    /// Creates the factors that an authentication signs with.
+    package init(_ authentication: Authentication) {
         self =
             switch (authentication.knowledge != nil, authentication.biometryKey != nil) {
             case (false, false): .possession

@@ -4,7 +4,7 @@ package enum DecimalCode {
     package static let componentLengths = 4...8
 
     /// Returns the last four bytes of `hash` as a big-endian number without its top bit, modulo 10ⁿ, with leading zeros.
-    static func string(of hash: ArraySlice<UInt8>, digits: Int) -> String {
+    package static func string(of hash: ArraySlice<UInt8>, digits: Int) -> String {
         let number = hash.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
         return String(unsafeUninitializedCapacity: digits) { string in
             var rest = number

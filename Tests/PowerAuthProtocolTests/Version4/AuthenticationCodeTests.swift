@@ -1,3 +1,4 @@
+import EmulatorBackend
 import MobileTokenTesting
 import PowerAuthCrypto
 import PowerAuthProtocol

@@ -1,6 +1,6 @@
 import Basics
 import ExactJSON
-import Foundation
+package import Foundation
 import SQLiteDatabase
 
 /// Receipts as rows. What they say is sealed; which is open is not.
@@ -261,9 +261,10 @@ extension DecisionPause {
 }
 
 extension Date {
-    var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
+    /// Milliseconds since 1970, as stores keep them.
+    package var milliseconds: Int64 { Int64(saturating: (self.timeIntervalSince1970 * 1_000).rounded()) }
 
-    init(milliseconds: Int64) {
+    package init(milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 }

@@ -28,7 +28,7 @@ package struct ECIESEnvelope: Sendable, Equatable {
     }
 
     /// Encrypts `plaintext`, then authenticates the ciphertext.
-    func seal(_ plaintext: [UInt8], nonce: [UInt8], sharedInfo2: [UInt8]) throws(CryptoError) -> Sealed {
+    package func seal(_ plaintext: [UInt8], nonce: [UInt8], sharedInfo2: [UInt8]) throws(CryptoError) -> Sealed {
         let encryptedData = try AES128CBC.encrypt(
             plaintext,
             key: self.encryptionKey,
@@ -40,7 +40,7 @@ package struct ECIESEnvelope: Sendable, Equatable {
     }
 
     /// Checks the authentication of `sealed`, then decrypts it.
-    func open(_ sealed: Sealed, nonce: [UInt8], sharedInfo2: [UInt8]) throws(EncryptionError) -> [UInt8] {
+    package func open(_ sealed: Sealed, nonce: [UInt8], sharedInfo2: [UInt8]) throws(EncryptionError) -> [UInt8] {
         let mac = HMACSHA256.authenticate([sealed.encryptedData, sharedInfo2], key: self.authenticationKey)
         guard constantTimeEquals(mac, sealed.mac) else { throw .authenticationFailed }
         do {
@@ -55,14 +55,20 @@ package struct ECIESEnvelope: Sendable, Equatable {
         }
     }
 
-    struct Sealed {
-        let encryptedData: [UInt8]
-        let mac: [UInt8]
+    /// A ciphertext and what authenticates it.
+    package struct Sealed {
+        package let encryptedData: [UInt8]
+        package let mac: [UInt8]
+
+        package init(encryptedData: [UInt8], mac: [UInt8]) {
+            self.encryptedData = encryptedData
+            self.mac = mac
+        }
     }
 }
 
 /// Lengths in bytes that the protocol fixes.
-enum ECIESLength {
-    static let nonce = 16
-    static let mac = 32
+package enum ECIESLength {
+    package static let nonce = 16
+    package static let mac = 32
 }

@@ -4,8 +4,8 @@ extension Version4 {
     /// What protects one exchange: a nonce of 24 bytes, and the keys that its parameters give for it.
     ///
     /// The first half of the nonce seals the request, the second half the response.
-    struct Envelope: Sendable {
-        enum Direction {
+    package struct Envelope: Sendable {
+        package enum Direction {
             case request, response
         }
 
@@ -18,7 +18,7 @@ extension Version4 {
         /// Derives the keys of an exchange.
         ///
         /// - Parameter nonce: Its halves must differ, or a request could pass for its own response.
-        init(parameters: EncryptionParameters, nonce: [UInt8]) throws(EncryptionError) {
+        package init(parameters: EncryptionParameters, nonce: [UInt8]) throws(EncryptionError) {
             guard nonce.count == Self.nonceByteCount,
                 nonce.prefix(AuthenticatedEncryption.nonceByteCount)
                     != nonce.suffix(AuthenticatedEncryption.nonceByteCount)
@@ -36,7 +36,7 @@ extension Version4 {
         }
 
         /// Seals one direction under its half of the nonce.
-        func seal(
+        package func seal(
             _ plaintext: [UInt8],
             _ direction: Direction,
             timestamp: Int64
@@ -53,7 +53,7 @@ extension Version4 {
         }
 
         /// Opens one direction, which must have been sealed under its half of the nonce.
-        func open(
+        package func open(
             _ sealed: [UInt8],
             _ direction: Direction,
             timestamp: Int64

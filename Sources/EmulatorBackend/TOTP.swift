@@ -1,5 +1,6 @@
 import Basics
 package import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// One-time codes that change with time (RFC 6238, with HMAC-SHA-256), which prove that two devices are side by side.
 package struct TOTP: Sendable, Equatable {

@@ -1,4 +1,5 @@
 package import PowerAuthCrypto
+package import PowerAuthProtocol
 
 extension Version4 {
     /// The server's key of a factor that can be replaced: the password's or the biometric one.

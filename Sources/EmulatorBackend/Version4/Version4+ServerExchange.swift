@@ -1,3 +1,5 @@
+package import PowerAuthProtocol
+
 extension Version4 {
     /// The server's side of one encrypted exchange: decrypts a request, then encrypts its response.
     ///

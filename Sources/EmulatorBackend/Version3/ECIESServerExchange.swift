@@ -1,4 +1,5 @@
 package import PowerAuthCrypto
+package import PowerAuthProtocol
 
 /// The server's side of one encrypted exchange: decrypts a request, then encrypts its response.
 ///

@@ -1,4 +1,5 @@
 package import PowerAuthCrypto
+package import PowerAuthProtocol
 
 extension Version4 {
     /// The server's side of an authentication code: tries the counters that the client may have reached, each with the current

@@ -1,4 +1,5 @@
 package import PowerAuthCrypto
+package import PowerAuthProtocol
 
 /// The server's side of a request signature: tries the counters that the client may have reached.
 package struct SignatureVerifier: Sendable {
