@@ -11,12 +11,15 @@ package enum ChildProcess {
     ///   - environment: What is added to this program's.
     ///   - removed: The names of what the command gets none of, whatever this program has.
     ///   - input: Its standard input, if that is not this program's.
+    ///   - closesOthers: Whether it gets the standard descriptors only. libcurl does not mark all of its own.
     package static func run(
         _ words: [String],
         environment: [String: String] = [:],
         removing removed: Set<String> = [],
-        input: FileHandle? = nil
+        input: FileHandle? = nil,
+        closesOthers: Bool = false
     ) async throws -> ExitCode {
+        if closesOthers { self.keepDescriptors() }
         let inherited = ProcessInfo.processInfo.environment.filter { !removed.contains($0.key) }
         let merged = inherited.merging(environment) { $1 }
         let identifier: pid_t
@@ -36,6 +39,14 @@ package enum ChildProcess {
             }
         } onCancel: {
             kill(identifier, SIGTERM)
+        }
+    }
+
+    /// Marks what this process has open, but for the standard descriptors, as its own.
+    private static func keepDescriptors() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        for descriptor in names.compactMap({ CInt($0) }) where descriptor > STDERR_FILENO {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
     }
 

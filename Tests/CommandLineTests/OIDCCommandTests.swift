@@ -11,6 +11,7 @@ import Testing
         try await withProgramAndServer { emulator, home in
             let passwordFile = home.url.appending(path: "password")
             try Data("1234\n".utf8).write(to: passwordFile)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: passwordFile.path)
             let program = try Program.start(
                 [
                     "activate", "--oidc", "emulator", "--url", emulator.baseURL, "--sdk-configuration",

@@ -135,6 +135,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0o644, true), (0o640, false), (0o600, false)])
+    func aPasswordFileThatOthersMayReadIsNamed(mode: Int, isNamed: Bool) async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let file = home.file("password")
+            try Data("1234\n".utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+            let history = try await Program.run("history", "--password-file", file, home: home.url)
+            #expect(history.exitCode == 0)
+            #expect(history.errors == (isNamed ? "mobile-token: others may use \(file), whose mode is 0644\n" : ""))
+        }
+    }
+
     @Test func aScriptWaits() async throws {
         try await withProgramAndServer { emulator, home in
             let registration = try await emulator.cloud.register(userID: "alice")

@@ -35,6 +35,19 @@ import Testing
         }
     }
 
+    @Test func aCommandGetsNoSocketOfTheProgram() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await emulator.cloud.createOperation("login", userID: "alice")
+            let count = "readlink /proc/$$/fd/* | grep -c socket: ; true"
+            let watch = try Program.start(["watch", "--exec", count], home: home.url)
+            _ = await watch.nextLine()
+            #expect(await watch.nextLine() == "0")
+            watch.send(signal: SIGTERM)
+            _ = await watch.outcome()
+        }
+    }
+
     /// The change reaches a URL; here, the cloud API, which has no such path and says so.
     @Test func aChangeIsSentToAURL() async throws {
         try await withProgramAndServer { emulator, home in

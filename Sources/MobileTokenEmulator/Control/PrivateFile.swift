@@ -33,7 +33,7 @@ enum PrivateFile {
 
     /// Puts a file in the place of the one there is, if there is one: under its name there is always one of them, whole.
     static func write(_ bytes: [UInt8], to path: String) throws(EmulatorError) {
-        let path = try self.target(of: path)
+        try self.requireReplaceable(path)
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
         let temporary = "\(path).\(suffix).new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.mode)
@@ -49,16 +49,14 @@ enum PrivateFile {
         }
     }
 
-    /// Where a link leads, so that the link stays. Devices and the like are refused: they would be replaced.
-    private static func target(of path: String) throws(EmulatorError) -> String {
+    /// Refuses links, which somebody else may have laid to where the keys should not be, and devices and the like, which would be
+    /// replaced.
+    private static func requireReplaceable(_ path: String) throws(EmulatorError) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return path }
+        guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw EmulatorError(.storage, "\(path) is no regular file")
         }
-        guard let resolved = realpath(path, nil) else { throw .system("look at", path) }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {

@@ -385,6 +385,7 @@ private final class FolderLock: Sendable {
     /// Makes the folder when it is missing.
     init(_ folder: String) throws {
         try PrivateFile.createFolder(folder)
+        try PrivateFile.check(folder, isFolder: true, against: .change)
         self.descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard self.descriptor >= 0 else { throw MobileTokenError.system("open the folder", folder) }
         guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {

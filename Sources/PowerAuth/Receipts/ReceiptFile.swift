@@ -18,6 +18,7 @@ struct ReceiptFile: ~Copyable {
     init(path: String, isWritable: Bool) throws {
         if isWritable {
             _ = try PrivateFile.create(path, holding: UnsafeRawBufferPointer(start: nil, count: 0))
+            try PrivateFile.check(path, against: .change)
         }
         let descriptor = open(path, (isWritable ? O_RDWR | O_APPEND : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw MobileTokenError.system("open", path) }

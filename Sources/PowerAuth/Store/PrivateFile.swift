@@ -78,8 +78,16 @@ enum PrivateFile {
         return true
     }
 
+    /// What nobody but the owner may do with a file or a folder, by the bits of its mode.
+    struct Exclusion {
+        let bits: mode_t
+        let name: String
+        static let use = Self(bits: 0o077, name: "use")
+        static let change = Self(bits: 0o022, name: "change")
+    }
+
     /// Refuses a file, or a folder, that is not its owner's alone.
-    static func check(_ path: String, isFolder: Bool = false) throws {
+    static func check(_ path: String, isFolder: Bool = false, against others: Exclusion = .use) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw MobileTokenError.system("look at", path) }
         guard status.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else {
@@ -91,11 +99,11 @@ enum PrivateFile {
                 "\(path) belongs to user \(status.st_uid), but this process runs as user \(geteuid())"
             )
         }
-        guard status.st_mode & 0o077 == 0 else {
+        guard status.st_mode & others.bits == 0 else {
             throw MobileTokenError(
                 .storePermissions,
                 """
-                Others may use \(path), whose mode is 0\(String(status.st_mode & 0o777, radix: 8)): \
+                Others may \(others.name) \(path), whose mode is 0\(String(status.st_mode & 0o777, radix: 8)): \
                 keep the store in a folder of its own, and run chmod \(isFolder ? 700 : 600) on this
                 """
             )

@@ -28,7 +28,11 @@ struct ChangeForwarding: Sendable {
         let document = change.document.serialized() + [UInt8(ascii: "\n")]
         if let command {
             do {
-                let status = try await ChildProcess.run(["/bin/sh", "-c", command], input: try Self.file(of: document))
+                let status = try await ChildProcess.run(
+                    ["/bin/sh", "-c", command],
+                    input: try Self.file(of: document),
+                    closesOthers: true
+                )
                 if status != .done, !Task.isCancelled {
                     Output.note("mobile-token: the command ended with exit status \(status.rawValue)")
                 }

@@ -45,8 +45,19 @@ struct PasswordSource: Sendable {
                 throw UsageError(message: "cannot read the password file: \(String(cString: strerror(errno)))")
             }
             defer { close(descriptor) }
+            Self.warn(ofOthersUsing: descriptor, path)
             return try Self.firstLine(of: descriptor)
         }
+    }
+
+    /// Says so when others can read the password. The group may: service managers hand secrets over so.
+    private static func warn(ofOthersUsing descriptor: CInt, _ path: String) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o037 != 0 else {
+            return
+        }
+        let mode = String(status.st_mode & 0o777, radix: 8)
+        Output.note("mobile-token: others may use \(TextTable.printable(path)), whose mode is 0\(mode)")
     }
 
     /// Reads a new password. On a terminal it must be typed twice, so that a typing mistake locks nobody out.

@@ -55,6 +55,25 @@ struct ReceiptArchiveTests {
         #expect(try self.archive.files().map { mode(of: $0) } == [0o600])
     }
 
+    /// They could add lines, or put other files in place.
+    @Test(arguments: [true, false]) func whatOthersMayChangeIsNotContinued(isFolder: Bool) async throws {
+        try await self.decide(1)
+        try await self.archive.export(from: self.store)
+        let file = try #require(try self.archive.files().first)
+        let (path, modes) = isFolder ? (self.path, [0o777, 0o770] as [mode_t]) : (file, [0o666, 0o620])
+        try await self.decide(1)
+        for mode in modes {
+            #expect(chmod(path, mode) == 0)
+            let before = contents(of: file)
+            let error = await #expect(throws: MobileTokenError.self) { try await self.archive.export(from: self.store) }
+            #expect(error?.code == .storePermissions)
+            #expect(contents(of: file) == before)
+        }
+        // An auditor may read them.
+        #expect(chmod(self.path, 0o750) == 0 && chmod(file, 0o640) == 0)
+        #expect(try await self.archive.export(from: self.store).entryCount == 2)
+    }
+
     @Test func anOutcomeThatComesLaterIsExportedLater() async throws {
         let intent = ActivationStoreConformance.intent("a", "1")
         try await self.store.update("a", recording: intent) { _ = $0.takeMove() }
