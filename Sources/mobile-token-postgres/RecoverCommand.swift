@@ -82,13 +82,13 @@ extension Invocation {
         if let id = self.operand(0) {
             let recovery = try await Recovery(id, of: client, limit)
             _ = try recovery.result.get()
-            output.result(recovery.document, text: recovery.text)
+            output.outcome(recovery.document, text: recovery.text)
             return .done
         }
         let recoveries = try await Self.recover(try await store.activationIDs(), of: client, limit)
         var table = TextTable(header: "ACTIVATION", "FINDING")
         for recovery in recoveries { table.add(recovery.activationID, recovery.text) }
-        output.result(
+        output.outcome(
             .array(recoveries.map(\.document)),
             text: recoveries.isEmpty ? "No activations." : table.text
         )

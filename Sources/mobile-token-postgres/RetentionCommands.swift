@@ -25,7 +25,7 @@ extension StoreCommands {
         let count = try await StoreSession.runWithFile(invocation) { store in
             try await store.deleteReceipts(exportedTo: archive, decidedBefore: date)
         }
-        Output(isJSON: invocation.has("json")).result(
+        Output(isJSON: invocation.has("json")).outcome(
             ["deleted": .number(JSONNumber(count))],
             text: "Deleted \(count) entries of the receipts."
         )

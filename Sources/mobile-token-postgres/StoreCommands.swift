@@ -41,7 +41,7 @@ enum StoreCommands {
             return ids
         }
         await source.close()
-        Output(isJSON: invocation.has("json")).result(
+        Output(isJSON: invocation.has("json")).outcome(
             ["moved": .array(ids.map { .string($0) })],
             text: "Moved \(ids.count) activations."
         )
@@ -62,7 +62,7 @@ enum StoreCommands {
             try await store.reseal()
             return try await store.retireUnusedKeys()
         }
-        Output(isJSON: invocation.has("json")).result(
+        Output(isJSON: invocation.has("json")).outcome(
             ["retiredKeys": .number(JSONNumber(count))],
             text: "Everything is sealed with the new key; earlier keys that were forgotten: \(count)."
         )
@@ -89,7 +89,7 @@ enum StoreCommands {
         ]
     ) { invocation in
         try await StoreSession.run(invocation) { try await $0.migrate(grantingTo: invocation["grant-to"]) }
-        Output(isJSON: invocation.has("json")).result(["migrated": .bool(true)], text: "The tables are up to date.")
+        Output(isJSON: invocation.has("json")).outcome(["migrated": .bool(true)], text: "The tables are up to date.")
         return .done
     }
 }

@@ -204,6 +204,27 @@ import Testing
         #expect(outcome.errors == "mobile-token: cannot write the output: \(reason)\n")
     }
 
+    /// A script that took it for a failure would decide again.
+    @Test func aDecisionCountsThoughTheOutputCannotBeWritten() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let program = try ChildProcess.besideTests("mobile-token")
+            for (words, status) in [("approve", "APPROVED"), ("reject", "REJECTED")] {
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                let outcome = try await ChildProcess.run(
+                    "sh",
+                    [
+                        "-c",
+                        "echo 1234 | '\(program)' \(words) \(login.id) --home '\(home.path)' \(words == "approve" ? "--password-stdin" : "") >/dev/full",
+                    ]
+                )
+                #expect(outcome.exitCode == 0)
+                #expect(outcome.errors.contains("cannot write the output: No space left on device"))
+                #expect(try await emulator.cloud.operation(login.id).status == status)
+            }
+        }
+    }
+
     @Test func aDamagedStoreIsTroubleOnThisMachine() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)

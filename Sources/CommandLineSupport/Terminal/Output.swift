@@ -18,6 +18,12 @@ package struct Output: Sendable {
         Self.line(self.isJSON ? Self.json(document()) : text())
     }
 
+    /// Writes what a command has changed. That it cannot be written is said on standard error and changes nothing: the exit code
+    /// tells what was done, for a script that took it for a failure would do it again.
+    package func outcome(_ document: @autoclosure () -> JSONValue, text: @autoclosure () -> String) {
+        _ = Self.isWritten(self.isJSON ? Self.json(document()) : text())
+    }
+
     /// Returns a document on one line, without characters that a terminal would interpret.
     private static func json(_ document: JSONValue) -> String {
         DisplayText.escaped(json: String(decoding: document.serialized(), as: UTF8.self))
@@ -25,13 +31,17 @@ package struct Output: Sendable {
 
     /// Writes a line to standard output, whole and at once. A result that cannot be written ends the program.
     package static func line(_ text: String) {
+        guard self.isWritten(text) else { exit(ExitCode.local.rawValue) }
+    }
+
+    /// Writes a line to standard output, and says on standard error when that fails.
+    private static func isWritten(_ text: String) -> Bool {
         let failure = self.write(text, to: STDOUT_FILENO)
-        guard failure != 0 else { return }
         // The reader that closed the pipe needs no more.
-        if failure != EPIPE {
+        if failure != 0, failure != EPIPE {
             self.note("\(CommandLineProgram.name): cannot write the output: \(String(cString: strerror(failure)))")
         }
-        exit(ExitCode.local.rawValue)
+        return failure == 0
     }
 
     /// Writes a line for people to standard error. Strings from outside must be made printable first.

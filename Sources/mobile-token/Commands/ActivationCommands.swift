@@ -55,7 +55,7 @@ enum ActivationCommands {
         let activation = try await session.activate { [request] client in
             try await client.activate(request, password: password).activation
         }
-        session.output.result(
+        session.output.outcome(
             [
                 "activationId": .string(activation.activationID),
                 "fingerprint": .string(activation.fingerprint),
@@ -89,7 +89,7 @@ enum ActivationCommands {
         let session = try Session(invocation)
         let activation = try await session.activation()
         try await activation.confirm(password: PasswordSource(invocation).read(prompt: "Password: "))
-        session.output.result(["confirmed": true], text: "The activation is complete.")
+        session.output.outcome(["confirmed": true], text: "The activation is complete.")
         return .done
     }
 
@@ -140,7 +140,7 @@ enum ActivationCommands {
         let activation = try await session.activation()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         try await activation.upgrade(password: password)
-        session.output.result(
+        session.output.outcome(
             [
                 "activationId": .string(activation.activationID),
                 "version": .string(activation.version.rawValue),
@@ -221,7 +221,7 @@ enum ActivationCommands {
         let next = invocation["new-password-file"].map { PasswordSource(place: .file($0)) } ?? current
         let new = try next.readNew(prompt: "New password: ")
         try await activation.changePassword(from: old, to: new)
-        session.output.result(["changed": true], text: "The password is changed.")
+        session.output.outcome(["changed": true], text: "The password is changed.")
         return .done
     }
 
@@ -241,7 +241,7 @@ enum ActivationCommands {
             try await activation.remove(with: .possessionAndKnowledge(password: password))
         }
         try session.forgetActivation()
-        session.output.result(
+        session.output.outcome(
             ["removed": .string(activation.activationID)],
             text: "Removed \(TextTable.printable(activation.activationID))."
         )

@@ -43,14 +43,14 @@ enum InboxCommands {
         let id = try invocation.required(0)
         let inbox = try await session.inbox()
         try await session.finding("message \(id)") { try await inbox.markRead(id: id) }
-        session.output.result(["read": .string(id)], text: "Marked \(TextTable.printable(id)) as read.")
+        session.output.outcome(["read": .string(id)], text: "Marked \(TextTable.printable(id)) as read.")
         return .done
     }
 
     static let readAll = Command("inbox", "read-all", summary: "Mark all messages as read.") { invocation in
         let session = try Session(invocation)
         try await session.inbox().markAllRead()
-        session.output.result(["readAll": true], text: "All messages are marked as read.")
+        session.output.outcome(["readAll": true], text: "All messages are marked as read.")
         return .done
     }
 
@@ -76,7 +76,7 @@ enum InboxCommands {
             throw UsageError(message: "--environment takes development or production", command: invocation.command)
         }
         try await session.push().register(token: invocation.required(0), for: platform, environment: environment)
-        session.output.result(["registered": .string(name)], text: "Registered with \(name).")
+        session.output.outcome(["registered": .string(name)], text: "Registered with \(name).")
         return .done
     }
 }

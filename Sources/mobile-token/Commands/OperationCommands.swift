@@ -124,7 +124,7 @@ enum OperationCommands {
             ? .possessionAndKnowledge(password: try PasswordSource(invocation).read(prompt: "Password: "))
             : .possession
         try await service.authorize(operation, with: authentication)
-        session.output.result(
+        session.output.outcome(
             ["approved": .string(operation.id)],
             text: "Approved \(TextTable.printable(operation.id))."
         )
@@ -141,7 +141,7 @@ enum OperationCommands {
         let service = try await session.operations()
         let operation = try await session.operation(invocation.required(0), from: service)
         try await service.reject(operation, reason: RejectionReason(rawValue: invocation["reason"] ?? "UNKNOWN"))
-        session.output.result(
+        session.output.outcome(
             ["rejected": .string(operation.id)],
             text: "Rejected \(TextTable.printable(operation.id))."
         )
@@ -158,7 +158,7 @@ enum OperationCommands {
         let id = try OperationName(invocation.required(0)).string
         let operation = try await session.finding("operation \(id)") { try await service.claim(id: id) }
         let review = OperationReview(of: operation)
-        session.output.result(review.document, text: review.page)
+        session.output.outcome(review.document, text: review.page)
         return .done
     }
 

@@ -41,7 +41,7 @@ enum ReceiptCommands {
             let password = try PasswordSource(invocation).read(prompt: "Password: ")
             try await archive.sign(with: session.activation(), .possessionAndKnowledge(password: password))
         }
-        session.output.result(
+        session.output.outcome(
             [
                 "exported": .number(JSONNumber(export.entryCount)),
                 "lastNumber": .number(JSONNumber(export.lastNumber)),
@@ -95,7 +95,7 @@ enum ReceiptCommands {
         let selection = try Self.selection(invocation)
         let count = try await session.client.eraseReceipts(selection)
         let lines = try await invocation.operand(0).map { ReceiptArchive(folder: $0) }?.erase(selection) ?? 0
-        session.output.result(
+        session.output.outcome(
             ["erased": .number(JSONNumber(count)), "erasedLines": .number(JSONNumber(lines))],
             text: "Erased the personal data of \(count) receipts here, and of \(lines) exported lines."
         )

@@ -33,7 +33,7 @@ enum ServerSideCommands {
         let name = try invocation.required(0)
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         try await activation.rename(to: name, with: .possessionAndKnowledge(password: password))
-        session.output.result(["name": .string(name)], text: "The name is \(TextTable.printable(name)).")
+        session.output.outcome(["name": .string(name)], text: "The name is \(TextTable.printable(name)).")
         return .done
     }
 
