@@ -96,7 +96,7 @@ let package = Package(
             name: "mobile-token",
             dependencies: [
                 "CommandLineSupport", "MobileToken", "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport",
-                "Basics",
+                "Coordination", "Basics",
             ]
         ),
         .executableTarget(
@@ -214,8 +214,7 @@ let package = Package(
             name: "CommandLineTests",
             dependencies: [
                 "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "MobileTokenTesting", "HTTPClientTransport",
-                "HeadlessBrowser",
-                "TestSupport",
+                "HeadlessBrowser", "SQLiteDatabase", "TestSupport",
             ]
         ),
     ],

@@ -69,17 +69,22 @@ package struct CommandLineProgram: Sendable {
         do {
             return try await self.dispatch(words)
         } catch {
-            let failure = Failure(error)
+            let failure = Failure(error, sealingKeyOptions: self.sealingKeyOptions(of: words))
             if words.prefix(while: { $0 != "--" }).contains("--json") {
                 Output.note(failure.document)
             } else if !(error is CancellationError) {
-                Output.note("\(Self.name): \(TextTable.printable(failure.message))")
+                Output.note("\(Self.name): \(TextTable.printable(failure.message + failure.hint))")
                 if let error = error as? UsageError {
                     Output.note("See '\(HelpPage.fullName(error.command)) --help'.")
                 }
             }
             return failure.exitCode
         }
+    }
+
+    private func sealingKeyOptions(of words: [String]) -> [String] {
+        let options = (self.command(for: words)?.options ?? []) + self.commonOptions
+        return options.map(\.name).filter { $0.utf8.suffix(11).elementsEqual("sealing-key".utf8) }
     }
 
     private func dispatch(_ words: [String]) async throws -> ExitCode {

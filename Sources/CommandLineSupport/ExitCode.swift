@@ -20,6 +20,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let untrusted = Self(rawValue: 11)
     package static let doubtful = Self(rawValue: 12)
     package static let differing = Self(rawValue: 13)
+    package static let configuration = Self(rawValue: 78)
     package static let interrupted = Self(rawValue: 130)
 
     /// What each means, for the help page and the manual.
@@ -38,6 +39,7 @@ package struct ExitCode: Sendable, Hashable {
         (.untrusted, "the server's certificate or key is not the expected one"),
         (.doubtful, "the operation leaves doubts that --accept does not name; nothing was signed"),
         (.differing, "the receipts and the bank's history differ, or a decision is open"),
+        (.configuration, "a setting is wrong: the sealing key, or a profile that cannot be read"),
         (.interrupted, "interrupted"),
     ]
 }
@@ -60,8 +62,10 @@ extension ExitCode {
         case .activationRemoved: self = .removed
         case .deadlinePassed: self = .notInTime
         case .decisionsOpen: self = .differing
-        case .storeUnreadable, .storePermissions, .storeWrongSealingKey, .storeSealingKeyMissing, .storeFull,
-            .storeReadOnly, .storeCorrupted, .storeFromFuture, .storeBusy, .storeClosed, .storeFailed,
+        // Not `local`: no restart, and no room on the disk, mends it.
+        case .storeWrongSealingKey, .storeSealingKeyMissing: self = .configuration
+        case .storeUnreadable, .storePermissions, .storeFull, .storeReadOnly, .storeCorrupted, .storeFromFuture,
+            .storeBusy, .storeClosed, .storeFailed,
             .storeUnreachable, .storeOutcomeUnknown, .storeHasOlderNodes, .signingTurnLost,
             .receiptsNotKept, .receiptsDiffer, .cryptographyFailed, .suiteUnavailable, .activationNotSaved,
             .activationNotConfirmed:

@@ -7,12 +7,16 @@ struct Failure {
     /// The name of the kind of failure, by which a program tells it from others.
     let code: String
     let message: String
+    /// The options to look at, which follow the message; empty when there is none.
+    let hint: String
     let exitCode: ExitCode
     private let error: MobileTokenError?
     private let doubts: [OperationReview.Doubt]
 
     /// Describes the error that ended a command.
-    init(_ error: any Error) {
+    ///
+    /// - Parameter sealingKeyOptions: The names of the command's options that name a sealing key.
+    init(_ error: any Error, sealingKeyOptions: [String] = []) {
         self.error = error as? MobileTokenError
         self.doubts = (error as? UnacceptedDoubts)?.doubts ?? []
         switch error {
@@ -21,12 +25,16 @@ struct Failure {
             (self.code, self.message, self.exitCode) = ("notFound", "the server knows no \(error.what)", .notFound)
         case let error as UnacceptedDoubts:
             (self.code, self.message, self.exitCode) = ("doubts", error.message, .doubtful)
+        case let error as ConfigurationError:
+            (self.code, self.message, self.exitCode) = ("configuration", error.message, .configuration)
         case is CancellationError:
             (self.code, self.message, self.exitCode) = ("interrupted", "interrupted", .interrupted)
         case let error as MobileTokenError:
             (self.code, self.message, self.exitCode) = ("\(error.code)", "\(error)", ExitCode(error))
         default: (self.code, self.message, self.exitCode) = ("unexpected", "\(error)", .refused)
         }
+        let isOfKey = self.error != nil && self.exitCode == .configuration && !sealingKeyOptions.isEmpty
+        self.hint = isOfKey ? "; see --" + sealingKeyOptions.joined(separator: " and --") : ""
     }
 
     /// The failure as `--json` shows it, on standard error. Members are added in later versions, never renamed or removed;
@@ -36,7 +44,7 @@ struct Failure {
         var document: JSONObject = [
             "error": [
                 "code": .string(self.code),
-                "message": .string(self.error?.message ?? self.message),
+                "message": .string((self.error?.message ?? self.message) + self.hint),
                 "serverCode": .optional(self.error?.serverCode),
                 "httpStatus": self.error?.httpStatus.map { .number(JSONNumber($0)) } ?? .null,
                 "retryAfterSeconds": self.error?.retryAfter.map { .number(JSONNumber($0.roundedUpSeconds)) } ?? .null,

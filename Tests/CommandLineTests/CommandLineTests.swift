@@ -225,6 +225,16 @@ import Testing
         }
     }
 
+    @Test func aProfileThatCannotBeReadIsAWrongSetting() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            try Data("{".utf8).write(to: home.url.appending(path: "default/profile.json"))
+            let status = try await Program.run("status", home: home.url)
+            #expect(status.exitCode == 78)
+            #expect(status.errors.contains(home.file("default/profile.json")))
+        }
+    }
+
     @Test func aDamagedStoreIsTroubleOnThisMachine() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)
@@ -260,6 +270,59 @@ import Testing
             let status = try await Program.run("status", "--json", home: home.url)
             #expect(status.exitCode == 0, "\(status.errors)")
             #expect(try JSONValue(parsing: status.output)["activationId"]?.string == registration.id)
+        }
+    }
+
+    /// Killed after the server has used up the code, and before the profile says whose activation it is.
+    @Test func anActivationOfAKilledProgramIsTakenUp() async throws {
+        try await withProgramAndServer { emulator, home in
+            let profile = home.url.appending(path: "default/profile.json")
+            let registration = try await emulator.cloud.register(userID: "bob")
+            // The answer comes too late.
+            await emulator.faults.add(FaultRule(match: .init(path: "/**/activation/create"), effect: .init(drip: 600)))
+            let words = [
+                "activate", registration.activationCode, "--url", emulator.baseURL, "--sdk-configuration",
+                emulator.sdkConfiguration, "--password-stdin",
+            ]
+            let killed = try Program.start(words, home: home.url)
+            killed.write("1234\n")
+            await until { await emulator.activations().first?.status == "PENDING_COMMIT" }
+            killed.send(signal: SIGKILL)
+            _ = await killed.outcome()
+            let left = try Data(contentsOf: profile)
+            await emulator.faults.removeAll()
+            #expect(try await Program.run("status", home: home.url).exitCode == 4)
+
+            let id = try await Program.activate(at: emulator, home: home.url)
+            // As if that one had been killed just before it wrote the profile.
+            try left.write(to: profile)
+            let again = try Program.start(words, home: home.url)
+            again.write("1234\n")
+            let refused = await again.outcome()
+            #expect(refused.exitCode == 2)
+            #expect(refused.errors.contains("took up activation \(id)"), "\(refused.errors)")
+            let status = try await Program.run("status", "--json", home: home.url)
+            #expect(try JSONValue(parsing: status.output)["activationId"]?.string == id)
+            #expect(status.errors.isEmpty)
+        }
+    }
+
+    @Test func anActivationThatFailsLeavesTheProfileAsItWas() async throws {
+        try await withProgramAndServer { emulator, home in
+            func activate(_ words: String...) async throws -> Int32? {
+                let common = ["activate", "--sdk-configuration", emulator.sdkConfiguration, "--password-stdin"]
+                let program = try Program.start(common + words, home: home.url)
+                program.write("1234\n")
+                return await program.outcome().exitCode
+            }
+            let registration = try await emulator.cloud.register(userID: "bob")
+            #expect(try await activate(registration.activationCode, "--url", "http://127.0.0.1:1") == 3)
+            #expect(try await Program.run("profile", "list", home: home.url).output == "No profiles.\n")
+            _ = try await Program.activate(at: emulator, home: home.url)
+            let profile = home.url.appending(path: "default/profile.json")
+            let before = try Data(contentsOf: profile)
+            #expect(try await activate(registration.activationCode, "--url", "http://127.0.0.1:1", "--replace") == 3)
+            #expect(try Data(contentsOf: profile) == before)
         }
     }
 

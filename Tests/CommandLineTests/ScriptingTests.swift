@@ -135,6 +135,17 @@ import Testing
         }
     }
 
+    /// It asks for a token first: each of the two requests is in time, and both together are not.
+    @Test func theLimitIsThatOfTheWholeList() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            await emulator.faults.add(FaultRule(match: .init(path: "/**"), effect: .init(delay: 1.5)))
+            let list = try await Program.run("list", "--timeout", "2", home: home.url)
+            #expect(list.exitCode == 3, "\(list.output)")
+            #expect(list.errors == "mobile-token: timeout: There was no answer within 2.0 seconds\n")
+        }
+    }
+
     @Test(arguments: [(0o644, true), (0o640, false), (0o600, false)])
     func aPasswordFileThatOthersMayReadIsNamed(mode: Int, isNamed: Bool) async throws {
         try await withProgramAndServer { emulator, home in

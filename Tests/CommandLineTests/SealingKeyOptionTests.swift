@@ -1,5 +1,6 @@
 import Foundation
 import MobileTokenEmulator
+import SQLiteDatabase
 import TestSupport
 import Testing
 
@@ -14,9 +15,11 @@ import Testing
     }
 
     private func code(_ outcome: ChildProcess.Outcome) throws -> String? {
-        #expect(outcome.exitCode == 5)
+        #expect(outcome.exitCode == 78)
         #expect(outcome.output == "")
-        return try JSONValue(parsing: outcome.errors)["error"]?["code"]?.string
+        let error = try JSONValue(parsing: outcome.errors)["error"]
+        #expect(error?["message"]?.string?.hasSuffix("; see --sealing-key") == true, "\(outcome.errors)")
+        return error?["code"]?.string
     }
 
     @Test(arguments: ["file:HOME/keys/sealing", "env:KEY", "command:printenv KEY"])
@@ -41,6 +44,7 @@ import Testing
             ] {
                 let refused = try await self.run(["status", "--json", "--sealing-key", other], home)
                 #expect(try self.code(refused) == code)
+                if code == "storeWrongSealingKey" { #expect(refused.errors.contains("than that of \(other)")) }
             }
             #expect(!FileManager.default.fileExists(atPath: home.file("no")))
             #expect(try await self.run(["status", "--sealing-key", place], home).exitCode == 0)
@@ -65,6 +69,24 @@ import Testing
             let status = try await self.run(["status", "--sealing-key", home.file("key")], home)
             #expect(status.exitCode == 2)
             #expect(status.errors.contains("file:PATH, env:NAME or command:PROGRAM"))
+        }
+    }
+
+    @Test func receiptsThatDoNotOpenAreNamed() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            for _ in 0..<2 {
+                let login = try await emulator.cloud.createOperation("login", userID: "alice")
+                #expect(try await self.run(["reject", login.id], home).exitCode == 0)
+            }
+            do {
+                let store = try SQLiteConnection(path: home.file("default/activations.sqlite"))
+                try store.run("UPDATE receipt SET body = x'00' WHERE number IN (1, 4)")
+            }
+            let reseal = try await self.run(["profile", "reseal", "env:KEY"], home)
+            #expect(reseal.output.hasSuffix(" Receipt entries that do not open: 1, 4.\n"), "\(reseal.errors)")
+            let again = try await self.run(["profile", "reseal", "env:OTHER", "--json"], home)
+            #expect(try JSONValue(parsing: again.output)["unreadable"]?.array == [1, 4], "\(again.errors)")
         }
     }
 

@@ -28,7 +28,7 @@ struct TokenKeyTests {
             noToken["SOFTHSM2_CONF"] = "/nowhere"
             for environment in [wrongPIN, noToken] {
                 let refused = try await status(environment)
-                #expect(refused.exitCode == 5)
+                #expect(refused.exitCode == 78)
                 #expect(refused.errors.contains("storeSealingKeyMissing"))
                 #expect(!refused.errors.contains("4321"))
             }

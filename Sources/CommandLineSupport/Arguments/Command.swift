@@ -112,6 +112,11 @@ package struct UsageError: Error {
     }
 }
 
+/// The error for a setting that is kept in a file, and is no argument.
+package struct ConfigurationError: Error {
+    let message: String
+}
+
 /// The error for something that the server does not have.
 package struct NotFound: Error {
     let what: String

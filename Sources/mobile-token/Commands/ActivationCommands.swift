@@ -28,7 +28,7 @@ enum ActivationCommands {
         ]
     ) { invocation in
         let session = try Session(invocation, version: Self.version(invocation), suite: Self.suite(invocation))
-        guard !session.hasActivation || invocation.has("replace") else {
+        guard try await session.activationID() == nil || invocation.has("replace") else {
             throw UsageError(
                 message: "this profile has an activation; use --replace, or another --profile",
                 command: invocation.command

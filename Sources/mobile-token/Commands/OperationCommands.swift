@@ -16,7 +16,7 @@ enum OperationCommands {
     ) { invocation in
         let session = try Session(invocation)
         let service = try await session.operations()
-        let list = try await service.fetchList()
+        let list = try await session.withinLimit { try await service.fetchList() }
         session.output.result(.array(list.operations.map(\.document)), text: list.operations.table)
         Output.note(list.issues, omitted: list.omittedIssueCount)
         if let note = list.noteOfItsEnd { Output.note("mobile-token: \(note)") }

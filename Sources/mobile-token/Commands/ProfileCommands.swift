@@ -44,9 +44,10 @@ enum ProfileCommands {
         operands: [name]
     ) { invocation in
         let home = ProfileHome(invocation)
-        let profile = try Self.existing(invocation, in: home)
+        let profile = try home.profile(try invocation.required(0))
+        _ = try profile.existing()
         try home.makeDefault(profile)
-        Output(isJSON: invocation.has("json")).result(
+        Output(isJSON: invocation.has("json")).outcome(
             ["default": .string(profile.name)],
             text: "\(profile.name) is the default profile."
         )
@@ -60,31 +61,40 @@ enum ProfileCommands {
         discussion: """
             A file that is missing is made; any other place must have a key. End what has the store open before: it gets
             storeWrongSealingKey afterwards. When the command is interrupted, repeat it. Delete the key of before at the end.
+            Entries of the receipts that do not open, because their bytes were changed, are named and stay as they are.
             """,
         operands: [.init("PLACE", "file:PATH, env:NAME or command:PROGRAM ARGS, which is one word for the shell")]
     ) { invocation in
         let folder = try ProfileHome(invocation).profile(invocation)
-        guard var profile = try folder.load() else { throw Self.missing(folder) }
+        var profile = try folder.existing()
         let place = try SealingKeySource(try invocation.required(0))
         let current = try invocation.sealingKey("sealing-key") ?? profile.sealingKey.map { try SealingKeySource($0) }
-        try await Self.reseal(folder, from: current, to: place)
+        let unreadable = try await Self.reseal(folder, from: current, to: place)
         profile.sealingKey = place.description
         try folder.save(profile)
-        Output(isJSON: invocation.has("json")).result(
-            ["sealingKey": .string(place.description)],
+        Output(isJSON: invocation.has("json")).outcome(
+            [
+                "sealingKey": .string(place.description),
+                "unreadable": .array(unreadable.map { .number(JSONNumber($0)) }),
+            ],
             text: "The store is sealed with the key from \(TextTable.printable(place.description))."
+                + (unreadable.isEmpty
+                    ? "" : " Receipt entries that do not open: \(unreadable.map { "\($0)" }.joined(separator: ", ")).")
         )
         return .done
     }
 
+    /// Returns the numbers of the entries that did not open.
     private static func reseal(
         _ folder: ProfileFolder,
         from current: SealingKeySource?,
         to place: SealingKeySource
-    ) async throws {
+    ) async throws -> [UInt64] {
         let store = SQLiteActivationStore(path: folder.database, sealingKey: current)
         do {
-            try await store.rotateSealingKey(to: place)
+            let unreadable = try await store.rotateSealingKey(to: place)
+            await store.close()
+            return unreadable
         } catch let error as MobileTokenError
             where [.storeWrongSealingKey, .storeSealingKeyMissing].contains(error.code)
         {
@@ -92,8 +102,8 @@ enum ProfileCommands {
             let resealed = SQLiteActivationStore(path: folder.database, sealingKey: place)
             guard (try? await resealed.open()) != nil else { throw error }
             await resealed.close()
+            return []
         }
-        await store.close()
     }
 
     static let remove = Command(
@@ -108,31 +118,18 @@ enum ProfileCommands {
         options: [.init("discard-activation", nil, "delete it though it has an activation")]
     ) { invocation in
         let home = ProfileHome(invocation)
-        let profile = try Self.existing(invocation, in: home)
-        guard try profile.load()?.activationID == nil || invocation.has("discard-activation") else {
+        let profile = try home.profile(try invocation.required(0))
+        guard try profile.existing().activationID == nil || invocation.has("discard-activation") else {
             throw UsageError(
                 message: "the profile has an activation; 'remove' it, or use --discard-activation",
                 command: invocation.command
             )
         }
         try home.remove(profile)
-        Output(isJSON: invocation.has("json")).result(
+        Output(isJSON: invocation.has("json")).outcome(
             ["removed": .string(profile.name)],
             text: "Deleted the profile \(profile.name)."
         )
         return .done
-    }
-
-    /// - Throws: `NotFound` when there is no such profile.
-    private static func existing(_ invocation: Invocation, in home: ProfileHome) throws -> ProfileFolder {
-        let profile = try home.profile(try invocation.required(0))
-        guard profile.exists else {
-            throw Self.missing(profile)
-        }
-        return profile
-    }
-
-    private static func missing(_ profile: ProfileFolder) -> MobileTokenError {
-        MobileTokenError(.unknownActivation, "there is no profile '\(profile.name)'")
     }
 }

@@ -1,5 +1,6 @@
 import Basics
 import CommandLineSupport
+import Coordination
 import Foundation
 import MobileToken
 import PowerAuthProtocol
@@ -12,7 +13,12 @@ struct Session: Sendable {
     let output: Output
     private let store: SQLiteActivationStore
     private let language: AcceptLanguage
-    private var profile: Profile
+    /// The longest time for a request.
+    private let limit: Duration
+    /// The settings as the options change them.
+    private let profile: Profile
+    /// The settings as they are kept, if they are.
+    private let stored: Profile?
 
     /// The options that choose the server, the profile and the connection.
     static let options = [
@@ -23,7 +29,7 @@ struct Session: Sendable {
         Command.Option("home", "DIR", "the folder of the profiles (default: $MOBILE_TOKEN_HOME)"),
         .sealingKey("sealing-key", default: "beside the store", note: "; the profile keeps it"),
         Command.Option("language", "TAG", "the language of the server's texts (default: en)"),
-        Command.Option("timeout", "SECONDS", "the longest time for a request (default: 20)"),
+        Command.Option("timeout", "SECONDS", "the longest time for a request, and for 'list' as a whole (default: 20)"),
         Command.Option("proxy", "PROXY", ProxyChoice.help),
         Command.Option("insecure", nil, "accept any TLS certificate; for development only"),
         Command.Option("insecure-http", nil, "allow plain http to another machine; the profile keeps it"),
@@ -72,32 +78,24 @@ struct Session: Sendable {
             try invocation["proxy"].map { try ProxyChoice($0, command: invocation.command) } ?? stored?.proxy
             ?? (stored == nil ? Self.environment("PROXY").map { try ProxyChoice($0) } : nil)
         if trust.allowsInsecureHTTP != true { try proxy?.requireTLS(url, powerAuthURL ?? url) }
+        var profile = Profile(url: url, sdkConfiguration: sdkConfiguration)
+        (profile.powerAuthURL, profile.proxy, profile.trust) = (powerAuthURL, proxy, trust)
+        (profile.activationID, profile.sealingKey) = (stored?.activationID, sealingKey?.description)
+        profile.activationsBefore = stored?.activationsBefore
+        (self.profile, self.stored) = (profile, stored)
+        self.limit = try invocation.seconds("timeout") ?? .seconds(20)
         try folder.create()
-        var configuration = MobileTokenClient.Configuration()
-        configuration.transport = try Self.transport(invocation, trust, proxy)
-        configuration.powerAuthURL = powerAuthURL
-        configuration.version = version
-        if let suite { configuration.suite = suite }
-        if let offlineCodeDigits { configuration.offlineCodeDigits = offlineCodeDigits }
-        configuration.allowsInsecureHTTP = trust.allowsInsecureHTTP ?? false
         self.store = SQLiteActivationStore(path: folder.database, sealingKey: sealingKey)
-        configuration.store = self.store
-        self.client = try MobileTokenClient(
-            baseURL: url,
-            sdkConfiguration: sdkConfiguration,
-            configuration: configuration
-        )
+        self.client = try profile.client(
+            of: self.store,
+            transport: Self.transport(invocation, profile, self.limit)
+        ) { configuration in
+            configuration.version = version
+            if let suite { configuration.suite = suite }
+            if let offlineCodeDigits { configuration.offlineCodeDigits = offlineCodeDigits }
+        }
         self.language = try invocation["language"].map { try AcceptLanguage($0) } ?? .english
         self.folder = folder
-        self.profile = Profile(
-            url: url,
-            powerAuthURL: powerAuthURL,
-            sdkConfiguration: sdkConfiguration,
-            proxy: proxy,
-            trust: trust,
-            activationID: stored?.activationID,
-            sealingKey: sealingKey?.description
-        )
         self.output = Output(isJSON: invocation.has("json"))
     }
 
@@ -134,76 +132,86 @@ struct Session: Sendable {
 
     private static func transport(
         _ invocation: Invocation,
-        _ trust: Profile.Trust,
-        _ proxy: ProxyChoice?
-    ) throws -> CurlTransport {
-        var configuration = CurlTransport.Configuration()
-        if let proxy { configuration.proxy = proxy.setting }
-        if let timeout = try invocation.seconds("timeout") { configuration.timeout = timeout }
-        if let file = trust.caFile { configuration.tls.validation = .certificateAuthority(file: file) }
+        _ profile: Profile,
+        _ limit: Duration
+    ) throws -> CurlTransport.Configuration {
+        var configuration = profile.transport
+        configuration.timeout = limit
         if invocation.has("insecure") {
             guard invocation["ca-file"] == nil else {
                 throw UsageError(message: "--insecure and --ca-file exclude each other", command: invocation.command)
             }
             configuration.tls.validation = .noValidation
         }
-        if let pin = trust.pin { configuration.tls.pinnedPublicKeys = [pin] }
-        do {
-            return try CurlTransport(configuration: configuration)
-        } catch {
-            throw MobileTokenError.transport(error)
-        }
+        return configuration
     }
 
     /// The profile's activation.
     func activation() async throws -> Activation {
-        guard let id = self.profile.activationID else {
+        guard let id = try await self.activationID() else {
             throw MobileTokenError(.unknownActivation, "this profile has no activation; see 'mobile-token activate'")
         }
         return try await self.client.activation(id: id)
     }
 
-    /// Whether the profile has an activation already.
-    var hasActivation: Bool { self.profile.activationID != nil }
+    /// Returns the identifier of the profile's activation. One that a killed program has left in the store is taken up first.
+    func activationID() async throws -> String? {
+        guard let before = self.profile.activationsBefore, let id = try await self.newActivation(since: before) else {
+            return self.profile.activationID
+        }
+        try self.remember(id)
+        Output.note("mobile-token: took up activation \(TextTable.printable(id)), which a killed program had made")
+        return id
+    }
+
+    private func newActivation(since before: [String]) async throws -> String? {
+        try await self.store.activationIDs().last { !before.contains($0) }
+    }
 
     /// Activates, and makes the activation the profile's own, even if the program is interrupted meanwhile: once the server has
-    /// used up the code, the activation is stored and remembered before the program ends.
+    /// used up the code, the activation is stored and remembered before the program ends. When it is killed, the next call
+    /// finds it; see ``activationID()``.
     func activate(_ body: (MobileTokenClient) async throws -> Activation) async throws -> Activation {
-        let known = Set(try await self.store.activationIDs())
+        let before = try await self.store.activationIDs()
+        var begun = self.profile
+        begun.activationsBefore = before
+        try self.folder.save(begun)
         TerminationSignals.mustFinish.store(true, ordering: .releasing)
         defer { TerminationSignals.mustFinish.store(false, ordering: .releasing) }
+        let activation: Activation
         do {
-            let activation = try await body(self.client)
-            try self.remember(activation.activationID)
-            return activation
-        } catch let error as CancellationError {
-            await self.client.shutdown()
-            if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
+            activation = try await body(self.client)
+        } catch {
+            if error is CancellationError { await self.client.shutdown() }
+            if let id = try await self.newActivation(since: before) {
                 try self.remember(id)
-                Output.note("mobile-token: activated \(id) before the program was interrupted")
-            }
-            throw error
-        } catch let error as MobileTokenError where error.code == .activationNotConfirmed {
-            if let id = try await self.store.activationIDs().last(where: { !known.contains($0) }) {
-                try self.remember(id)
-                Output.note("mobile-token: use 'mobile-token confirm' to complete the activation")
+                Output.note("mobile-token: \(Self.note(of: id, after: error))")
+            } else {
+                try self.folder.restore(self.stored)
             }
             throw error
         }
+        try self.remember(activation.activationID)
+        return activation
     }
 
-    private func remember(_ activationID: String) throws {
+    private static func note(of id: String, after error: any Error) -> String {
+        switch error {
+        case is CancellationError: "activated \(id) before the program was interrupted"
+        case let error as MobileTokenError where error.code == .activationNotConfirmed:
+            "use 'mobile-token confirm' to complete the activation"
+        default: "activated \(id) all the same"
+        }
+    }
+
+    private func remember(_ activationID: String?) throws {
         var profile = self.profile
-        profile.activationID = activationID
+        (profile.activationID, profile.activationsBefore) = (activationID, nil)
         try self.folder.save(profile)
     }
 
     /// Forgets the activation, and keeps the server.
-    func forgetActivation() throws {
-        var profile = self.profile
-        profile.activationID = nil
-        try self.folder.save(profile)
-    }
+    func forgetActivation() throws { try self.remember(nil) }
 }
 
 extension MobileTokenError {
@@ -218,6 +226,13 @@ extension Session {
         var configuration = OperationsService.Configuration()
         configuration.acceptLanguage = self.language
         return OperationsService(activation: try await self.activation(), configuration: configuration)
+    }
+
+    /// Runs a call that may take several requests, all of them within the longest time for one.
+    func withinLimit<Result: Sendable>(_ call: @escaping @Sendable () async throws -> Result) async throws -> Result {
+        let clock = ServiceClock(ContinuousClock())
+        if let result = try await withDeadline(clock.now + self.limit, on: clock, call) { return result }
+        throw MobileTokenError(.timeout, "There was no answer within \(self.limit)")
     }
 
     /// Returns an operation by its identifier, or by the beginning of one that is listed.

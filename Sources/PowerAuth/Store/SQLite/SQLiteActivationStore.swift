@@ -287,7 +287,16 @@ public actor SQLiteActivationStore: ActivationStore {
     }
 
     private func wrongKey() -> MobileTokenError {
-        MobileTokenError(.storeWrongSealingKey, "The secrets at \(self.path) were sealed with another key")
+        let place =
+            switch self.sealingKey {
+            case let key as SealingKeyFile: " than that of file:\(key.path)"
+            case let key as SealingKeySource: " than that of \(key)"
+            default: ""
+            }
+        return MobileTokenError(
+            .storeWrongSealingKey,
+            "The secrets at \(self.path) were sealed with another key\(place)"
+        )
     }
 
     /// Runs `body`, and gives SQLite's failures the codes that users know.

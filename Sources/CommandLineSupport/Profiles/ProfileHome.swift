@@ -1,13 +1,12 @@
 import Basics
-import CommandLineSupport
-import Foundation
+package import Foundation
 
 /// The folder of all profiles, and which of them is the default.
-struct ProfileHome: Sendable {
-    let url: URL
+package struct ProfileHome: Sendable {
+    package let url: URL
 
     /// Creates the folder that the options and the environment name.
-    init(_ invocation: Invocation) {
+    package init(_ invocation: Invocation) {
         let environment = ProcessInfo.processInfo.environment
         if let path = invocation["home"] ?? environment["MOBILE_TOKEN_HOME"], !path.isEmpty {
             self.url = URL(filePath: path, directoryHint: .isDirectory)
@@ -21,7 +20,7 @@ struct ProfileHome: Sendable {
     }
 
     /// The profile that is used when none is named.
-    var defaultName: String {
+    package var defaultName: String {
         guard let bytes = FileManager.default.contents(atPath: self.choice.path) else { return "default" }
         let name = String(decoding: bytes, as: UTF8.self)
         return Self.isName(name) ? name : "default"
@@ -31,7 +30,7 @@ struct ProfileHome: Sendable {
     private var choice: URL { self.url.appending(path: ".default") }
 
     /// The profiles that there are, by name.
-    var profiles: [ProfileFolder] {
+    package var profiles: [ProfileFolder] {
         get throws {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: self.url.path)) ?? []
             return try names.filter(Self.isName).sorted().map { try self.profile($0) }.filter(\.exists)
@@ -41,7 +40,7 @@ struct ProfileHome: Sendable {
     /// The profile of a name, which need not exist.
     ///
     /// - Throws: `UsageError` when no profile can be called so.
-    func profile(_ name: String) throws -> ProfileFolder {
+    package func profile(_ name: String) throws -> ProfileFolder {
         guard Self.isName(name) else {
             throw UsageError(message: "a profile's name has up to 64 letters, digits, dots, dashes and underscores")
         }
@@ -49,18 +48,18 @@ struct ProfileHome: Sendable {
     }
 
     /// The profile that the options or the environment name, else the default one.
-    func profile(_ invocation: Invocation) throws -> ProfileFolder {
+    package func profile(_ invocation: Invocation) throws -> ProfileFolder {
         let environment = ProcessInfo.processInfo.environment["MOBILE_TOKEN_PROFILE"].flatMap { $0.isEmpty ? nil : $0 }
         return try self.profile(invocation["profile"] ?? environment ?? self.defaultName)
     }
 
     /// Makes a profile the default one.
-    func makeDefault(_ profile: ProfileFolder) throws {
+    package func makeDefault(_ profile: ProfileFolder) throws {
         try Data(profile.name.utf8).write(to: self.choice, options: .atomic)
     }
 
     /// Deletes a profile with everything in it.
-    func remove(_ profile: ProfileFolder) throws {
+    package func remove(_ profile: ProfileFolder) throws {
         if profile.name == self.defaultName { try? FileManager.default.removeItem(at: self.choice) }
         try FileManager.default.removeItem(at: profile.url)
     }

@@ -1,21 +1,21 @@
 import Basics
-import CommandLineSupport
 import Foundation
-import MobileToken
+package import MobileToken
 
 /// The proxy that a profile's requests go through, as `--proxy` names it.
-struct ProxyChoice: Codable, Sendable {
+package struct ProxyChoice: Codable, Sendable {
     /// The string that names it.
-    let description: String
+    package let description: String
 
     /// What `--proxy` takes.
-    static let help = "the proxy: URL, none (default), or environment for that of https_proxy; the profile keeps it"
+    package static let help =
+        "the proxy: URL, none (default), or environment for that of https_proxy; the profile keeps it"
 
     /// Reads a string; whether a proxy can have such an address is for the transport to say.
     ///
     /// - Throws: `UsageError` for an address with a user or a password. An option shows it to other users of the machine, and a
     ///   profile would keep it.
-    init(_ string: String, command: Command? = nil) throws {
+    package init(_ string: String, command: Command? = nil) throws {
         guard !string.utf8.contains(UInt8(ascii: "@")) else {
             throw UsageError(
                 message:
@@ -26,24 +26,24 @@ struct ProxyChoice: Codable, Sendable {
         self.description = string
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(self.description)
     }
 
     /// What the transport is told.
-    var setting: CurlTransport.Proxy {
+    package var setting: CurlTransport.Proxy {
         if self.description.isExactly("none") { return .none }
         if self.description.isExactly("environment") { return .environment }
         return .url(self.description)
     }
 
     /// - Throws: `UsageError` when one of the addresses is plain `http`, even one of this machine: the proxy is another party.
-    func requireTLS(_ urls: String...) throws {
+    package func requireTLS(_ urls: String...) throws {
         guard self.setting != .none, urls.contains(where: { !$0.lowercased().utf8.starts(with: "https:".utf8) }) else {
             return
         }
