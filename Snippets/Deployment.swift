@@ -1,7 +1,7 @@
 // Names where a store is and where its key comes from, and gives it another key.
 import MobileToken
 
-let store = SQLiteActivationStore(path: "/var/lib/bot/activations.sqlite", sealingKey: .environment("SEALING_KEY"))
+let store = SQLiteActivationStore(path: "/var/lib/bot/bank/activations.sqlite", sealingKey: .environment("SEALING_KEY"))
 try await store.open()  // so that a service notices at its start what is wrong
 // snippet.hide
 await store.close()

@@ -167,6 +167,18 @@ package final class SQLiteConnection {
         try? self.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// Writes the database as it is at one moment into a file, which must be empty or missing, while others read and write it.
+    ///
+    /// The file is not yet on the disk when the call returns.
+    package func copy(to path: String) throws(SQLiteError) {
+        try self.run("VACUUM INTO ?", [.text(path)])
+    }
+
+    /// Reads all of the database, and returns whether it is whole.
+    package func isIntact() throws -> Bool {
+        try self.firstRow("PRAGMA integrity_check(1)") { $0.text(0) } == "ok"
+    }
+
     // MARK: For tests
 
     /// Returns how SQLite runs each of the statements that were prepared so far, step by step, but for those whose table is gone.

@@ -13,30 +13,31 @@ extension StoreCommands {
             the store may still be in use. Stop every such copy first: two of them use counter values twice, and block the
             activation. This command then looks for the server's counter further on, and moves this one there. When it is not
             found, nothing is changed, the exit code is 1, and the activation must be made anew. --all does so for every activation
-            of the store, and tells which of them are lost.
+            of the store, and tells which of them are lost. --profile knows the activation, its store and its server.
             """,
         operands: [.init("ID", "the activation", isOptional: true)],
-        options: StoreSession.options + [
+        options: StoreSession.optionsWithLocalStore + [
             .init("all", nil, "every activation of the store, in place of one"),
-            .init("file", "FILE", "an SQLite store, in place of the database"),
-            .sealingKey("file-sealing-key", default: "beside the SQLite store", note: "; it is that store's"),
-            .init("url", "URL", "the server, such as https://host/enrollment-server"),
-            .init("sdk-configuration", "TEXT", "the configuration string from the server's administrator"),
-            .init("ca-file", "FILE", "accept certificates of the server issued by this authority (PEM)"),
+            .init("url", "URL", "the server, such as https://host/enrollment-server; a profile knows it"),
+            .init(
+                "sdk-configuration",
+                "TEXT",
+                "the configuration string from the server's administrator; a profile knows it"
+            ),
+            .init(
+                "ca-file",
+                "FILE",
+                "accept certificates of the server issued by this authority (PEM); a profile knows it"
+            ),
             .init("search", "NUMBER", "how many counter values are looked at (default: 1000000)"),
         ]
     ) { invocation in
-        guard invocation.has("all") != (invocation.operand(0) != nil) else {
-            throw UsageError(message: "name an activation, or give --all", command: invocation.command)
+        let profile = try StoreSession.localStore(invocation)?.profile
+        let server = try invocation.server(of: profile)
+        let id = try invocation.activationID(of: profile)
+        return try await StoreSession.runWithLocalStore(invocation) {
+            try await invocation.recover(id, in: $0, at: server)
         }
-        if let path = invocation["file"] {
-            let key = try invocation.sealingKey("file-sealing-key")
-            let store = SQLiteActivationStore(path: path, sealingKey: key)
-            let code = try await invocation.recover(in: store)
-            await store.close()
-            return code
-        }
-        return try await StoreSession.run(invocation) { try await invocation.recover(in: $0) }
     }
 }
 
@@ -75,11 +76,45 @@ private struct Recovery: Sendable {
 }
 
 extension Invocation {
-    fileprivate func recover(in store: some ActivationStore) async throws -> ExitCode {
+    /// Returns the activation to recover; `nil` for all.
+    fileprivate func activationID(of profile: Profile?) throws -> String? {
+        switch (self.operand(0), self.has("all")) {
+        case (nil, true): return nil
+        case (let id?, false): return id
+        case (nil, false):
+            if let id = profile?.activationID { return id }
+            fallthrough
+        case (_?, true): throw UsageError(message: "name an activation, or give --all", command: self.command)
+        }
+    }
+
+    /// Returns what the profile says of the server, or else what the options say.
+    fileprivate func server(of profile: Profile?) throws -> Profile {
+        if let profile {
+            for option in ["url", "sdk-configuration", "ca-file"] where self[option] != nil {
+                throw UsageError(message: "--\(option) is what --profile knows", command: self.command)
+            }
+            return profile
+        }
+        guard let url = self["url"], let sdkConfiguration = self["sdk-configuration"] else {
+            throw UsageError(message: "--url and --sdk-configuration are needed", command: self.command)
+        }
+        var server = Profile(url: url, sdkConfiguration: sdkConfiguration)
+        server.trust = Profile.Trust()
+        server.trust?.caFile = self["ca-file"]
+        return server
+    }
+
+    /// Recovers an activation, or all of them.
+    fileprivate func recover(
+        _ id: String?,
+        in store: some ActivationStore,
+        at server: Profile
+    ) async throws -> ExitCode {
         let limit = try self.integer("search", in: 1...1_000_000_000) ?? 1_000_000
-        let client = try self.client(of: store)
+        let client = try server.client(of: store)
         let output = Output(isJSON: self.has("json"))
-        if let id = self.operand(0) {
+        if let id {
             let recovery = try await Recovery(id, of: client, limit)
             _ = try recovery.result.get()
             output.outcome(recovery.document, text: recovery.text)
@@ -110,17 +145,5 @@ extension Invocation {
             for try await (done, recovery) in group { recoveries[done] = recovery }
             return ids.indices.compactMap { recoveries[$0] }
         }
-    }
-
-    private func client(of store: some ActivationStore) throws -> MobileTokenClient {
-        guard let url = self["url"], let sdkConfiguration = self["sdk-configuration"] else {
-            throw UsageError(message: "--url and --sdk-configuration are needed", command: self.command)
-        }
-        var transport = CurlTransport.Configuration()
-        if let file = self["ca-file"] { transport.tls.validation = .certificateAuthority(file: file) }
-        var configuration = MobileTokenClient.Configuration()
-        configuration.store = store
-        configuration.transport = try CurlTransport(configuration: transport)
-        return try MobileTokenClient(baseURL: url, sdkConfiguration: sdkConfiguration, configuration: configuration)
     }
 }

@@ -15,14 +15,16 @@ extension StoreCommands {
             export goes on. The role must be allowed to delete receipts, which the nodes' own need not.
             """,
         operands: [.init("FOLDER", "where the exported files are")],
-        options: StoreSession.optionsWithFile + [
+        options: StoreSession.optionsWithLocalStore + [
             .init("older-than", "DAYS", "what was decided so many days ago, or before (default: 90)")
         ]
     ) { invocation in
-        let archive = ReceiptArchive(folder: try invocation.required(0))
+        guard let archive = try invocation.archive(0) else {
+            throw UsageError(message: "FOLDER is missing", command: invocation.command)
+        }
         let days = try invocation.integer("older-than", in: 0...36_500) ?? 90
         let date = Date() - TimeInterval(days * 86_400)
-        let count = try await StoreSession.runWithFile(invocation) { store in
+        let count = try await StoreSession.runWithLocalStore(invocation) { store in
             try await store.deleteReceipts(exportedTo: archive, decidedBefore: date)
         }
         Output(isJSON: invocation.has("json")).outcome(
@@ -36,9 +38,9 @@ extension StoreCommands {
         "store",
         "receipts",
         summary: "Show how many receipts wait for an export, when the last one was, and how much room they take.",
-        options: StoreSession.optionsWithFile
+        options: StoreSession.optionsWithLocalStore
     ) { invocation in
-        let figures = try await StoreSession.runWithFile(invocation) { try await $0.receiptFigures() }
+        let figures = try await StoreSession.runWithLocalStore(invocation) { try await $0.receiptFigures() }
         Output(isJSON: invocation.has("json")).result(figures.document, text: figures.text)
         return .done
     }
@@ -59,33 +61,5 @@ extension ReceiptFigures {
         Last export: \(self.lastExport?.formatted(.iso8601) ?? "never")
         Bytes: \(self.byteCount)
         """
-    }
-}
-
-extension StoreSession {
-    fileprivate static let optionsWithFile =
-        options + [
-            .init("file", "FILE", "an SQLite store, in place of the database"),
-            .sealingKey("file-sealing-key", default: "beside the SQLite store", note: "; it is that store's"),
-        ]
-
-    /// Runs `body` with the SQLite store that is named, or else with that of the database, and closes it.
-    fileprivate static func runWithFile<Result>(
-        _ invocation: Invocation,
-        _ body: (any PrunableJournal) async throws -> Result
-    ) async throws -> Result {
-        guard let path = invocation["file"] else { return try await self.run(invocation) { try await body($0) } }
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw UsageError(message: "there is no file \(path)", command: invocation.command)
-        }
-        let store = SQLiteActivationStore(path: path, sealingKey: try invocation.sealingKey("file-sealing-key"))
-        do {
-            let result = try await body(store)
-            await store.close()
-            return result
-        } catch {
-            await store.close()
-            throw error
-        }
     }
 }

@@ -15,7 +15,41 @@ enum StoreSession {
         Command.Option("no-tls", nil, "connect without TLS, such as to this machine"),
     ]
 
-    /// Runs `body` with the store, and closes it.
+    /// Those of commands that take a store on this machine as well.
+    static let optionsWithLocalStore =
+        options + [
+            .init("file", "FILE", "an SQLite store, in place of the database"),
+            .init("profile", "NAME", "the store of a profile of 'mobile-token', in place of the database"),
+            .init("home", "DIR", "the folder of the profiles (default: $MOBILE_TOKEN_HOME)"),
+            .sealingKey("file-sealing-key", default: "beside the SQLite store, or as the profile says"),
+        ]
+
+    /// Returns the store on this machine that the options name, if they name one.
+    ///
+    /// - Throws: ``UsageError`` also for an option that is of no use with the store that is named.
+    static func localStore(_ invocation: Invocation) throws -> LocalStore? {
+        let store = try LocalStore(invocation, sealingKey: "file-sealing-key")
+        let needless = store == nil ? ["home", "file-sealing-key"] : Self.options.map(\.name)
+        if let option = needless.first(where: { invocation[$0] != nil || invocation.has($0) }) {
+            let place = store == nil ? "the database" : "a store on this machine"
+            let hint = option.hasSuffix("sealing-key") && store != nil ? ", whose key is --file-sealing-key" : ""
+            throw UsageError(message: "--\(option) is not for \(place)\(hint)", command: invocation.command)
+        }
+        return store
+    }
+
+    /// Runs `body` with the store on this machine that the options name, else with that of the database, and closes it.
+    static func runWithLocalStore<Result>(
+        _ invocation: Invocation,
+        _ body: (any ActivationStore & PrunableJournal) async throws -> Result
+    ) async throws -> Result {
+        guard let store = try self.localStore(invocation) else {
+            return try await self.run(invocation) { try await body($0) }
+        }
+        return try await store.run { try await body($0) }
+    }
+
+    /// Runs `body` with the store of the database, and closes it.
     static func run<Result>(
         _ invocation: Invocation,
         _ body: (PostgresActivationStore) async throws -> Result

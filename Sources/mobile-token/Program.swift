@@ -12,7 +12,8 @@ enum Program {
             commands: ActivationCommands.all + ServerSideCommands.all + DeviceKeyCommands.all + OperationCommands.all
                 + InboxCommands.all
                 + AgentCommands.all
-                + ReceiptCommands.all + ProfileCommands.all + self.sharedStores + self.developmentServer,
+                + ReceiptCommands.all + ProfileCommands.all + BackupCommand.all + self.sharedStores
+                + self.developmentServer,
             commonOptions: Session.options,
             environment: Session.environment,
             cleanUp: PasswordSource.showAgain

@@ -1,3 +1,4 @@
+import Foundation
 import MobileToken
 import MobileTokenEmulator
 import MobileTokenPostgres
@@ -15,10 +16,14 @@ struct StoreCommandTests {
         _ nodes: PostgresStoreFixture,
         environment: [String: String] = [:]
     ) async throws -> ChildProcess.Outcome {
-        let options = [
-            "--database", nodes.server.connectionString(), "--schema", nodes.schema, "--no-tls",
-            "--marks", nodes.folder.path + "/marks",
-        ]
+        let isLocal = words.contains("--file") || words.contains("--profile")
+        let options =
+            isLocal
+            ? []
+            : [
+                "--database", nodes.server.connectionString(), "--schema", nodes.schema, "--no-tls",
+                "--marks", nodes.folder.path + "/marks",
+            ]
         return try await ChildProcess.run(
             ChildProcess.besideTests("mobile-token-postgres"),
             words + options,
@@ -100,6 +105,59 @@ struct StoreCommandTests {
         }
     }
 
+    @Test func aProfileKnowsWhatIsRecovered() async throws {
+        try await withEmulator { emulator in
+            try await withNodes { nodes in
+                let home = nodes.folder.path + "/home"
+                let store = SQLiteActivationStore(
+                    path: home + "/bank/activations.sqlite",
+                    sealingKey: .file(nodes.folder.path + "/key")
+                )
+                let client = try emulator.makeClient { $0.store = store }
+                let activation = try await emulator.makeActivation(user: "alice", password: "1234", client: client)
+                let profile: JSONValue = [
+                    "url": .string(emulator.baseURL), "sdkConfiguration": .string(emulator.sdkConfiguration),
+                    "activationID": .string(activation.activationID),
+                    "sealingKey": .string("file:\(nodes.folder.path)/key"),
+                ]
+                try Data(profile.serialized()).write(to: URL(filePath: home + "/bank/profile.json"))
+                try await emulator.advanceCounter(ofActivation: activation.activationID, by: 1_000)
+
+                let words = ["store", "recover", "--profile", "bank", "--home", home]
+                let recovered = try await self.run(words, nodes)
+                #expect(recovered.output.hasPrefix("Passed over 1"), "\(recovered.errors)")
+                #expect(try await self.run(words + ["--all"], nodes).exitCode == 0)
+                let figures = try await self.run(["store", "receipts"] + words.dropFirst(2), nodes)
+                #expect(figures.exitCode == 0, "\(figures.errors)")
+                #expect(try await self.run(words.map { $0 == "bank" ? "none" : $0 }, nodes).exitCode == 4)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            ["--profile", "bank", "--sealing-key", "env:KEY"],
+            "--sealing-key is not for a store on this machine, whose key is"
+        ),
+        (["--file", "/dev/null", "--no-tls"], "--no-tls is not for a store on this machine"),
+        (["--file", "/dev/null", "--profile", "bank"], "--file and --profile exclude each other"),
+        (["--database", "x", "--file-sealing-key", "env:KEY"], "--file-sealing-key is not for the database"),
+        (["--profile", "bank", "--url", "https://host"], "--url is what --profile knows"),
+    ])
+    func anOptionThatIsOfNoUseIsRefused(words: [String], reason: String) async throws {
+        let home = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: home.file("bank"), withIntermediateDirectories: false)
+        try Data(#"{"url":"https://host","sdkConfiguration":"x"}"#.utf8)
+            .write(to: URL(filePath: home.file("bank/profile.json")))
+        let outcome = try await ChildProcess.run(
+            ChildProcess.besideTests("mobile-token-postgres"),
+            ["store", "recover", "--all"] + words,
+            environment: ["MOBILE_TOKEN_HOME": home.path]
+        )
+        #expect(outcome.exitCode == 2)
+        #expect(outcome.errors.contains(reason), "\(outcome.errors)")
+    }
+
     @Test func allActivationsAreRecoveredAtOnce() async throws {
         try await withEmulator { emulator in
             try await withNodes { nodes in
@@ -149,6 +207,9 @@ struct StoreCommandTests {
             let before = try await self.run(["store", "receipts"] + place, nodes)
             #expect(before.lines.prefix(2) == ["Entries since the last export: 6", "Last export: never"])
             let folder = nodes.folder.path + "/archive"
+            let early = try await self.run(["store", "prune", folder] + place, nodes)
+            #expect(early.exitCode == 5)
+            #expect(early.errors.contains("There is no folder \(folder)"))
             try await ReceiptArchive(folder: folder).export(from: store)
             let figures = try await self.run(["store", "receipts", "--json"] + place, nodes)
             #expect(figures.output.hasPrefix(#"{"unexported":0,"lastExport":"20"#), "\(figures.output)")
@@ -167,7 +228,8 @@ struct StoreCommandTests {
             // Whose key it is that comes alone, nobody proves.
             let alone = try await self.run(["store", "reseal", "--sealing-key", place], nodes, environment: variables)
             #expect(alone.errors.contains("storeWrongSealingKey"))
-            #expect(alone.exitCode == 5)
+            #expect(alone.errors.hasSuffix("; see --sealing-key and --earlier-sealing-key\n"), "\(alone.errors)")
+            #expect(alone.exitCode == 78)
             let reseal = ["store", "reseal", "--earlier-sealing-key", "env:MOBILE_TOKEN_SEALING_KEY"]
             for count in [1, 0] {
                 let outcome = try await self.run(

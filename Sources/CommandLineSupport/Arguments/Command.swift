@@ -42,7 +42,7 @@ package struct Command: Sendable {
     /// An argument that begins with two dashes.
     package struct Option: Sendable {
         /// The long name without dashes.
-        let name: String
+        package let name: String
         /// The placeholder of the value; `nil` for a flag.
         let value: String?
         let help: String

@@ -53,11 +53,25 @@ enum PrivateFile {
         try self.synchronizeFolder(self.folder(of: path))
     }
 
+    /// Gives a file that nothing has open another name too, which must be free, when all of it is on the disk.
+    static func publish(_ file: String, as path: String) throws {
+        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw MobileTokenError.system("open", file) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw MobileTokenError.system("write", file) }
+        guard link(file, path) == 0 else { throw MobileTokenError.system("create", path) }
+        try self.synchronizeFolder(self.folder(of: path))
+    }
+
+    /// Returns a name beside `path` that nothing has yet.
+    static func temporaryName(for path: String) -> String {
+        path + "." + SecureRandom.bytes(8).map { String($0, radix: 16) }.joined() + ".new"
+    }
+
     /// Writes a file beside `path` to the disk, and closes it before it has its name: closing a descriptor of a database
     /// drops the locks that SQLite holds on it elsewhere in the process.
     private static func writeTemporary(for path: String, _ bytes: UnsafeRawBufferPointer) throws -> String {
-        let suffix = SecureRandom.bytes(8).map { String($0, radix: 16) }.joined()
-        let temporary = "\(path).\(suffix).new"
+        let temporary = self.temporaryName(for: path)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw MobileTokenError.system("create", path) }
         defer { close(descriptor) }

@@ -35,6 +35,12 @@ final class ActivationDatabase {
         self.currentSynchronous = options.synchronous
     }
 
+    /// Opens a copy, which is read only.
+    init(copy path: String) throws {
+        self.connection = try SQLiteConnection(path: path, access: .readOnly)
+        self.synchronous = "FULL"
+    }
+
     /// Returns what the store's key is recognized by; `nil` while nothing was sealed.
     func keyCheck() throws -> [UInt8]? {
         let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.keyCheck)]) {

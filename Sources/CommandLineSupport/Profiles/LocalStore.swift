@@ -1,0 +1,56 @@
+import Foundation
+package import MobileToken
+
+/// A store in a file of this machine, of a profile or by itself.
+package struct LocalStore: Sendable {
+    package let path: String
+    /// The profile that names it, if one does.
+    package let profile: Profile?
+    private let sealingKey: SealingKeySource?
+
+    /// Names the store that `--file` or `--profile` names.
+    ///
+    /// - Parameter option: The name of the option for its sealing key.
+    /// - Returns: `nil` when none of the two is given.
+    /// - Throws: ``UsageError`` when both are, or there is no such file; ``MobileTokenError`` when there is no such profile.
+    package init?(_ invocation: Invocation, sealingKey option: String) throws {
+        switch (invocation["file"], invocation["profile"]) {
+        case (nil, nil): return nil
+        case (_?, _?):
+            throw UsageError(message: "--file and --profile exclude each other", command: invocation.command)
+        case (let path?, nil):
+            guard FileManager.default.fileExists(atPath: path) else {
+                throw UsageError(message: "there is no file \(path)", command: invocation.command)
+            }
+            self.init(path: path, profile: nil, sealingKey: try invocation.sealingKey(option))
+        case (nil, _?):
+            try self.init(of: ProfileHome(invocation).profile(invocation), invocation.sealingKey(option))
+        }
+    }
+
+    /// Names the store of a profile.
+    ///
+    /// - Parameter sealingKey: In place of what the profile says.
+    package init(of folder: ProfileFolder, _ sealingKey: SealingKeySource?) throws {
+        let profile = try folder.existing()
+        let sealingKey = try sealingKey ?? profile.sealingKey.map { try SealingKeySource($0) }
+        self.init(path: folder.database, profile: profile, sealingKey: sealingKey)
+    }
+
+    private init(path: String, profile: Profile?, sealingKey: SealingKeySource?) {
+        (self.path, self.profile, self.sealingKey) = (path, profile, sealingKey)
+    }
+
+    /// Runs `body` with the store, and closes it.
+    package func run<Result>(_ body: (SQLiteActivationStore) async throws -> Result) async throws -> Result {
+        let store = SQLiteActivationStore(path: self.path, sealingKey: self.sealingKey)
+        do {
+            let result = try await body(store)
+            await store.close()
+            return result
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}
