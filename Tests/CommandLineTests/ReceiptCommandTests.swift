@@ -49,6 +49,37 @@ import Testing
         }
     }
 
+    /// Nothing in the table looks as if a receipt were missing.
+    @Test func receiptsAreCountedForReaders() async throws {
+        try await withProgramAndServer { emulator, home in
+            _ = try await Program.activate(at: emulator, home: home.url)
+            _ = try await self.decide(at: emulator, home: home)
+            let table = try await Program.run("receipts", "show", home: home.url)
+            #expect(table.lines.dropFirst().map { $0.prefix(2) } == ["1 ", "2 "], "\(table.output)")
+            let show = try await Program.run("receipts", "show", "--json", home: home.url)
+            let numbers = try JSONValue(parsing: show.output).array?.map { $0["number"]?.int64 }
+            #expect(numbers == [1, 3])
+        }
+    }
+
+    @Test func aFolderThatIsNotThereIsNotTakenForAnEmptyOne() async throws {
+        try await withProgramAndServer { emulator, home in
+            let id = try await Program.activate(at: emulator, home: home.url)
+            let ids = try await self.decide(at: emulator, home: home)
+            let folder = home.file("misspelt")
+            for words in [["reconcile", folder, "--password-stdin"], ["erase", folder, "--activation", id]] {
+                let program = try Program.start(["receipts"] + words, home: home.url)
+                program.write("1234\n")
+                let outcome = await program.outcome()
+                #expect(outcome.exitCode == 5)
+                #expect(outcome.errors == "mobile-token: storeUnreadable: There is no folder \(folder)\n")
+            }
+            // Nothing was erased in the store either.
+            #expect(try await Program.run("receipts", "show", home: home.url).output.contains(ids[0]))
+            #expect(!FileManager.default.fileExists(atPath: folder))
+        }
+    }
+
     @Test func receiptsAreComparedWithTheBanksHistory() async throws {
         try await withProgramAndServer { emulator, home in
             func reconcile(_ words: String...) async throws -> (Int32?, JSONValue, String) {

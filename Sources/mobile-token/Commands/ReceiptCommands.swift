@@ -10,7 +10,11 @@ enum ReceiptCommands {
     static let show = Command(
         "receipts",
         "show",
-        summary: "Show what was decided with this profile, and what became of it."
+        summary: "Show what was decided with this profile, and what became of it.",
+        discussion: """
+            Decisions are counted from the oldest that is kept. With --json, 'number' is that of the decision's entry in the
+            exported files, where what became of it has a number of its own.
+            """
     ) { invocation in
         let session = try Session(invocation)
         var receipts: [DecisionReceipt] = []
@@ -93,8 +97,9 @@ enum ReceiptCommands {
     ) { invocation in
         let session = try Session(invocation)
         let selection = try Self.selection(invocation)
+        let archive = try invocation.archive(0)
         let count = try await session.client.eraseReceipts(selection)
-        let lines = try await invocation.operand(0).map { ReceiptArchive(folder: $0) }?.erase(selection) ?? 0
+        let lines = try await archive?.erase(selection) ?? 0
         session.output.outcome(
             ["erased": .number(JSONNumber(count)), "erasedLines": .number(JSONNumber(lines))],
             text: "Erased the personal data of \(count) receipts here, and of \(lines) exported lines."
@@ -120,7 +125,7 @@ enum ReceiptCommands {
     ) { invocation in
         let session = try Session(invocation)
         let since = try invocation.day("since")
-        let archive = invocation.operand(0).map { ReceiptArchive(folder: $0) }
+        let archive = try invocation.archive(0)
         let service = try await session.operations()
         let password = try PasswordSource(invocation).read(prompt: "Password: ")
         let reconciliation = try await service.reconcileReceipts(
@@ -178,10 +183,10 @@ extension DecisionReceipt {
 extension [DecisionReceipt] {
     fileprivate var table: String {
         guard !self.isEmpty else { return "No receipts." }
-        var table = TextTable(header: "NUMBER", "DECIDED", "VERDICT", "RESULT", "POLICY", "OPERATION")
-        for receipt in self {
+        var table = TextTable(header: "", "DECIDED", "VERDICT", "RESULT", "POLICY", "OPERATION")
+        for (index, receipt) in self.enumerated() {
             table.add(
-                "\(receipt.number)",
+                "\(index + 1)",
                 receipt.intent.localDate.formatted(.iso8601),
                 receipt.intent.verdict.rawValue,
                 receipt.outcome?.result.description ?? "open",
