@@ -142,13 +142,18 @@ struct StoreCommandTests {
         (["--file", "/dev/null", "--no-tls"], "--no-tls is not for a store on this machine"),
         (["--file", "/dev/null", "--profile", "bank"], "--file and --profile exclude each other"),
         (["--database", "x", "--file-sealing-key", "env:KEY"], "--file-sealing-key is not for the database"),
+        (["--file", "/nowhere/activations.sqlite"], "there is no store /nowhere/activations.sqlite"),
+        (["--profile", "empty"], "there is no store"),
         (["--profile", "bank", "--url", "https://host"], "--url is what --profile knows"),
     ])
     func anOptionThatIsOfNoUseIsRefused(words: [String], reason: String) async throws {
         let home = try TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: home.file("bank"), withIntermediateDirectories: false)
-        try Data(#"{"url":"https://host","sdkConfiguration":"x"}"#.utf8)
-            .write(to: URL(filePath: home.file("bank/profile.json")))
+        for name in ["bank", "empty"] {
+            try FileManager.default.createDirectory(atPath: home.file(name), withIntermediateDirectories: false)
+            try Data(#"{"url":"https://host","sdkConfiguration":"x"}"#.utf8)
+                .write(to: URL(filePath: home.file(name + "/profile.json")))
+        }
+        try Data().write(to: URL(filePath: home.file("bank/activations.sqlite")))
         let outcome = try await ChildProcess.run(
             ChildProcess.besideTests("mobile-token-postgres"),
             ["store", "recover", "--all"] + words,
@@ -156,6 +161,7 @@ struct StoreCommandTests {
         )
         #expect(outcome.exitCode == 2)
         #expect(outcome.errors.contains(reason), "\(outcome.errors)")
+        #expect(!FileManager.default.fileExists(atPath: home.file("empty/activations.sqlite")))
     }
 
     @Test func allActivationsAreRecoveredAtOnce() async throws {

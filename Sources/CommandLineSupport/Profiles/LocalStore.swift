@@ -12,32 +12,33 @@ package struct LocalStore: Sendable {
     ///
     /// - Parameter option: The name of the option for its sealing key.
     /// - Returns: `nil` when none of the two is given.
-    /// - Throws: ``UsageError`` when both are, or there is no such file; ``MobileTokenError`` when there is no such profile.
+    /// - Throws: ``UsageError`` when both are, or there is no such store; ``MobileTokenError`` when there is no such profile.
     package init?(_ invocation: Invocation, sealingKey option: String) throws {
         switch (invocation["file"], invocation["profile"]) {
         case (nil, nil): return nil
         case (_?, _?):
             throw UsageError(message: "--file and --profile exclude each other", command: invocation.command)
         case (let path?, nil):
-            guard FileManager.default.fileExists(atPath: path) else {
-                throw UsageError(message: "there is no file \(path)", command: invocation.command)
-            }
-            self.init(path: path, profile: nil, sealingKey: try invocation.sealingKey(option))
+            try self.init(path: path, profile: nil, sealingKey: invocation.sealingKey(option))
         case (nil, _?):
             try self.init(of: ProfileHome(invocation).profile(invocation), invocation.sealingKey(option))
         }
     }
 
-    /// Names the store of a profile.
+    /// Names the store of a profile, as the other initializer does.
     ///
     /// - Parameter sealingKey: In place of what the profile says.
     package init(of folder: ProfileFolder, _ sealingKey: SealingKeySource?) throws {
         let profile = try folder.existing()
         let sealingKey = try sealingKey ?? profile.sealingKey.map { try SealingKeySource($0) }
-        self.init(path: folder.database, profile: profile, sealingKey: sealingKey)
+        try self.init(path: folder.database, profile: profile, sealingKey: sealingKey)
     }
 
-    private init(path: String, profile: Profile?, sealingKey: SealingKeySource?) {
+    private init(path: String, profile: Profile?, sealingKey: SealingKeySource?) throws {
+        // Opening would make an empty one.
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw UsageError(message: "there is no store \(path)")
+        }
         (self.path, self.profile, self.sealingKey) = (path, profile, sealingKey)
     }
 

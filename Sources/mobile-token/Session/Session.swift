@@ -187,7 +187,7 @@ struct Session: Sendable {
                 try self.remember(id)
                 Output.note("mobile-token: \(Self.note(of: id, after: error))")
             } else {
-                try self.folder.restore(self.stored)
+                try? self.folder.restore(self.stored)  // if it cannot, the next call finds nothing new in the store
             }
             throw error
         }
