@@ -11,15 +11,13 @@ package enum ChildProcess {
     ///   - environment: What is added to this program's.
     ///   - removed: The names of what the command gets none of, whatever this program has.
     ///   - input: Its standard input, if that is not this program's.
-    ///   - closesOthers: Whether it gets the standard descriptors only. libcurl does not mark all of its own.
     package static func run(
         _ words: [String],
         environment: [String: String] = [:],
         removing removed: Set<String> = [],
-        input: FileHandle? = nil,
-        closesOthers: Bool = false
+        input: FileHandle? = nil
     ) async throws -> ExitCode {
-        if closesOthers { self.keepDescriptors() }
+        self.keepDescriptors()
         let inherited = ProcessInfo.processInfo.environment.filter { !removed.contains($0.key) }
         let merged = inherited.merging(environment) { $1 }
         let identifier: pid_t
@@ -42,10 +40,18 @@ package enum ChildProcess {
         }
     }
 
-    /// Marks what this process has open, but for the standard descriptors, as its own.
-    private static func keepDescriptors() {
+    /// What the caller has handed to this program, and means for its commands too. Must be read before anything is opened.
+    static let inheritedDescriptors = openDescriptors
+
+    private static var openDescriptors: Set<CInt> {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        for descriptor in names.compactMap({ CInt($0) }) where descriptor > STDERR_FILENO {
+        // That of the list itself is closed by now.
+        return Set(names.compactMap { CInt($0) }.filter { fcntl($0, F_GETFD) >= 0 })
+    }
+
+    /// Marks what this program has opened as its own. libcurl does not do so with all that it opens.
+    private static func keepDescriptors() {
+        for descriptor in self.openDescriptors.subtracting(self.inheritedDescriptors) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
     }

@@ -50,6 +50,7 @@ package struct CommandLineProgram: Sendable {
     /// Runs the command that the arguments of this process name, and ends the process.
     package func main() async -> Never {
         Output.fillClosedDescriptors()
+        _ = ChildProcess.inheritedDescriptors
         let words = Array(CommandLine.arguments.dropFirst())
         // Before anything changes that the other program would inherit, such as ignored signals.
         if let command = self.command(for: words), case .hand(let program) = command.action {

@@ -196,7 +196,7 @@ public final class Emulator: Sendable {
     ///
     /// A file that is there is replaced: under its name there is always the old document or the new one, whole.
     ///
-    /// - Throws: ``EmulatorError`` of code `storage` when the file cannot be written.
+    /// - Throws: ``EmulatorError`` of code `storage` when the file cannot be written, or is a symbolic link.
     public func export(toFile path: String) async throws {
         try PrivateFile.write(try await self.core.exported(), to: path)
     }

@@ -35,17 +35,44 @@ import Testing
         }
     }
 
+    private static let countSockets = "readlink /proc/$$/fd/* | grep -c socket: ; true"
+
+    /// Starts the program with the standard descriptors, and what `redirection` adds: a test hands on those of other tests.
+    private func startAlone(_ words: [String], redirection: String = "") throws -> ChildProcess {
+        let script = #"""
+            for path in /proc/$$/fd/*; do if [ "${path##*/}" -gt 2 ]; then eval "exec ${path##*/}>&-"; fi; done
+            exec "$0" "$@"
+            """#
+        let program = try ChildProcess.besideTests("mobile-token")
+        return try ChildProcess(
+            "/bin/bash",
+            ["-c", "\(script) \(redirection)", program] + words,
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+    }
+
     @Test func aCommandGetsNoSocketOfTheProgram() async throws {
         try await withProgramAndServer { emulator, home in
             _ = try await Program.activate(at: emulator, home: home.url)
             _ = try await emulator.cloud.createOperation("login", userID: "alice")
-            let count = "readlink /proc/$$/fd/* | grep -c socket: ; true"
-            let watch = try Program.start(["watch", "--exec", count], home: home.url)
+            let watch = try self.startAlone(["watch", "--exec", Self.countSockets, "--home", home.path])
             _ = await watch.nextLine()
             #expect(await watch.nextLine() == "0")
             watch.send(signal: SIGTERM)
             _ = await watch.outcome()
         }
+    }
+
+    @Test func aDescriptorOfTheCallersReachesTheCommand() async throws {
+        let folder = try TemporaryFolder()
+        let outcome = await
+            (try self.startAlone(
+                ["emulator", "exec", "--", "sh", "-c", "echo reached >&3; " + Self.countSockets],
+                redirection: "3>'\(folder.file("third"))'"
+            )).outcome()
+        #expect(outcome.exitCode == 0, "\(outcome.errors)")
+        #expect(outcome.output == "0\n")
+        #expect(try String(contentsOfFile: folder.file("third"), encoding: .utf8) == "reached\n")
     }
 
     /// The change reaches a URL; here, the cloud API, which has no such path and says so.

@@ -30,8 +30,9 @@ extension ReceiptArchive {
     /// Writes the receipts of a store that were added since the last export.
     ///
     /// - Throws: ``MobileTokenError/Code/receiptsDiffer`` when the files do not end with what the store has at that place: they
-    ///   are of another store, or the store was put back. ``ReceiptFault`` when a line of the last file was changed. Nothing is
-    ///   written then. `storeBusy` while another process writes to the folder, `storeFull`, and what the store throws.
+    ///   are of another store, or the store was put back. `storePermissions` when others may change the
+    ///   folder or its last file. ``ReceiptFault`` when a line of the last file was changed. Nothing is written then. `storeBusy`
+    ///   while another process writes to the folder, `storeFull`, and what the store throws.
     @discardableResult
     public func export(from journal: any DecisionJournal) async throws -> Export {
         let lock = try FolderLock(self.folder)

@@ -28,11 +28,7 @@ struct ChangeForwarding: Sendable {
         let document = change.document.serialized() + [UInt8(ascii: "\n")]
         if let command {
             do {
-                let status = try await ChildProcess.run(
-                    ["/bin/sh", "-c", command],
-                    input: try Self.file(of: document),
-                    closesOthers: true
-                )
+                let status = try await ChildProcess.run(["/bin/sh", "-c", command], input: try Self.file(of: document))
                 if status != .done, !Task.isCancelled {
                     Output.note("mobile-token: the command ended with exit status \(status.rawValue)")
                 }
