@@ -153,12 +153,6 @@ public actor OperationsService {
     /// Each call begins a subscription of its own, which ends when the stream is let go. One stream has one reader: two loops
     /// over the same value share its changes, so call this twice. It does not keep the service alive, and it ends when the
     /// service is released, when the reading task is canceled, or when polling ended for good; then ``endReason`` is set.
-    ///
-    /// ```swift
-    /// for await change in service.changes() {
-    ///     for operation in change.added { print("new:", operation.name) }
-    /// }
-    /// ```
     public nonisolated func changes() -> AsyncStream<OperationListChange> { self.changesBroadcast.subscribe().stream }
 
     /// Returns the service's events in the order they happen: loading, changes, failures.
