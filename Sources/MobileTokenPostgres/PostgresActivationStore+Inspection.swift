@@ -17,6 +17,14 @@ package struct NodeStatus: Sendable {
     package let rightCount: Int
 }
 
+/// The life of a database that nodes are in; see ``Incarnation``.
+package struct DatabaseLife: Sendable {
+    /// 1, and one more each time that the database was put back or another server became the primary.
+    package let number: Int64
+    package let reason: String
+    package let age: Duration
+}
+
 /// What a check finds of one activation.
 package struct ActivationCheck: Sendable {
     package let activationID: String
@@ -52,6 +60,27 @@ extension PostgresActivationStore {
                     newestFormat: RecordFormat(rawValue: try row.integer(6)),
                     bucketCount: Int(clamping: try row.integer(4)),
                     rightCount: Int(clamping: try row.integer(5))
+                )
+            }
+        }
+    }
+
+    /// Returns the life that the database is in, which this connection may have begun.
+    package func databaseLife() async throws -> DatabaseLife? {
+        _ = try await self.opened()
+        return try await self.withConnection(isCancelable: true) { connection in
+            try connection.run(
+                """
+                SELECT number, reason, (extract(epoch FROM clock_timestamp() - begun_at) * 1000)::int8
+                FROM incarnation ORDER BY number DESC LIMIT 1
+                """,
+                [],
+                .none
+            ).first.map { row in
+                DatabaseLife(
+                    number: try row.integer(0),
+                    reason: try row.text(1),
+                    age: .milliseconds(try row.integer(2))
                 )
             }
         }

@@ -75,8 +75,11 @@ enum StoreCommands {
         summary: "Show the nodes that are alive, and what each polls and signs with.",
         options: StoreSession.options
     ) { invocation in
-        let nodes = try await StoreSession.run(invocation) { try await $0.nodes() }
+        let (nodes, life) = try await StoreSession.run(invocation) {
+            (try await $0.nodes(), try await $0.databaseLife())
+        }
         Output(isJSON: invocation.has("json")).result(.array(nodes.map(\.document)), text: nodes.table)
+        if let note = life?.note { Output.note("\(CommandLineProgram.name): \(note)") }
         return .done
     }
 
@@ -114,6 +117,17 @@ extension [ActivationCheck] {
             table.add(check.activationID, check.moves.map { "\($0)" } ?? "", finding)
         }
         return table.text
+    }
+}
+
+extension DatabaseLife {
+    /// A line about a database that is not what it was; `nil` in its first life.
+    fileprivate var note: String? {
+        guard self.number > 1 else { return nil }
+        return """
+            Life \(self.number) of the database began \(self.age.components.seconds) s ago, because of \(self.reason): \
+            all seats of before were taken away, and counters are compared with the server before they are used
+            """
     }
 }
 

@@ -3,6 +3,7 @@ import MobileToken
 import MobileTokenEmulator
 import MobileTokenPostgres
 import MobileTokenTesting
+import PostgresDatabase
 import PostgresTestServer
 import PowerAuth
 import TestSupport
@@ -267,6 +268,14 @@ struct StoreCommandTests {
             }
             #expect(status.lines.count == 2)
             #expect(status.lines.last?.hasPrefix("bot 1 ") == true)
+            #expect(status.errors == "")
+
+            // As after the promotion of a standby: that nobody is alive has a reason.
+            try nodes.connect().run("UPDATE incarnation SET timeline = 'FFFFFFFF'")
+            let later = try await self.run(["fleet", "status"], nodes)
+            #expect(later.output == "No node is alive.\n")
+            #expect(later.errors.contains("Life 2 of the database"), "\(later.errors)")
+            #expect(later.errors.contains("another system identifier or timeline"))
         }
     }
 
