@@ -26,8 +26,8 @@ extension EmulatorServerProfile {
 
     /// Whether a path is served at all.
     func serves(_ path: String) -> Bool {
-        if path.hasPrefix("/pa/v4/") { return self.servesVersion4 }
-        if path.hasPrefix("/pa/v3/recovery/") { return self.hasRecovery }
+        if path.utf8.starts(with: "/pa/v4/".utf8) { return self.servesVersion4 }
+        if path.utf8.starts(with: "/pa/v3/recovery/".utf8) { return self.hasRecovery }
         return true
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import CPostgreSQL
 
 /// The rows that one statement returned.
@@ -58,12 +59,14 @@ package struct PostgresRow {
     /// - Throws: ``PostgresError/Kind/unexpectedResult`` for NULL, and for another type.
     package func integer(_ column: Int32) throws(PostgresError) -> Int64 {
         let bytes = try self.bytes(column)
-        switch (self.rows.type(column), bytes.count) {
-        case (PostgresValue.integerType, 8): return Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
-        case (PostgresValue.shortIntegerType, 4):
-            return Int64(Int32(bitPattern: bytes.reduce(0) { $0 << 8 | UInt32($1) }))
-        default: throw PostgresError(.unexpectedResult)
-        }
+        let integer: Int64? =
+            switch self.rows.type(column) {
+            case PostgresValue.integerType: Int64(bigEndianBytes: bytes)
+            case PostgresValue.shortIntegerType: Int32(bigEndianBytes: bytes).map { Int64($0) }
+            default: nil
+            }
+        guard let integer else { throw PostgresError(.unexpectedResult) }
+        return integer
     }
 
     /// - Throws: ``PostgresError/Kind/unexpectedResult`` for NULL, and for another type.

@@ -54,15 +54,7 @@ enum StoreSession {
         _ invocation: Invocation,
         _ body: (PostgresActivationStore) async throws -> Result
     ) async throws -> Result {
-        let store = try Self.open(invocation)
-        do {
-            let result = try await body(store)
-            await store.close()
-            return result
-        } catch {
-            await store.close()
-            throw error
-        }
+        try await closing(Self.open(invocation), { await $0.close() }, body)
     }
 
     private static func open(_ invocation: Invocation) throws -> PostgresActivationStore {

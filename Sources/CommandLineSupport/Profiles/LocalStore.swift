@@ -44,14 +44,26 @@ package struct LocalStore: Sendable {
 
     /// Runs `body` with the store, and closes it.
     package func run<Result>(_ body: (SQLiteActivationStore) async throws -> Result) async throws -> Result {
-        let store = SQLiteActivationStore(path: self.path, sealingKey: self.sealingKey)
-        do {
-            let result = try await body(store)
-            await store.close()
-            return result
-        } catch {
-            await store.close()
-            throw error
-        }
+        try await closing(
+            SQLiteActivationStore(path: self.path, sealingKey: self.sealingKey),
+            { await $0.close() },
+            body
+        )
+    }
+}
+
+/// Runs `body` with what has to be closed afterwards, and closes it, however `body` ends.
+package func closing<Opened, Result>(
+    _ opened: Opened,
+    _ close: (Opened) async -> Void,
+    _ body: (Opened) async throws -> Result
+) async throws -> Result {
+    do {
+        let result = try await body(opened)
+        await close(opened)
+        return result
+    } catch {
+        await close(opened)
+        throw error
     }
 }

@@ -104,17 +104,17 @@ package struct ExportNote: Sendable, Equatable {
 
     package init(number: UInt64, date: Date) {
         self.number = number
-        self.milliseconds = Int64(saturating: (date.timeIntervalSince1970 * 1_000).rounded())
+        self.milliseconds = date.milliseconds
     }
 
     /// Reads what was kept; `nil` when it is nothing that this made.
     package init?(stored bytes: [UInt8]) {
-        guard bytes.count == 16 else { return nil }
-        func integer(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        self.number = integer(bytes[..<8])
-        self.milliseconds = Int64(bitPattern: integer(bytes[8...]))
+        guard let number = UInt64(bigEndianBytes: bytes.prefix(8)),
+            let milliseconds = Int64(bigEndianBytes: bytes.dropFirst(8))
+        else { return nil }
+        (self.number, self.milliseconds) = (number, milliseconds)
     }
 
     package var stored: [UInt8] { self.number.bigEndianBytes + self.milliseconds.bigEndianBytes }
-    package var date: Date { Date(timeIntervalSince1970: Double(self.milliseconds) / 1_000) }
+    package var date: Date { Date(milliseconds: self.milliseconds) }
 }

@@ -202,12 +202,3 @@ extension SignatureType {
         (self.factors.count, self.rawValue) > (other.factors.count, other.rawValue)
     }
 }
-
-extension UInt64 {
-    fileprivate var bigEndianBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { Array($0) } }
-
-    fileprivate init?(bigEndianBytes bytes: some Collection<UInt8>) {
-        guard bytes.count == MemoryLayout<UInt64>.size else { return nil }
-        self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
-    }
-}
