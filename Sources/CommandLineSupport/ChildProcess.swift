@@ -40,7 +40,7 @@ package enum ChildProcess {
         }
     }
 
-    /// What the caller has handed to this program, and means for its commands too. Must be read before anything is opened.
+    /// The descriptors that the caller handed to this program, for its commands too. Must be read before anything is opened.
     static let inheritedDescriptors = openDescriptors
 
     private static var openDescriptors: Set<CInt> {

@@ -2,7 +2,7 @@ import Foundation
 package import MobileToken
 import PowerAuth
 
-/// The settings by which later calls find the activation. The secrets are in the store beside it, sealed.
+/// The settings by which later calls find the activation. Its secrets are in the store, sealed.
 package struct Profile: Codable, Sendable {
     package var url: String
     /// The address below which `/pa/…` is found, when it is not `url`.
@@ -16,14 +16,14 @@ package struct Profile: Codable, Sendable {
     /// The activations that the store had before the one that is being made; `nil` when none is. What else is found there was
     /// left by a program that was killed.
     package var activationsBefore: [String]?
-    /// Where the sealing key is, as a `SealingKeySource` describes it; `nil` beside the store.
+    /// The place of the sealing key, as a `SealingKeySource` describes it; `nil` for the file beside the store.
     package var sealingKey: String?
 
     package struct Trust: Codable, Sendable {
         /// The absolute path of a file of certificate authorities.
         package var caFile: String?
         package var pin: String?
-        /// Whether plain `http` is allowed to another machine.
+        /// Allows plain `http` to another machine.
         package var allowsInsecureHTTP: Bool?
 
         package init() {}
@@ -36,7 +36,7 @@ package struct Profile: Codable, Sendable {
 }
 
 extension Profile {
-    /// How the server is reached, and what is trusted.
+    /// The settings of requests to the server: proxy and trust.
     package var transport: CurlTransport.Configuration {
         var configuration = CurlTransport.Configuration()
         if let proxy { configuration.proxy = proxy.setting }

@@ -6,12 +6,12 @@ package struct ProfileFolder: Sendable {
     package let name: String
     package let url: URL
 
-    /// Whether there is such a profile.
+    /// Tells if the profile has been saved.
     package var exists: Bool { FileManager.default.fileExists(atPath: self.file.path) }
 
     private var file: URL { self.url.appending(path: "profile.json") }
 
-    /// The store's database. Its key lies beside it, unless the profile says otherwise.
+    /// The path of the store, whose key lies beside it unless the profile names another place.
     package var database: String { self.url.appending(path: "activations.sqlite").path }
 
     /// Returns the profile, if there is one.
@@ -43,7 +43,7 @@ package struct ProfileFolder: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file.path)
     }
 
-    /// Makes the settings what they were, which may be none.
+    /// Puts back earlier settings; `nil` deletes them.
     package func restore(_ profile: Profile?) throws {
         guard let profile else { return try FileManager.default.removeItem(at: self.file) }
         try self.save(profile)

@@ -15,7 +15,7 @@ public enum OperationsEvent: Sendable {
 package struct EventBuffer: SubscriptionBuffer {
     package typealias EndReason = MobileTokenError
 
-    /// How many events wait for a slow reader before they are merged.
+    /// The number of events that wait for a slow reader before they are merged.
     private static let capacity = 16
 
     private var pending: [OperationsEvent] = []

@@ -161,7 +161,7 @@ public actor OperationsService {
     /// 16 events unread, they shrink to one merged change, the last failure and the state of loading.
     public nonisolated func events() -> AsyncStream<OperationsEvent> { self.eventsBroadcast.subscribe().stream }
 
-    /// How many subscriptions there are to ``changes()`` and ``events()``; a stream that is not read is one.
+    /// The number of subscriptions to ``changes()`` and ``events()``; a stream that is not read is one.
     package nonisolated var subscriberCount: Int {
         self.changesBroadcast.subscriberCount + self.eventsBroadcast.subscriberCount
     }

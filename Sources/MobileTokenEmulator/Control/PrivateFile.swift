@@ -49,8 +49,8 @@ enum PrivateFile {
         }
     }
 
-    /// Refuses links, which somebody else may have laid to where the keys should not be, and devices and the like, which would be
-    /// replaced.
+    /// Refuses symbolic links, through which another user could lead the keys elsewhere, and devices and pipes, which the file
+    /// would replace.
     private static func requireReplaceable(_ path: String) throws(EmulatorError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

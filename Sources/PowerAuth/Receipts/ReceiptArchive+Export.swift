@@ -3,15 +3,15 @@ import Foundation
 extension ReceiptArchive {
     private static let pageSize = 256
 
-    /// What an export did.
+    /// The result of an export.
     public struct Export: Sendable, Hashable {
-        /// How many entries were written.
+        /// The number of entries that were written.
         public let entryCount: Int
         /// The number of the last entry in the files; 0 when there is none.
         public let lastNumber: UInt64
         /// The digest of the last line; `nil` when there is none.
         public let head: [UInt8]?
-        /// How many bytes of an export that was interrupted were cut off first.
+        /// The number of bytes that an interrupted export had left, and that were cut off first.
         public let removedByteCount: Int
         /// The numbers of those entries, among the ones that were written, which the store could not open. Their lines say no
         /// more than that.
@@ -103,7 +103,7 @@ extension ReceiptArchive {
         withExtendedLifetime(lock) {}
     }
 
-    /// Where the files end.
+    /// The end of the files.
     private struct End {
         var chain = ReceiptChain()
         /// The number of the last file; 0 when there is none.

@@ -63,7 +63,7 @@ enum PrivateFile {
         try self.synchronizeFolder(self.folder(of: path))
     }
 
-    /// Returns a name beside `path` that nothing has yet.
+    /// Returns a random name in the folder of `path`.
     static func temporaryName(for path: String) -> String {
         path + "." + SecureRandom.bytes(8).map { String($0, radix: 16) }.joined() + ".new"
     }
@@ -92,7 +92,7 @@ enum PrivateFile {
         return true
     }
 
-    /// What nobody but the owner may do with a file or a folder, by the bits of its mode.
+    /// A permission that group and others must not have, by the bits of the mode.
     struct Exclusion {
         let bits: mode_t
         let name: String
