@@ -8,24 +8,29 @@
 package struct SQLiteSchema: Sendable {
     /// Marks a file as a database of this kind, as `PRAGMA application_id` reads it.
     private let applicationID: Int32
+    private let firstVersion: Int
     private let migrations: [[String]]
 
     /// Makes a schema.
     ///
+    /// - Parameter firstVersion: The version that the first step leads to. Databases of earlier ones are refused.
     /// - Parameter migrations: The statements that lead from each version to the next; the first make an empty file a
     ///   database of this kind. Never edit a step that was released: add another.
-    package init(applicationID: Int32, migrations: [[String]]) {
+    package init(applicationID: Int32, firstVersion: Int = 1, migrations: [[String]]) {
         self.applicationID = applicationID
+        self.firstVersion = firstVersion
         self.migrations = migrations
     }
 
     /// The version that ``migrate(_:)`` leads to.
-    package var currentVersion: Int { self.migrations.count }
+    package var currentVersion: Int { self.firstVersion + self.migrations.count - 1 }
 
     /// Why a file is not a database that this schema knows.
     package enum Mismatch: Error, Equatable {
         /// It was written by a newer program, which may have put anything into it.
         case newer(version: Int)
+        /// It was written by a program whose databases nobody migrates.
+        case older(version: Int)
         /// It is a database of another kind.
         case foreign
     }
@@ -41,6 +46,7 @@ package struct SQLiteSchema: Sendable {
         guard version >= 0, applicationID == self.applicationID || (applicationID == 0 && isEmpty) else {
             throw Mismatch.foreign
         }
+        guard version == 0 || version >= self.firstVersion else { throw Mismatch.older(version: version) }
     }
 
     /// Brings the file to the current version, in one transaction.
@@ -48,7 +54,7 @@ package struct SQLiteSchema: Sendable {
         guard try Self.version(of: connection) < self.currentVersion else { return }
         try connection.transaction {
             // Another process may have been quicker.
-            for step in self.migrations.dropFirst(max(0, try Self.version(of: connection))) {
+            for step in self.migrations.dropFirst(max(0, try Self.version(of: connection) + 1 - self.firstVersion)) {
                 for statement in step { try connection.run(statement) }
             }
             try connection.run("PRAGMA application_id = \(self.applicationID)")

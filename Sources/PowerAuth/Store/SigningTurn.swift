@@ -3,6 +3,8 @@ public struct SigningTurn: Sendable {
     /// The activation whose turn it is.
     public let activationID: String
     let store: any ActivationStore
+    /// The right as a journal's driver gave it; `nil` for a store of one's own.
+    let turn: Turn?
     private let end: @Sendable () -> ContinuousClock.Instant?
 
     /// Creates a turn, for a store of your own to hand out.
@@ -20,7 +22,15 @@ public struct SigningTurn: Sendable {
     ) {
         self.activationID = activationID
         self.store = store
+        self.turn = nil
         self.end = notAfter
+    }
+
+    init(of activationID: String, in journal: Journal, _ turn: Turn) {
+        self.activationID = activationID
+        self.store = journal
+        self.turn = turn
+        self.end = turn.notAfter
     }
 
     /// When the right ends unless it is renewed, as it is known at this moment.
@@ -45,6 +55,9 @@ public struct SigningTurn: Sendable {
     public func update<Result: Sendable>(
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
-        try await self.store.update(self.activationID, change)
+        guard let turn, let journal = self.store as? Journal else {
+            return try await self.store.update(self.activationID, change)
+        }
+        return try await journal.update(self.activationID, recording: nil, in: turn, change)
     }
 }

@@ -38,8 +38,8 @@ struct ManySQLiteReceiptsTests {
         try spoil(
             """
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
-            INSERT INTO receipt (activation_id, moves, date, intent, is_open, body, personal_data)
-            SELECT activation_id, 1000 + i, date, intent, 0, body, personal_data FROM receipt, n WHERE number = \(number)
+            INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, body, personal_data)
+            SELECT activation_id, 1000 + i, tag, date, intent, 5, body, personal_data FROM receipt, n WHERE number = \(number)
             """,
             at: self.path
         )
@@ -176,36 +176,6 @@ struct ManySQLiteReceiptsTests {
         #expect(contents(of: self.path).count < before / 20)
     }
 
-    @Test func aFileOfAnEarlierVersionKeepsItsReceipts() async throws {
-        try await self.store.open()
-        await self.store.close()
-        try spoil(
-            """
-            DROP TABLE receipt; PRAGMA user_version = 2;
-            CREATE TABLE receipt (
-                number INTEGER PRIMARY KEY, activation_id TEXT NOT NULL, moves INTEGER NOT NULL, date INTEGER NOT NULL,
-                intent INTEGER REFERENCES receipt, outcome INTEGER REFERENCES receipt, is_open INTEGER NOT NULL,
-                body BLOB NOT NULL, personal_data BLOB
-            ) STRICT;
-            CREATE INDEX open_receipt ON receipt (activation_id, moves) WHERE is_open = 1;
-            INSERT INTO receipt VALUES (1, 'a', 1, 5, NULL, 2, 0, x'00', NULL), (2, 'a', 1, 5, 1, NULL, 0, x'00', NULL),
-                (3, 'a', 2, 5, NULL, NULL, 1, x'00', NULL);
-            """,
-            at: self.path
-        )
-        let store = SQLiteActivationStore(path: self.path)
-        #expect(
-            try await store.receiptEntries(after: 0, limit: 9).map(\.content) == [
-                .unreadable, .unreadable, .unreadable,
-            ]
-        )
-        #expect(try self.number("PRAGMA user_version") == SQLiteSchema.activationStore.currentVersion)
-        #expect(try self.number("SELECT outcome FROM receipt WHERE number = 1") == 2)
-        #expect(try self.number("SELECT seq FROM sqlite_sequence WHERE name = 'receipt'") == 3)
-        #expect(try self.number("SELECT count(*) FROM sqlite_schema WHERE name = 'open_receipt'") == 1)
-        #expect(try await store.receiptFigures().unexportedCount == 3)
-    }
-
     // MARK: What an operator watches
 
     @Test func whatWasNotExportedIsCounted() async throws {
@@ -238,12 +208,14 @@ struct ManySQLiteReceiptsTests {
         _ = try await self.store.rotateSealingKey(to: SealingKeyFile(path: self.folder.file("next.key")))
         _ = try await self.store.deleteReceipts(exportedTo: self.archive, decidedBefore: Self.always)
         _ = try await self.store.receiptFigures()
-        let plans = try await self.store.plans.filter { sql, _ in
-            sql.contains("receipt") && !sql.contains("former_receipt") && !sql.contains("FROM setting")
+        let plans = try await self.store.driver.plans.filter { sql, _ in
+            sql.contains("receipt") && !sql.hasPrefix("CREATE")
         }
         #expect(plans.count >= 10)
         for (sql, plan) in plans {
-            #expect(!plan.contains { $0.hasPrefix("SCAN receipt") || $0.hasPrefix("SCAN i") }, "\(sql): \(plan)")
+            // The index holds the few whose outcome another one may replace.
+            let scans = plan.filter { $0.hasPrefix("SCAN receipt") || $0.hasPrefix("SCAN i") }
+            #expect(scans.allSatisfy { $0.hasSuffix("USING INDEX receipt_intent") }, "\(sql): \(plan)")
         }
     }
 }

@@ -77,8 +77,8 @@ struct ReceiptStoreTests {
         #expect(try await store.update("a") { $0.takeMove() } == taken)
     }
 
-    /// What is lost is the outcome alone: the decision is made, and the receipt says that it is open.
-    @Test func anOutcomeThatHasNoRoomLeavesTheReceiptOpen() async throws {
+    /// The decision is made; what became of it is written once there is room.
+    @Test func anOutcomeThatHasNoRoomIsWrittenLater() async throws {
         RecordingVFS.record(self.path)
         let store = self.makeStore { $0.vfs = RecordingVFS.name }
         let fixture = try Fixture(store: store)
@@ -89,24 +89,35 @@ struct ReceiptStoreTests {
             return .delivered
         }
         try await activation.approve("x", with: self.authentication(activation, factor))
+        // To another process it is open.
+        let other = SQLiteActivationStore(path: self.path)
+        #expect(try await other.openDecisions(of: activation.activationID).map(\.moves) == [1])
         RecordingVFS.setFault(nil, for: self.path)
-        #expect(try await store.openDecisions(of: activation.activationID).map(\.moves) == [1])
+        #expect(try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
+        #expect(try await other.openDecisions(of: activation.activationID).isEmpty)
     }
 
     // MARK: What it costs
 
-    @Test func aReceiptCostsSixStatementsAndNoReadingOfTheRecord() async throws {
+    /// Begin, tag and counter, intent, commit; the outcome is one that commits by itself.
+    @Test func anApprovalTakesFiveStatementsAndSixWithAPassword() async throws {
         let store = self.makeStore()
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         try await activation.approve("first", with: self.authentication(activation, factor))
-        let before = await store.work
+        var before = try await store.work
         try await activation.approve("second", with: self.authentication(activation, factor))
-        let after = await store.work
-        // An approval takes five. The intent is one more; the outcome is five: begin, key, entry, intent, commit.
-        #expect(after.statements - before.statements == 11)
+        var after = try await store.work
+        #expect(after.statements - before.statements == 5)
         #expect(after.decryptions - before.decryptions == 1)
+
+        before = after
+        var password = Authentication.possessionAndKnowledge(password: Fixture.password)
+        password.decision = DecisionTicket(self.intent(activation.activationID)) { _ in true }
+        try await activation.approve("third", with: password)
+        after = try await store.work
+        #expect(after.statements - before.statements == 6)
     }
 
     private var synchronizationCount: Int {
@@ -146,17 +157,17 @@ struct ReceiptStoreTests {
 
     // MARK: Other versions
 
-    @Test func anOldStoreGetsRoomForReceipts() async throws {
+    /// No version before was released.
+    @Test(arguments: 1...9) func aStoreOfAVersionThatWasNeverReleasedIsRefusedByName(version: Int) async throws {
         let old = self.makeStore()
         try await old.insert(ActivationStoreConformance.record("a"))
         await old.close()
-        try spoil("DROP TABLE receipt; PRAGMA user_version = 1", at: self.path)
-
-        let store = self.makeStore()
-        #expect(try await store.record(of: "a") == ActivationStoreConformance.record("a"))
-        #expect(try await store.receiptEntries(after: 0, limit: 1).isEmpty)
-        try await store.update("a", recording: self.intent()) { _ = $0.takeMove() }
-        #expect(try await store.openDecisions(of: "a").count == 1)
+        try spoil("PRAGMA user_version = \(version)", at: self.path)
+        let before = contents(of: self.path)
+        let error = await #expect(throws: MobileTokenError.self) { try await self.makeStore().open() }
+        #expect(error?.code == .storeUnreadable)
+        #expect(error?.message.contains("version \(version), which was never released") == true)
+        #expect(contents(of: self.path) == before)
     }
 
     /// As the version before this one, whose schema ended with its first step.
@@ -165,7 +176,7 @@ struct ReceiptStoreTests {
         try await store.open()
         await store.close()
         let older = SQLiteSchema(applicationID: 0x5041_5374, migrations: [[]])
-        #expect(throws: SQLiteSchema.Mismatch.newer(version: 3)) {
+        #expect(throws: SQLiteSchema.Mismatch.newer(version: 10)) {
             try older.check(SQLiteConnection(path: self.path, access: .readOnly))
         }
     }

@@ -84,7 +84,7 @@ struct RestoredStoreTests {
         let counter = try #require(try await store.record(of: self.activationID)?.counter)
         await store.close()
         let mark = CounterLedger.longestCatchUp + 1
-        try LeaseFile(path: self.path + "-lease").setHighWaterMark(mark, of: 1, activationID: self.activationID)
+        try LeaseFile(path: self.path + "-lease").marks.set(mark, of: 1, activationID: self.activationID)
         let offline = await #expect(throws: MobileTokenError.self) { try await self.signOffline(1) }
         #expect(offline?.code == .stateRolledBack)
         try await self.withActivation { activation in
@@ -98,14 +98,14 @@ struct RestoredStoreTests {
 
     @Test func theFarthestMarkThatCanBeMadeUpForIs() async throws {
         let mark = CounterLedger.longestCatchUp
-        try LeaseFile(path: self.path + "-lease").setHighWaterMark(mark, of: 1, activationID: self.activationID)
+        try LeaseFile(path: self.path + "-lease").marks.set(mark, of: 1, activationID: self.activationID)
         let store = SQLiteActivationStore(path: self.path)
         #expect(try await store.record(of: self.activationID)?.history.moves == mark)
     }
 
     /// Another database may be put in place of this one, whose activations have the same slots.
     @Test func theMarkOfAnotherActivationSaysNothing() async throws {
-        try LeaseFile(path: self.path + "-lease").setHighWaterMark(1_000, of: 1, activationID: "another")
+        try LeaseFile(path: self.path + "-lease").marks.set(1_000, of: 1, activationID: "another")
         let store = SQLiteActivationStore(path: self.path)
         let record = try #require(try await store.record(of: self.activationID))
         #expect(record.history.moves == 0)

@@ -31,13 +31,13 @@ struct SQLiteStoreTests {
     /// Without an order between them the one that asks at the right moment would be next.
     @Test func manyStoresGetTheLeaseInTheOrderTheyCame() async throws {
         let order = Order()
-        let first = try await self.one.acquireLease(of: "a")
+        let (first, _) = try await self.one.driver.acquireLease(of: "a")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...8 {
                 let store = SQLiteActivationStore(path: self.path)
                 try await store.open()
                 group.addTask {
-                    let lease = try await store.acquireLease(of: "a")
+                    let (lease, _) = try await store.driver.acquireLease(of: "a")
                     order.append("\(number)")
                     lease.release()
                 }
@@ -51,11 +51,11 @@ struct SQLiteStoreTests {
     }
 
     @Test func whoGivesUpOrGoesDoesNotHoldUpThoseBehind() async throws {
-        let lease = try await self.one.acquireLease(of: "a")
+        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
         let file = try LeaseFile(path: self.path + "-lease")
         var leaving: LeaseFile? = try LeaseFile(path: self.path + "-lease")
         #expect(try leaving?.tryTakeTicket(of: 1) == 0)
-        let canceled = Task { [other] in try await other.acquireLease(of: "a") }
+        let canceled = Task { [other] in try await other.driver.acquireLease(of: "a").0 }
         try await self.waitForWaiters(2)
         #expect(try file.tryTakeTicket(of: 1) == 2)
         #expect(try file.isTicketOut(before: 2, of: 1))
@@ -70,16 +70,16 @@ struct SQLiteStoreTests {
 
     @Test func aWaitingStoreComesBeforeTheOneThatHasJustSigned() async throws {
         let order = Order()
-        let first = try await self.one.acquireLease(of: "a")
+        let (first, _) = try await self.one.driver.acquireLease(of: "a")
         let waiting = Task { [other] in
-            let lease = try await other.acquireLease(of: "a")
+            let (lease, _) = try await other.driver.acquireLease(of: "a")
             order.append("other")
             lease.release()
         }
         try await self.waitForWaiters()
         first.release()
         // The other store is asleep until its next attempt, so this one would get the lease if it did not have to queue.
-        let again = try await self.one.acquireLease(of: "a")
+        let (again, _) = try await self.one.driver.acquireLease(of: "a")
         order.append("one")
         again.release()
         try await waiting.value
@@ -87,8 +87,8 @@ struct SQLiteStoreTests {
     }
 
     @Test func whoWaitsForAnotherStoreCanBeCanceled() async throws {
-        let lease = try await self.one.acquireLease(of: "a")
-        let waiting = Task { [other] in try await other.acquireLease(of: "a") }
+        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
+        let waiting = Task { [other] in try await other.driver.acquireLease(of: "a").0 }
         try await self.waitForWaiters()
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -97,7 +97,7 @@ struct SQLiteStoreTests {
     }
 
     @Test func aLeaseOutlivesItsClosedStore() async throws {
-        let lease = try await self.one.acquireLease(of: "a")
+        let (lease, _) = try await self.one.driver.acquireLease(of: "a")
         await self.one.close()
         let file = try LeaseFile(path: self.path + "-lease")
         #expect(try !file.tryLock(.holder, of: 1))

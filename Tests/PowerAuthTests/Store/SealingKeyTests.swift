@@ -84,7 +84,7 @@ struct SealingKeyTests {
 
     @Test func noSecondKeyIsAdoptedWhenTheCheckIsMissing() async throws {
         try await SQLiteActivationStore(path: self.path).insert(self.record)
-        try spoil("DELETE FROM setting", at: self.path)
+        try spoil("DELETE FROM sealing_key", at: self.path)
         #expect(await self.code { try await SQLiteActivationStore(path: self.path).open() } == .storeCorrupted)
     }
 
@@ -141,7 +141,7 @@ struct SealingKeyTests {
         let (old, new) = (self.key(1), self.key(2))
         let store = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })
         for id in ["a", "b"] { try await store.insert(ActivationStoreConformance.record(id)) }
-        try spoil("UPDATE field SET value = x'00' WHERE slot = 2 AND name = 'counter'", at: self.path)
+        try spoil("UPDATE activation SET counter = x'00' WHERE slot = 2", at: self.path)
         #expect(await self.code { try await store.rotateSealingKey(to: .closure { new }) } == .storeCorrupted)
         #expect(try await store.record(of: "a") == self.record)
         let again = SQLiteActivationStore(path: self.path, sealingKey: .closure { old })

@@ -62,7 +62,7 @@ struct StoreBackupTests {
     }
 
     @Test(arguments: [
-        "UPDATE field SET value = x'00' WHERE slot = 2 AND name = 'counter'", "DELETE FROM field WHERE slot = 2",
+        "UPDATE activation SET counter = x'00' WHERE slot = 2", "DELETE FROM field WHERE slot = 2",
     ])
     func anActivationThatDoesNotOpenIsNotCopied(sql: String) async throws {
         try spoil(sql, at: self.path)

@@ -222,12 +222,13 @@ struct StoreFaultTests {
     }
 
     @Test(arguments: [
-        "DELETE FROM field WHERE name = 'counter'",
+        "UPDATE activation SET counter = NULL",
         "DELETE FROM field WHERE name = 'open-fields-tag'",
-        "UPDATE field SET value = x'00' WHERE name = 'counter'",
+        "UPDATE activation SET counter = x'00'",
         "UPDATE field SET value = CAST('3.1' AS BLOB) WHERE name = 'version'",
         "DELETE FROM field WHERE name = 'name'",
-        "UPDATE field SET is_sealed = 0 WHERE name = 'counter'",
+        "UPDATE field SET is_sealed = 0 WHERE name = 'possession-key'",
+        "UPDATE activation AS a SET counter = (SELECT counter FROM activation WHERE slot = 2) WHERE slot = 1",
         "UPDATE activation SET slot = 9223372036854775807 WHERE slot = 1",
         "UPDATE activation SET slot = -1 WHERE slot = 1",
         "UPDATE field AS f SET value = (SELECT value FROM field WHERE slot = 2 AND name = f.name) WHERE slot = 1",

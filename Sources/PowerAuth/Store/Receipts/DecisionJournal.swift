@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 
 /// A store that keeps receipts of decisions beside the counters that signed them.
@@ -92,6 +93,20 @@ public struct ReceiptSelection: Sendable, Hashable {
 
     /// Selects the receipts of decisions before a moment.
     public static func decided(before date: Date) -> Self { Self(activationID: nil, decidedBefore: date) }
+
+    /// Returns whether these are personal data to be erased.
+    func selects(_ intent: RecordedIntent) -> Bool {
+        intent.personalData != nil && self.selects(intent.activationID, intent.localDate)
+    }
+
+    /// Returns whether these are personal data to be erased.
+    func selects(_ intent: SealedReceipt) -> Bool {
+        intent.personalData != nil && self.selects(intent.activationID, intent.date)
+    }
+
+    private func selects(_ activationID: String, _ date: Date) -> Bool {
+        (self.activationID.map { activationID.isExactly($0) } ?? true) && (self.decidedBefore.map { date < $0 } ?? true)
+    }
 }
 
 extension SigningTurn {
@@ -101,6 +116,9 @@ extension SigningTurn {
         _ change: @Sendable (inout ActivationRecord) throws -> Result
     ) async throws -> Result {
         guard let intent, let journal = self.store as? any DecisionJournal else { return try await self.update(change) }
+        if let turn, let journal = journal as? Journal {
+            return try await journal.update(self.activationID, recording: intent, in: turn, change)
+        }
         return try await journal.update(self.activationID, recording: intent, change)
     }
 

@@ -42,7 +42,7 @@ public struct DecisionOutcome: Sendable, Hashable {
     public var isOpen: Bool { self.result.isOpen }
 
     /// Whether nothing takes its place any more.
-    var isFinal: Bool { self.result.weight == DecisionOutcome.Result.accepted.weight }
+    var isFinal: Bool { self.result.weight == Result.finalWeight }
 
     /// Whether this takes the place of what was known before: knowledge replaces ignorance, and never the reverse. While nothing
     /// is known for good, each attempt to find out is noted.
@@ -56,16 +56,21 @@ public struct DecisionOutcome: Sendable, Hashable {
 }
 
 extension DecisionOutcome.Result {
-    var isOpen: Bool { self.weight < Self.unknown.weight }
+    var isOpen: Bool { self.weight < Self.decidedWeight }
 
-    /// How much it says.
-    fileprivate var weight: Int {
+    /// The weight that an outcome is of which nothing more is to be found out.
+    package static let decidedWeight = 3
+    /// The weight of an outcome that nothing replaces.
+    package static let finalWeight = 5
+
+    /// How much it says: more replaces less. What weighs less than ``decidedWeight`` is open, and replaces as much.
+    package var weight: Int {
         switch self {
         case .unanswered: 1
         case .followed: 2
-        case .unknown: 3
+        case .unknown: Self.decidedWeight
         case .notFollowed, .inferred: 4
-        case .accepted, .refused: 5
+        case .accepted, .refused: Self.finalWeight
         }
     }
 }

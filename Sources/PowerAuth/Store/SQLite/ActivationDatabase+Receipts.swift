@@ -5,119 +5,104 @@ import SQLiteDatabase
 
 /// Receipts as rows. What they say is sealed; which is open is not.
 extension ActivationDatabase {
-    /// A receipt as it is stored: an intent, and its latest outcome.
-    struct StoredReceipt {
-        let number: UInt64
-        let intent: SealedReceipt
-        let outcome: SealedReceipt?
-    }
-
-    /// An entry as it is stored.
-    struct StoredEntry {
-        let number: UInt64
-        let sealed: SealedReceipt
-        /// The number of the intent, when this is an outcome.
-        let intent: UInt64?
-    }
-
-    func insert(intent sealed: SealedReceipt) throws {
-        try self.connection.run(
+    func insert(intent sealed: SealedReceipt, tag: WriteTag, _ connection: SQLiteConnection) throws {
+        try connection.run(
             """
-            INSERT INTO receipt (activation_id, moves, date, is_open, body, personal_data)
-            VALUES (?, ?, ?, 1, ?, ?)
+            INSERT INTO receipt (activation_id, moves, tag, date, weight, body, personal_data)
+            VALUES (?, ?, ?, ?, 0, ?, ?)
             """,
             [
-                .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
-                .blob(sealed.body), sealed.personalData.map { .blob($0) } ?? .null,
+                .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(tag.rawValue),
+                .integer(sealed.date.milliseconds), .blob(sealed.body), sealed.personalData.map { .blob($0) } ?? .null,
             ]
         )
     }
 
-    /// Adds what became of an intent, if that is more than what is known: the intent is open, and has no outcome, or one that is
-    /// open where this one is not.
-    ///
-    /// - Returns: Whether it was added.
-    @discardableResult
-    func insert(outcome sealed: SealedReceipt, isOpen: Bool) throws -> Bool {
-        try self.insert(
-            outcome: sealed,
-            isOpen: isOpen,
-            where: """
-                activation_id = ? AND moves = ? AND is_open = 1 AND (outcome IS NULL OR ? = 0) ORDER BY number DESC LIMIT 1
-                """,
-            [.text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(isOpen ? 1 : 0)]
+    /// Adds an outcome to its intent, in one statement that commits by itself; a trigger writes it into the intent's row.
+    func append(_ outcome: SealedOutcome) throws -> AppendAnswer {
+        let connection = try self.relaxedConnection()
+        if try self.insert(outcome, connection) { return .written }
+        // Seldom: something is known already, or the intent is gone.
+        guard try self.keys().first?.number == outcome.key else { return .otherKey }
+        guard let intent = outcome.intent, let tag = outcome.tag, try !self.hasIntent(of: outcome, tag) else {
+            return .notBetter
+        }
+        return try connection.transaction {
+            try self.insert(intent: intent, tag: tag, connection)
+            return try self.insert(outcome, connection) ? .written : .notBetter
+        }
+    }
+
+    private func insert(_ outcome: SealedOutcome, _ connection: SQLiteConnection) throws -> Bool {
+        let before = connection.changedRowCount
+        try connection.run(
+            """
+            INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, body)
+            SELECT activation_id, moves, tag, ?1, number, ?2, ?3 FROM receipt
+            WHERE activation_id = ?4 AND moves = ?5 AND intent IS NULL AND weight < \(Self.finalWeight)
+                AND (?6 IS NULL OR tag = ?6) AND (weight < ?2 OR weight = ?2 AND ?2 < \(Self.decidedWeight))
+                AND \(Self.currentKey) = ?7
+            ORDER BY number DESC LIMIT 1
+            """,
+            [
+                .integer(outcome.sealed.date.milliseconds), .integer(Int64(outcome.weight)), .blob(outcome.sealed.body),
+                .text(outcome.sealed.activationID), .integer(Int64(clamping: outcome.sealed.moves)),
+                outcome.tag.map { .integer($0.rawValue) } ?? .null, .integer(outcome.key),
+            ]
         )
+        return connection.changedRowCount > before
     }
 
-    /// Adds what became of the intent of this number, whatever is known of it.
-    func insert(outcome sealed: SealedReceipt, isOpen: Bool, ofIntent number: UInt64) throws {
-        try self.insert(outcome: sealed, isOpen: isOpen, where: "number = ?", [.integer(Int64(clamping: number))])
+    static let decidedWeight = DecisionOutcome.Result.decidedWeight
+    static let finalWeight = DecisionOutcome.Result.finalWeight
+
+    private func hasIntent(of outcome: SealedOutcome, _ tag: WriteTag) throws -> Bool {
+        // No index holds those that are final, but the latest are looked at first.
+        try self.connection.firstRow(
+            """
+            SELECT 1 FROM receipt WHERE activation_id = ? AND moves = ? AND tag = ? AND intent IS NULL
+            ORDER BY number DESC LIMIT 1
+            """,
+            [
+                .text(outcome.sealed.activationID), .integer(Int64(clamping: outcome.sealed.moves)),
+                .integer(tag.rawValue),
+            ]
+        ) { _ in true } ?? false
     }
 
-    /// What is known of the intent of a move; `nil` when there is no such intent.
-    func known(ofMove moves: UInt64, of activationID: String) throws -> (intent: UInt64, outcome: SealedReceipt?)? {
-        // There is no index for those that are closed, but the latest are looked at first.
-        try self.connection.rows(
-            """
-            SELECT i.number, i.outcome, i.activation_id, i.moves, o.date, o.body, NULL
-            FROM receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome
-            WHERE i.activation_id = ? AND i.moves = ? AND i.intent IS NULL ORDER BY i.number DESC LIMIT 1
-            """,
-            [.text(activationID), .integer(Int64(clamping: moves))]
-        ) { row in
-            (UInt64(clamping: row.integer(0)), row.isNull(1) ? nil : row.sealedReceipt(at: 2))
-        }.first
-    }
+    // MARK: Reading
 
-    @discardableResult
-    private func insert(
-        outcome sealed: SealedReceipt,
-        isOpen: Bool,
-        where condition: String,
-        _ values: [SQLiteValue]
-    ) throws -> Bool {
-        let before = self.connection.changedRowCount
-        try self.connection.run(
-            """
-            INSERT INTO receipt (activation_id, moves, date, intent, is_open, body)
-            SELECT activation_id, moves, ?, number, 0, ? FROM receipt WHERE \(condition)
-            """,
-            [.integer(sealed.date.milliseconds), .blob(sealed.body)] + values
-        )
-        guard self.connection.changedRowCount > before else { return false }
-        try self.connection.run(
-            """
-            UPDATE receipt SET outcome = last_insert_rowid(), is_open = ?
-            WHERE number = (SELECT intent FROM receipt WHERE number = last_insert_rowid())
-            """,
-            [.integer(isOpen ? 1 : 0)]
-        )
-        return true
-    }
+    /// The second bound is the index's own, which SQLite does not conclude from the first.
+    private static let isOpen = "i.intent IS NULL AND i.weight < \(decidedWeight) AND i.weight < \(finalWeight)"
 
-    func openIntents(of activationID: String) throws -> [SealedReceipt] {
-        try self.connection.rows(
-            """
-            SELECT activation_id, moves, date, body, personal_data FROM receipt
-            WHERE activation_id = ? AND is_open = 1 ORDER BY number
-            """,
-            [.text(activationID)]
-        ) { $0.sealedReceipt(at: 0) }
-    }
-
-    func entries(after number: UInt64, limit: Int) throws -> [StoredEntry] {
-        try self.connection.rows(
-            """
-            SELECT number, intent, activation_id, moves, date, body, personal_data FROM receipt
-            WHERE number > ? ORDER BY number LIMIT ?
-            """,
-            [.integer(Int64(clamping: number)), .integer(Int64(clamping: max(0, limit)))]
-        ) { row in
-            StoredEntry(
-                number: UInt64(clamping: row.integer(0)),
-                sealed: row.sealedReceipt(at: 2),
-                intent: row.isNull(1) ? nil : UInt64(clamping: row.integer(1))
+    func receipts(_ query: ReceiptQuery) throws -> ReceiptPage {
+        switch query {
+        case .open(let activationID):
+            return ReceiptPage(
+                rows: try self.rows(
+                    "i.activation_id = ? AND \(Self.isOpen) ORDER BY i.number",
+                    [.text(activationID)]
+                )
             )
+        case .openSelected(let selection, let number):
+            let rows = try self.rows(
+                """
+                i.number > ?1 AND \(Self.isOpen) AND i.personal_data IS NOT NULL
+                    AND (?2 IS NULL OR i.activation_id = ?2) AND (?3 IS NULL OR i.date < ?3)
+                ORDER BY i.number LIMIT \(Self.partSize)
+                """,
+                from: "receipt AS i INDEXED BY receipt_intent",
+                [.integer(Int64(clamping: number))] + Self.values(selection)
+            )
+            return ReceiptPage(rows: rows, end: rows.count < Self.partSize ? nil : rows.last?.number)
+        case .entries(let number, let limit):
+            let rows = try self.rows(
+                "i.number > ? ORDER BY i.number LIMIT ?",
+                [.integer(Int64(clamping: number)), .integer(Int64(clamping: max(0, limit)))]
+            )
+            return ReceiptPage(rows: rows, end: rows.count < limit ? nil : rows.last?.number)
+        case .receipts(let activationID, let number, let limit):
+            return try self.receipts(of: activationID, after: number, limit: limit)
         }
     }
 
@@ -133,70 +118,86 @@ extension ActivationDatabase {
         return end.first ?? nil
     }
 
-    /// Some receipts, and how far was looked for them; `end` is `nil` when there is nothing behind.
-    typealias Part = (receipts: [StoredReceipt], end: UInt64?)
-
     /// Reads receipts, perhaps fewer than there are.
-    func receipts(of activationID: String?, after number: UInt64, limit: Int) throws -> Part {
+    private func receipts(of activationID: String?, after number: UInt64, limit: Int) throws -> ReceiptPage {
         // Those of an activation may lie far apart, and an index of them would slow each decision down.
         let end = try activationID == nil ? UInt64(Int64.max) : self.end(ofPartAfter: number)
-        guard let end else { return ([], nil) }
-        let receipts = try self.connection.rows(
+        guard let end else { return ReceiptPage(rows: []) }
+        let rows = try self.rows(
             """
-            SELECT i.number, i.outcome, i.activation_id, i.moves, i.date, i.body, i.personal_data,
-                i.activation_id, i.moves, o.date, o.body, NULL
-            FROM receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome
-            WHERE i.number > ? AND i.number <= ? AND i.intent IS NULL AND (?3 IS NULL OR i.activation_id = ?3)
+            i.number > ? AND i.number <= ? AND i.intent IS NULL AND (?3 IS NULL OR i.activation_id = ?3)
             ORDER BY i.number LIMIT ?
             """,
+            from: "receipt AS i LEFT JOIN receipt AS o ON o.number = i.outcome",
             [
                 .integer(Int64(clamping: number)), .integer(Int64(clamping: end)),
                 activationID.map { .text($0) } ?? .null, .integer(Int64(clamping: max(0, limit))),
             ]
+        )
+        if rows.count < limit { return ReceiptPage(rows: rows, end: activationID == nil ? nil : end) }
+        return ReceiptPage(rows: rows, end: rows.last?.number)
+    }
+
+    /// Reads entries `i`, and their outcomes where the source has them as `o`.
+    private func rows(
+        _ condition: String,
+        from source: String = "receipt AS i",
+        _ values: [SQLiteValue]
+    ) throws -> [ReceiptRow] {
+        let outcome = source.contains(" AS o ") ? "i.outcome, o.date, o.body" : "NULL, NULL, NULL"
+        return try self.connection.rows(
+            """
+            SELECT i.number, i.intent, \(Self.currentKey), i.activation_id, i.moves, i.date, i.body, i.personal_data, \(outcome)
+            FROM \(source) WHERE \(condition)
+            """,
+            values
         ) { row in
-            StoredReceipt(
-                number: UInt64(clamping: row.integer(0)),
-                intent: row.sealedReceipt(at: 2),
+            let key = row.integer(2)
+            let sealed = SealedReceipt(
+                activationID: row.text(3),
+                moves: UInt64(clamping: row.integer(4)),
+                date: Date(milliseconds: row.integer(5)),
+                body: row.blob(6),
+                personalData: row.isNull(7) ? nil : row.blob(7)
+            )
+            let outcome = SealedReceipt(
+                activationID: sealed.activationID,
+                moves: sealed.moves,
+                date: Date(milliseconds: row.integer(9)),
                 // Its entry may be gone though it is named: then the receipt cannot be read.
-                outcome: row.isNull(1) ? nil : row.sealedReceipt(at: 7)
+                body: row.blob(10),
+                personalData: nil
+            )
+            return ReceiptRow(
+                number: UInt64(clamping: row.integer(0)),
+                intent: row.isNull(1) ? nil : UInt64(clamping: row.integer(1)),
+                key: key,
+                sealed: sealed,
+                outcome: row.isNull(8) ? nil : ReceiptRow.Outcome(key: key, sealed: outcome)
             )
         }
-        if receipts.count < limit { return (receipts, activationID == nil ? receipts.last?.number : end) }
-        return (receipts, receipts.last?.number)
     }
 
     // MARK: Erasing
 
-    private static let isSelected = """
-        number > ?1 AND number <= ?2 AND intent IS NULL AND personal_data IS NOT NULL
-            AND (?3 IS NULL OR activation_id = ?3) AND (?4 IS NULL OR date < ?4)
-        """
-
-    private static func values(_ selection: ReceiptSelection, _ part: ClosedRange<UInt64>) -> [SQLiteValue] {
+    private static func values(_ selection: ReceiptSelection) -> [SQLiteValue] {
         [
-            .integer(Int64(clamping: part.lowerBound)), .integer(Int64(clamping: part.upperBound)),
             selection.activationID.map { .text($0) } ?? .null,
             selection.decidedBefore.map { .integer($0.milliseconds) } ?? .null,
         ]
     }
 
-    /// Returns the open ones of those that are to be erased, behind the first number of a part.
-    func openIntents(in selection: ReceiptSelection, _ part: ClosedRange<UInt64>) throws -> [SealedReceipt] {
-        try self.connection.rows(
-            """
-            SELECT activation_id, moves, date, body, personal_data FROM receipt
-            WHERE \(Self.isSelected) AND is_open = 1 ORDER BY number
-            """,
-            Self.values(selection, part)
-        ) { $0.sealedReceipt(at: 0) }
-    }
-
-    /// Erases personal data behind the first number of a part, and returns of how many receipts.
-    func erase(_ selection: ReceiptSelection, _ part: ClosedRange<UInt64>) throws -> Int {
+    /// Erases personal data of a part, but for open receipts, and returns of how many.
+    func erase(_ selection: ReceiptSelection, after number: UInt64, through end: UInt64) throws -> Int {
         let before = self.connection.changedRowCount
         try self.connection.run(
-            "UPDATE receipt SET personal_data = NULL WHERE \(Self.isSelected)",
-            Self.values(selection, part)
+            """
+            UPDATE receipt SET personal_data = NULL
+            WHERE number > ?3 AND number <= ?4 AND intent IS NULL AND personal_data IS NOT NULL
+                AND weight >= \(Self.decidedWeight)
+                AND (?1 IS NULL OR activation_id = ?1) AND (?2 IS NULL OR date < ?2)
+            """,
+            Self.values(selection) + [.integer(Int64(clamping: number)), .integer(Int64(clamping: end))]
         )
         return self.connection.changedRowCount - before
     }
@@ -206,12 +207,11 @@ extension ActivationDatabase {
     /// Replaces what every entry holds, a page at a time.
     ///
     /// - Parameter change: Returns `nil` to leave an entry as it is.
-    func changeReceipts(_ change: (StoredEntry) throws -> SealedReceipt?) throws {
-        var last: UInt64 = 0
-        while true {
-            let page = try self.entries(after: last, limit: 256)
-            guard let end = page.last else { return }
-            for entry in page {
+    func changeReceipts(_ change: (ReceiptRow) throws -> SealedReceipt?) throws {
+        var last: UInt64? = 0
+        while let number = last {
+            let page = try self.receipts(.entries(after: number, limit: 256))
+            for entry in page.rows {
                 guard let changed = try change(entry) else { continue }
                 try self.connection.run(
                     "UPDATE receipt SET body = ?, personal_data = ? WHERE number = ?",
@@ -221,19 +221,18 @@ extension ActivationDatabase {
                     ]
                 )
             }
-            last = end.number
+            last = page.end
         }
     }
 }
 
-/// A pause is a setting, so that a store which older processes have open need not be migrated for it.
+// MARK: - The pause
+
 extension ActivationDatabase {
     static let decisionPause = "decision-pause"
 
     func decisionPause() throws -> DecisionPause? {
-        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.decisionPause)]) { row in
-            DecisionPause(stored: row.blob(0))
-        }
+        try self.setting(Self.decisionPause).map { DecisionPause(stored: $0) }
     }
 
     func setDecisionPause(_ pause: DecisionPause?) throws {
@@ -266,18 +265,5 @@ extension Date {
 
     package init(milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
-    }
-}
-
-extension SQLiteRow {
-    /// Reads an activation, a number of moves, a date, a body and personal data.
-    fileprivate func sealedReceipt(at column: Int32) -> SealedReceipt {
-        SealedReceipt(
-            activationID: self.text(column),
-            moves: UInt64(clamping: self.integer(column + 1)),
-            date: Date(milliseconds: self.integer(column + 2)),
-            body: self.blob(column + 3),
-            personalData: self.isNull(column + 4) ? nil : self.blob(column + 4)
-        )
     }
 }

@@ -4,7 +4,8 @@ import SQLiteDatabase
 /// Deleting receipts, and counting them.
 extension ActivationDatabase {
     /// Whether an intent may go: it is decided and old, and its last outcome is kept elsewhere.
-    private static let isOld = "is_open = 0 AND date < ?4 AND coalesce(outcome, 0) < ?3"
+    private static let isOld =
+        "weight >= \(ActivationDatabase.decidedWeight) AND date < ?4 AND coalesce(outcome, 0) < ?3"
 
     /// Deletes what may go of a part; see ``PrunableJournal/pruneReceipts(after:before:decidedBefore:)``.
     ///
@@ -45,12 +46,7 @@ extension ActivationDatabase {
         try self.connection.set("incremental_vacuum(1000)")
     }
 
-    func exportNote() throws -> ExportNote? {
-        let note = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(ExportNote.name)]) {
-            ExportNote(stored: $0.blob(0))
-        }
-        return note ?? nil
-    }
+    func exportNote() throws -> ExportNote? { try self.setting(ExportNote.name).flatMap { ExportNote(stored: $0) } }
 
     func lastReceiptNumber() throws -> UInt64 {
         try self.connection.firstRow("SELECT max(number) FROM receipt") { UInt64(clamping: $0.integer(0)) } ?? 0

@@ -1,14 +1,14 @@
+import Basics
 import SQLiteDatabase
 
-/// An open store: sealed activations in SQLite. Blocks; used by one thread at a time.
+/// An open store: sealed rows in SQLite. Blocks; used by one thread at a time.
 final class ActivationDatabase {
-    private static let keyCheck = "sealing-key-check"
-
     let connection: SQLiteConnection
-    /// How a commit reaches the disk that must be there when it returns; `NORMAL` would let a power failure take it back.
-    private let synchronous: String
-    /// How the next one does; `nil` when that is not known.
-    private var currentSynchronous: String?
+    private let path: String
+    private let options: SQLiteActivationStore.Options
+    /// Writes what a power failure may take back. A connection of its own, for a change of how one synchronizes takes two
+    /// statements more.
+    private var relaxed: SQLiteConnection?
 
     /// Opens a prepared file, and makes an empty one a store.
     init(path: String, options: SQLiteActivationStore.Options) throws {
@@ -19,67 +19,77 @@ final class ActivationDatabase {
         } catch let mismatch as SQLiteSchema.Mismatch {
             throw mismatch.storeError(path: path)
         }
-        try connection.run("PRAGMA trusted_schema = OFF")
-        try connection.run("PRAGMA cell_size_check = ON")
-        try connection.run("PRAGMA secure_delete = ON")
         // Before anything is written to a new file; in another one, freed pages are used again.
         let isNew = try connection.firstRow("PRAGMA page_count") { $0.integer(0) } == 0
         if isNew { try connection.set("auto_vacuum = INCREMENTAL") }
         try connection.useWriteAheadLog()
-        try connection.set("synchronous = \(options.synchronous)")
-        try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
-        if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
+        try Self.prepare(connection, options, synchronous: options.synchronous)
         try SQLiteSchema.activationStore.migrate(connection)
         self.connection = connection
-        self.synchronous = options.synchronous
-        self.currentSynchronous = options.synchronous
+        self.path = path
+        self.options = options
     }
 
     /// Opens a copy, which is read only.
     init(copy path: String) throws {
         self.connection = try SQLiteConnection(path: path, access: .readOnly)
-        self.synchronous = "FULL"
+        self.path = path
+        self.options = .init()
     }
 
-    /// Returns what the store's key is recognized by; `nil` while nothing was sealed.
-    func keyCheck() throws -> [UInt8]? {
-        let check = try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(Self.keyCheck)]) {
-            $0.blob(0)
-        }
-        // Without it any key would be taken for the right one, and a second one be used beside it.
-        guard try check != nil || self.activationIDs().isEmpty else { throw MobileTokenError.damaged(Self.keyCheck) }
-        return check
+    private static func prepare(
+        _ connection: SQLiteConnection,
+        _ options: SQLiteActivationStore.Options,
+        synchronous: String
+    ) throws {
+        try connection.run("PRAGMA trusted_schema = OFF")
+        try connection.run("PRAGMA cell_size_check = ON")
+        try connection.run("PRAGMA secure_delete = ON")
+        try connection.set("synchronous = \(synchronous)")
+        try connection.run("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
+        if let pages = options.maximumPageCount { try connection.run("PRAGMA max_page_count = \(pages)") }
     }
 
-    /// Runs `body` as one change of the store, of which all is kept or nothing.
-    ///
-    /// - Parameter isDurable: Whether it is on the disk when the call returns. Otherwise a power failure may take it back; the
-    ///   death of the process cannot, and the next durable change makes it durable too.
-    func write<Result>(isDurable: Bool = true, _ body: () throws -> Result) throws -> Result {
-        try self.synchronize(isDurable ? self.synchronous : "NORMAL")
-        return try self.connection.transaction(body)
+    /// The connection whose commits a power failure may take back. The death of the process cannot, and the next durable commit
+    /// of the other connection makes them durable too.
+    func relaxedConnection() throws -> SQLiteConnection {
+        if let relaxed = self.relaxed { return relaxed }
+        let connection = try SQLiteConnection(path: self.path, vfs: self.options.vfs)
+        try Self.prepare(connection, self.options, synchronous: "NORMAL")
+        self.relaxed = connection
+        return connection
     }
-
-    private func synchronize(_ mode: String) throws {
-        guard mode != self.currentSynchronous else { return }
-        self.currentSynchronous = nil
-        try self.connection.set("synchronous = \(mode)")
-        self.currentSynchronous = mode
-    }
-
-    /// Runs `body` within a change, as a part that is undone alone when it throws.
-    func nested<Result>(_ body: () throws -> Result) throws -> Result {
-        try self.connection.savepoint(body)
-    }
-
-    /// Whether a change is under way. A failure may have ended it.
-    var isInTransaction: Bool { self.connection.isInTransaction }
 
     /// How many statements were run.
-    var statementCount: Int { self.connection.statementCount }
+    var statementCount: Int { self.connection.statementCount + (self.relaxed?.statementCount ?? 0) }
 
-    func setKeyCheck(_ check: [UInt8]) throws {
-        try self.set(Self.keyCheck, to: check)
+    /// Runs `body` as one change of the store, of which all is kept or nothing, and which is on the disk when the call returns.
+    func write<Result>(_ body: () throws -> Result) throws -> Result { try self.connection.transaction(body) }
+
+    // MARK: Keys and settings
+
+    /// Returns the key that everything is sealed with, if anything is.
+    func keys() throws -> [StoreFacts.Key] {
+        let keys = try self.connection.rows("SELECT number, key_check FROM sealing_key ORDER BY number DESC LIMIT 1") {
+            StoreFacts.Key(number: $0.integer(0), check: $0.blob(1))
+        }
+        // Without it any key would be taken for the right one, and a second one be used beside it.
+        guard try !keys.isEmpty || self.activationIDs(.all).isEmpty else {
+            throw MobileTokenError.damaged("sealing key")
+        }
+        return keys
+    }
+
+    /// Makes a key the one that everything is sealed with from now on. Numbers are not given twice.
+    func addKey(_ check: [UInt8]) throws {
+        try self.connection.run("INSERT INTO sealing_key (key_check) VALUES (?)", [.blob(check)])
+    }
+
+    /// The number of the key that everything is sealed with, within a statement.
+    static let currentKey = "(SELECT max(number) FROM sealing_key)"
+
+    func setting(_ name: String) throws -> [UInt8]? {
+        try self.connection.firstRow("SELECT value FROM setting WHERE name = ?", [.text(name)]) { $0.blob(0) }
     }
 
     func set(_ name: String, to value: [UInt8]) throws {
@@ -93,8 +103,21 @@ final class ActivationDatabase {
         try self.connection.run("DELETE FROM setting WHERE name = ?", [.text(name)])
     }
 
-    func activationIDs() throws -> [String] {
-        try self.connection.rows("SELECT activation_id FROM activation ORDER BY slot") { $0.text(0) }
+    // MARK: Activations
+
+    func activationIDs(_ filter: RowFilter) throws -> [String] {
+        switch filter {
+        case .all:
+            try self.connection.rows("SELECT activation_id FROM activation ORDER BY slot") { $0.text(0) }
+        case .upgrading:
+            try self.connection.rows(
+                """
+                SELECT activation_id FROM field JOIN activation USING (slot)
+                WHERE name = '\(SealedActivation.upgradeMark.name)' AND value = ? ORDER BY slot
+                """,
+                [.blob(SealedActivation.upgradeMark.bytes)]
+            ) { $0.text(0) }
+        }
     }
 
     /// Returns the number that stands for an activation, here and in the lease file; `nil` when there is none.
@@ -103,112 +126,107 @@ final class ActivationDatabase {
             "SELECT slot FROM activation WHERE activation_id = ?",
             [.text(activationID)]
         ) { $0.integer(0) }
-        if let slot { try Self.check(slot) }
+        return try slot.map { try Self.checked($0) }
+    }
+
+    /// Places in the lease file are computed from it.
+    private static func checked(_ slot: Int64) throws -> Int64 {
+        guard LeaseFile.slots.contains(slot) else { throw MobileTokenError.damaged("slot") }
         return slot
     }
 
-    /// An activation as one statement finds it.
-    struct Stored {
-        let slot: Int64
-        let sealed: SealedActivation
-        /// What the store's key is recognized by.
-        let keyCheck: [UInt8]
-        /// The pause of automatic decisions, if there is one.
-        let pause: DecisionPause?
-    }
-
     /// Returns the activation as it is stored, or `nil`.
-    func activation(_ activationID: String) throws -> Stored? {
-        var slot: Int64?
-        var keyCheck: [UInt8] = []
-        var pause: DecisionPause?
-        let fields = try self.connection.rows(
+    func activation(_ activationID: String) throws -> LoadedRow? {
+        typealias Head = (slot: Int64, tag: WriteTag, counter: [UInt8]?, key: Int64, pause: DecisionPause?)
+        var head: Head?
+        var fields = try self.connection.rows(
             """
-            SELECT slot, name, is_sealed, field.value, (SELECT value FROM setting WHERE name = '\(Self.keyCheck)'),
-                (SELECT value FROM setting WHERE name = '\(Self.decisionPause)')
+            SELECT slot, tag, counter, \(Self.currentKey), (SELECT value FROM setting WHERE name = '\(Self.decisionPause)'),
+                name, is_sealed, value
             FROM activation LEFT JOIN field USING (slot) WHERE activation_id = ? ORDER BY name
             """,
             [.text(activationID)]
         ) { row in
-            if slot == nil {
-                slot = row.integer(0)
-                keyCheck = row.blob(4)
-                pause = row.isNull(5) ? nil : DecisionPause(stored: row.blob(5))
+            if head == nil {
+                head = (
+                    row.integer(0), WriteTag(rawValue: row.integer(1)), row.isNull(2) ? nil : row.blob(2),
+                    row.integer(3), row.isNull(4) ? nil : DecisionPause(stored: row.blob(4))
+                )
             }
-            return SealedActivation.Field(name: row.text(1), isSealed: row.integer(2) != 0, bytes: row.blob(3))
+            return SealedActivation.Field(name: row.text(5), isSealed: row.integer(6) != 0, bytes: row.blob(7))
         }
-        guard let slot else { return nil }
-        try Self.check(slot)
-        return Stored(
-            slot: slot,
-            sealed: SealedActivation(activationID: activationID, fields: fields),
-            keyCheck: keyCheck,
-            pause: pause
+        guard let head else { return nil }
+        if let counter = head.counter {
+            fields.append(SealedActivation.Field(name: Self.counterField, isSealed: true, bytes: counter))
+        }
+        let sealed = SealedActivation(activationID: activationID, fields: fields)
+        return LoadedRow(
+            slot: try Self.checked(head.slot),
+            tag: head.tag,
+            key: head.key,
+            sealed: sealed,
+            format: sealed.format,
+            pause: head.pause
         )
     }
 
-    func isUpgrading(_ activationID: String) throws -> Bool {
-        let mark = SealedActivation.upgradeMark
-        return try self.connection.firstRow(
-            "SELECT 1 FROM activation JOIN field USING (slot) WHERE activation_id = ? AND name = ? AND value = ?",
-            [.text(activationID), .text(mark.name), .blob(mark.bytes)]
-        ) { _ in true } ?? false
-    }
-
-    /// Places in the lease file are computed from it.
-    private static func check(_ slot: Int64) throws {
-        guard LeaseFile.slots.contains(slot) else { throw MobileTokenError.damaged("slot") }
-    }
+    /// The field that every signature changes. It lies in the row of its activation, which every signature changes too.
+    private static let counterField = RecordFields.Name.counter.string
 
     /// Adds an activation and returns its slot.
-    func insert(_ activation: SealedActivation) throws -> Int64 {
-        try self.connection.run("INSERT INTO activation (activation_id) VALUES (?)", [.text(activation.activationID)])
+    func insert(_ activation: SealedActivation, tag: WriteTag) throws -> Int64 {
+        let counter = activation.fields.first { $0.name == Self.counterField }
+        try self.connection.run(
+            "INSERT INTO activation (activation_id, tag, counter) VALUES (?, ?, ?)",
+            [.text(activation.activationID), .integer(tag.rawValue), counter.map { .blob($0.bytes) } ?? .null]
+        )
         guard let slot = try self.slot(of: activation.activationID) else { throw MobileTokenError.notStored() }
-        for field in activation.fields { try self.write(field, in: slot) }
+        for field in activation.fields where field.name != Self.counterField { try self.write(field, in: slot) }
         return slot
     }
 
-    func apply(_ changes: SealedActivation.Changes, in slot: Int64) throws {
-        for field in changes.written { try self.write(field, in: slot) }
-        for name in changes.removed {
-            try self.connection.run("DELETE FROM field WHERE slot = ? AND name = ?", [.integer(slot), .text(name)])
+    /// Writes a change within a transaction, if the row is still the one that was loaded.
+    func swap(_ change: RowChange) throws -> SwapAnswer {
+        let counter = change.fields.written.first { $0.name == Self.counterField }
+        let before = self.connection.changedRowCount
+        try self.connection.run(
+            """
+            UPDATE activation SET tag = ?1, counter = coalesce(?2, counter) WHERE slot = ?3 AND tag = ?4 AND NOT (
+                ?5 AND EXISTS (SELECT 1 FROM setting WHERE name = '\(Self.decisionPause)')
+            )
+            """,
+            [
+                .integer(change.newTag.rawValue), counter.map { .blob($0.bytes) } ?? .null, .integer(change.slot),
+                .integer(change.tag.rawValue), .integer(change.heedsPause ? 1 : 0),
+            ]
+        )
+        guard self.connection.changedRowCount > before else { return try self.obstacle(to: change) }
+        for field in change.fields.written where field.name != Self.counterField {
+            try self.write(field, in: change.slot)
         }
+        for name in change.fields.removed {
+            try self.connection.run(
+                "DELETE FROM field WHERE slot = ? AND name = ?",
+                [.integer(change.slot), .text(name)]
+            )
+        }
+        if let intent = change.intent { try self.insert(intent: intent, tag: change.newTag, self.connection) }
+        return .written
+    }
+
+    /// Finds out why a change was not written.
+    private func obstacle(to change: RowChange) throws -> SwapAnswer {
+        let tag = try self.connection.firstRow("SELECT tag FROM activation WHERE slot = ?", [.integer(change.slot)]) {
+            WriteTag(rawValue: $0.integer(0))
+        }
+        guard let tag else { return .gone }
+        guard tag == change.tag else { return tag == change.newTag ? .written : .otherTag }
+        return try self.decisionPause().map { .paused($0) } ?? .otherTag
     }
 
     func remove(slot: Int64) throws {
         try self.connection.run("DELETE FROM field WHERE slot = ?", [.integer(slot)])
         try self.connection.run("DELETE FROM activation WHERE slot = ?", [.integer(slot)])
-    }
-
-    /// Does what inserting an activation does, without leaving one behind.
-    ///
-    /// The rows themselves are taken back within their transaction, since a crash must not leave half an activation; they
-    /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
-    func rehearseInsertion() throws {
-        do {
-            try self.write {
-                let fields = (0..<Self.rehearsedFieldCount).map {
-                    SealedActivation.Field(name: "rehearsal-\($0)", isSealed: true, bytes: Self.rehearsal)
-                }
-                _ = try self.insert(SealedActivation(activationID: Self.rehearsalName, fields: fields))
-                throw RehearsalEnd()
-            }
-        } catch is RehearsalEnd {}
-        let setting = [UInt8](repeating: 0, count: Self.rehearsedFieldCount * Self.rehearsal.count)
-        try self.write { try self.set(Self.rehearsalName, to: setting) }
-        try self.write { try self.removeSetting(Self.rehearsalName) }
-    }
-
-    private static let rehearsalName = "rehearsal"
-    private static let rehearsedFieldCount = 16
-    private static let rehearsal = [UInt8](repeating: 0, count: 256)
-
-    /// Takes a rehearsal back.
-    private struct RehearsalEnd: Error {}
-
-    /// Moves what the log holds into the database, where deleted bytes are overwritten.
-    func emptyLog() {
-        self.connection.emptyLog()
     }
 
     private func write(_ field: SealedActivation.Field, in slot: Int64) throws {

@@ -20,7 +20,7 @@ final class LeaseFile: Sendable {
     private static let ticketCount: Int64 = 1 << 24
 
     private let file: LockFile
-    private let marks: HighWaterMarks
+    let marks: HighWaterMarks
 
     init(path: String) throws {
         self.file = try LockFile(path: path)
@@ -86,15 +86,5 @@ final class LeaseFile: Sendable {
 
     private static func offset(of part: Part, _ slot: Int64) -> Int64 {
         slot * Self.slotByteCount + part.rawValue
-    }
-
-    /// Returns the greatest count of moves that an activation's counter was known to have; 0 when nothing is known.
-    func highWaterMark(of slot: Int64, activationID: String) -> UInt64 {
-        self.marks.moves(of: slot, activationID: activationID)
-    }
-
-    /// Sets the high-water mark of an activation.
-    func setHighWaterMark(_ moves: UInt64, of slot: Int64, activationID: String) {
-        self.marks.set(moves, of: slot, activationID: activationID)
     }
 }

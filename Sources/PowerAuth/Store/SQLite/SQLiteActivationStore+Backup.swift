@@ -15,26 +15,29 @@ extension SQLiteActivationStore {
         guard PrivateFile.exists(self.path) else {
             throw MobileTokenError(.storeUnreadable, "There is no store at \(self.path)")
         }
-        let open = try await self.opened()
+        _ = try await self.journal.opened()
         let temporary = PrivateFile.temporaryName(for: path)
         defer { unlink(temporary) }
         // SQLite would make it readable by others.
         _ = try PrivateFile.create(temporary, holding: UnsafeRawBufferPointer(start: nil, count: 0))
-        let ids = try self.mapErrors {
-            try open.database.connection.copy(to: temporary)
-            return try Self.check(ActivationDatabase(copy: temporary), open.sealing)
-        }
+        let rows = try await self.driver.copy(to: temporary)
+        for row in rows { _ = try await self.journal.sealing(row.key).open(row.sealed) }
         try PrivateFile.publish(temporary, as: path)
-        return ids
+        return rows.map(\.sealed.activationID)
     }
+}
 
-    private static func check(_ copy: ActivationDatabase, _ sealing: Sealing) throws -> [String] {
-        guard try copy.connection.isIntact() else { throw MobileTokenError.damaged("database") }
-        let ids = try copy.activationIDs()
-        for id in ids {
-            guard let stored = try copy.activation(id) else { throw MobileTokenError.damaged(id) }
-            _ = try sealing.open(stored.sealed)
+extension SQLiteDriver {
+    /// Copies the store as it is at one moment, reads all of the copy, and returns its activations.
+    fileprivate func copy(to path: String) throws -> [LoadedRow] {
+        try self.run { database in
+            try database.connection.copy(to: path)
+            let copy = try ActivationDatabase(copy: path)
+            guard try copy.connection.isIntact() else { throw MobileTokenError.damaged("database") }
+            return try copy.activationIDs(.all).map { id in
+                guard let row = try copy.activation(id) else { throw MobileTokenError.damaged(id) }
+                return row
+            }
         }
-        return ids
     }
 }

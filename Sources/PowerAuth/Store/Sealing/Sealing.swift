@@ -72,12 +72,27 @@ public struct Sealing: Sendable {
         _ sealed: SealedActivation,
         _ change: (inout ActivationRecord) throws -> Result
     ) throws -> (changes: SealedActivation.Changes, result: Result) {
-        let cipher = self.cipher(of: sealed.activationID)
-        let before = try self.fields(of: sealed, cipher)
-        var record = try before.record(activationID: sealed.activationID)
+        let opened = try self.opened(sealed)
+        var record = opened.record
         let result = try change(&record)
-        let after = RecordFields(record)
+        return (try self.changes(from: opened, to: record), result)
+    }
 
+    /// An activation as it was kept, opened.
+    struct Opened {
+        fileprivate let fields: RecordFields
+        let record: ActivationRecord
+    }
+
+    func opened(_ sealed: SealedActivation) throws -> Opened {
+        let fields = try self.fields(of: sealed, self.cipher(of: sealed.activationID))
+        return Opened(fields: fields, record: try fields.record(activationID: sealed.activationID))
+    }
+
+    /// Seals what is different in a record from what was opened.
+    func changes(from opened: Opened, to record: ActivationRecord) throws -> SealedActivation.Changes {
+        let cipher = self.cipher(of: record.activationID)
+        let (before, after) = (opened.fields, RecordFields(record))
         var written: [SealedActivation.Field] = []
         if after.open != before.open {
             for (name, bytes) in after.open where before.open[name] != bytes {
@@ -90,7 +105,7 @@ public struct Sealing: Sendable {
         }
         let removed =
             before.open.keys.filter { after.open[$0] == nil } + before.secret.keys.filter { after.secret[$0] == nil }
-        return (SealedActivation.Changes(written: written, removed: removed.map(\.string)), result)
+        return SealedActivation.Changes(written: written, removed: removed.map(\.string))
     }
 
     /// Seals an activation with another key. What its fields mean does not matter.

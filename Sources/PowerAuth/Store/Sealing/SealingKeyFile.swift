@@ -26,3 +26,8 @@ public struct SealingKeyFile: SealingKeyProvider {
         return try PrivateFile.read(self.path, byteCount: Sealing.keyByteCount)
     }
 }
+
+extension SealingKeyFile: CustomStringConvertible {
+    /// `file:` and the path.
+    public var description: String { "file:" + self.path }
+}

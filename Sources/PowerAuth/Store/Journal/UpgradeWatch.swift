@@ -1,12 +1,11 @@
-import Coordination
-import PowerAuth
+package import Coordination
 import Synchronization
 
-/// Which activations are being upgraded, asked of the database once a second for all polls of this node.
+/// The activations that are being upgraded, asked of the database once a second for all polls of this process.
 ///
-/// A node that begins an upgrade waits for that second before it goes on. Then every node knows that can reach the database; a
-/// node that cannot goes on polling by what it knew.
-final class UpgradeWatch: Sendable {
+/// A process that begins an upgrade waits for that second before it goes on. Then every process knows that can reach the database;
+/// one that cannot goes on polling by what it knew.
+package final class UpgradeWatch: Sendable {
     /// How old knowledge may be.
     private static let lifetime = Duration.seconds(1)
 
@@ -20,14 +19,14 @@ final class UpgradeWatch: Sendable {
     private let clock: ServiceClock
 
     /// - Parameter clock: Tells how old knowledge is: on each node its own, all of which run equally fast.
-    init(clock: ServiceClock) {
+    package init(clock: ServiceClock) {
         self.clock = clock
     }
 
     /// Returns whether an activation is being upgraded.
     ///
     /// - Parameter ask: Asks the database for all that are.
-    func contains(
+    package func contains(
         _ activationID: String,
         ask: @escaping @Sendable () async throws -> Set<String>
     ) async throws -> Bool {
@@ -52,8 +51,13 @@ final class UpgradeWatch: Sendable {
         }
     }
 
-    /// Waits until no node relies on what it knew before.
-    func waitUntilKnown() async {
+    /// Notes that this process has ended an upgrade: its own polls need not wait until it asks again.
+    package func end(_ activationID: String) {
+        self.knowledge.withLock { _ = $0.activationIDs.remove(activationID) }
+    }
+
+    /// Waits until no process relies on what it knew before.
+    package func waitUntilKnown() async {
         // To the end, though the caller may be canceled: its change is written.
         await Task { try? await self.clock.sleep(until: self.clock.now + Self.lifetime) }.value
         self.knowledge.withLock { $0.end = nil }

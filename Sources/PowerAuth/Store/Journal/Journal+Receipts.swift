@@ -1,0 +1,187 @@
+package import Foundation
+import Synchronization
+
+extension Journal {
+    // MARK: Outcomes
+
+    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        _ = try await self.opened()
+        try? await self.writeKeptOutcomes()
+        let known = JournalMemory.KeptOutcome(activationID: activationID, moves: moves, outcome: outcome)
+        do {
+            try await self.append(known)
+        } catch {
+            self.memory.withLock { $0.keep(known) }
+            throw error
+        }
+    }
+
+    /// Writes the outcomes that could not be written when they were known. Those that still cannot stay.
+    ///
+    /// Called before receipts are read, before the counter moves on, and before the store closes: what this process knows, its
+    /// own questions find, and no later signature hides.
+    func writeKeptOutcomes() async throws {
+        var outcomes = self.memory.withLock { $0.takeOutcomes() }
+        while let outcome = outcomes.first {
+            do {
+                try await self.append(outcome)
+            } catch {
+                let rest = outcomes
+                self.memory.withLock { memory in for outcome in rest { memory.keep(outcome) } }
+                throw error
+            }
+            outcomes.removeFirst()
+        }
+    }
+
+    private func append(_ known: JournalMemory.KeptOutcome) async throws {
+        var open = try await self.opened()
+        let intent = self.memory.withLock { $0.intent(ofMove: known.moves, of: known.activationID) }
+        for isLast in [false, true] {
+            let keys = open.keys
+            let outcome = SealedOutcome(
+                sealed: try keys.currentSealing.seal(known.outcome, ofMove: known.moves, of: known.activationID),
+                weight: known.outcome.result.weight,
+                key: keys.current,
+                tag: intent?.tag,
+                intent: intent?.key == keys.current ? intent?.sealed : nil
+            )
+            let answer = try await self.settling { try await self.driver.append(outcome) }
+            guard answer == .otherKey else { break }
+            open = try await self.reloadKeys()
+            if isLast { throw MobileTokenError(.storeBusy, "The sealing key changes again and again") }
+        }
+        if known.outcome.isFinal {
+            self.memory.withLock { $0.closeIntent(ofMove: known.moves, of: known.activationID) }
+        }
+    }
+
+    // MARK: Reading
+
+    package func openDecisions(of activationID: String) async throws -> [OpenDecision] {
+        try await self.read(.open(of: activationID)).rows.asyncMap { row in
+            try await self.intent(row).intent.map { OpenDecision($0, moves: row.sealed.moves) }
+        }.compactMap { $0 }
+    }
+
+    package func receipts(
+        of activationID: String?,
+        after number: UInt64,
+        limit: Int
+    ) async throws -> [DecisionReceipt] {
+        var (receipts, last) = ([DecisionReceipt](), Optional(number))
+        while receipts.count < limit, let start = last {
+            let page = try await self.read(.receipts(of: activationID, after: start, limit: limit - receipts.count))
+            for row in page.rows {
+                // One that was changed where it is kept is passed over: among the entries it has its place.
+                guard let receipt = try await self.ifReadable({ try await self.receipt(row) }) else { continue }
+                receipts.append(receipt)
+            }
+            last = page.end
+            try Task.checkCancellation()
+            // Whoever signs need not wait for all of them.
+            await Task.yield()
+        }
+        return receipts
+    }
+
+    package func receiptEntries(after number: UInt64, limit: Int) async throws -> [ReceiptEntry] {
+        try await self.read(.entries(after: number, limit: limit)).rows.asyncMap { row in
+            let content: ReceiptEntry.Content? = try await self.ifReadable {
+                guard let intent = row.intent else { return .intent(try await self.intent(row)) }
+                return .outcome(try await self.sealing(row.key).openOutcome(row.sealed), ofIntent: intent)
+            }
+            return ReceiptEntry(number: row.number, content ?? .unreadable)
+        }
+    }
+
+    private func read(_ query: ReceiptQuery) async throws -> ReceiptPage {
+        _ = try await self.opened()
+        try await self.writeKeptOutcomes()
+        return try await self.driver.receipts(query)
+    }
+
+    private func intent(_ row: ReceiptRow) async throws -> RecordedIntent {
+        try await self.sealing(row.key).openIntent(row.sealed)
+    }
+
+    private func receipt(_ row: ReceiptRow) async throws -> DecisionReceipt {
+        var outcome: DecisionOutcome?
+        if let known = row.outcome { outcome = try await self.sealing(known.key).openOutcome(known.sealed) }
+        return DecisionReceipt(number: row.number, intent: try await self.intent(row), outcome: outcome)
+    }
+
+    /// Returns what `body` reads, or `nil` when that was changed where it is kept.
+    private func ifReadable<Value>(_ body: () async throws -> Value) async throws -> Value? {
+        do {
+            return try await body()
+        } catch let error as MobileTokenError where error.code == .storeCorrupted { return nil }
+    }
+
+    // MARK: Erasing and deleting
+
+    @discardableResult
+    package func eraseReceipts(_ selection: ReceiptSelection) async throws -> Int {
+        let unknown = DecisionOutcome(.unknown, localDate: Date(), serverDate: nil)
+        var last: UInt64? = 0
+        while let number = last {
+            let page = try await self.read(.openSelected(selection, after: number))
+            for row in page.rows {
+                try await self.record(unknown, ofMove: row.sealed.moves, of: row.sealed.activationID)
+            }
+            last = page.end
+        }
+        var count = 0
+        last = 0
+        while let number = last {
+            let step = try await self.driver.eraseReceipts(selection, after: number)
+            count += step.count
+            last = step.end
+            await Task.yield()
+        }
+        try await self.driver.overwriteDeleted()
+        return count
+    }
+
+    package func pruneReceipts(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore date: Date
+    ) async throws -> PrunedReceipts {
+        _ = try await self.opened()
+        let step = try await self.driver.pruneReceipts(after: number, before: last, decidedBefore: date)
+        if step.end == nil { try await self.driver.overwriteDeleted() }
+        return step
+    }
+
+    package func noteExport(upTo number: UInt64, at date: Date) async throws {
+        _ = try await self.opened()
+        try await self.settling { try await self.driver.note(ExportNote(number: number, date: date)) }
+    }
+
+    package func receiptFigures() async throws -> ReceiptFigures {
+        _ = try await self.opened()
+        return try await self.driver.receiptFigures()
+    }
+
+    // MARK: Pausing
+
+    package func decisionPause() async throws -> DecisionPause? {
+        _ = try await self.opened()
+        return try await self.driver.decisionPause()
+    }
+
+    package func setDecisionPause(_ pause: DecisionPause?) async throws {
+        _ = try await self.opened()
+        try await self.settling { try await self.driver.setDecisionPause(pause) }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(self.count)
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

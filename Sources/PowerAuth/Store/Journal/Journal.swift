@@ -1,0 +1,265 @@
+import Basics
+import Coordination
+package import PowerAuthProtocol
+import Synchronization
+
+/// The one engine of all stores: it loads sealed rows, compares them with the marks, changes them in memory, seals them, and swaps
+/// them for what was loaded.
+///
+/// What must hold across crashes, restores and other processes is decided here, once; a ``JournalDriver`` only reads and writes
+/// rows. See ``Journal/update(_:recording:in:_:)`` for the order of a change.
+package final class Journal: PrunableJournal {
+    package struct Open: Sendable {
+        package var keys: JournalKeys
+        let facts: StoreFacts
+    }
+
+    private enum State {
+        case new
+        case open(Open)
+        case closed
+    }
+
+    let driver: any JournalDriver
+    let clock: ServiceClock
+    /// The order of this process's changes of one activation.
+    let changes = Gate()
+    let memory = Mutex(JournalMemory())
+    let upgrades: UpgradeWatch
+    private let name: String
+    private let opening = Gate()
+    private let state = Mutex(State.new)
+    private let keys: Mutex<SealingKeys>
+    private let decryptions = Atomic(0)
+
+    /// Creates a journal; nothing is opened before it is needed, or ``open()`` is called.
+    ///
+    /// - Parameters:
+    ///   - name: The place of the store, for messages.
+    ///   - clock: Paces repetitions, and tells how old knowledge of upgrades is.
+    package init(
+        _ driver: any JournalDriver,
+        name: String,
+        keys: SealingKeys,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.driver = driver
+        self.name = name
+        self.keys = Mutex(keys)
+        self.clock = ServiceClock(clock)
+        self.upgrades = UpgradeWatch(clock: self.clock)
+    }
+
+    // MARK: Opening and closing
+
+    /// Opens the store now rather than at its first use.
+    package func open() async throws { _ = try await self.opened() }
+
+    /// Writes outcomes that are still to be written, and closes the store. Calls that follow throw `storeClosed`.
+    package func close() async {
+        if case .open? = try? self.current() { try? await self.writeKeptOutcomes() }
+        self.state.withLock { $0 = .closed }
+        await self.driver.close()
+    }
+
+    /// Returns the open store.
+    package func opened() async throws -> Open {
+        if case .open(let open) = try self.current() { return open }
+        try await self.opening.enter("")
+        defer { self.opening.leave("") }
+        if case .open(let open) = try self.current() { return open }
+        return try await self.load(self.keys.withLock { $0 })
+    }
+
+    /// Takes other keys into use.
+    package func use(_ keys: SealingKeys) async throws {
+        _ = try await self.opened()
+        _ = try await self.load(keys)
+        self.keys.withLock { $0 = keys }
+    }
+
+    /// Takes other keys into use once `reseal` has sealed everything with them.
+    ///
+    /// - Returns: What `reseal` returns.
+    func rotateKey<Result: Sendable>(
+        to keys: SealingKeys,
+        _ reseal: @Sendable (JournalKeys, Sealing) async throws -> Result
+    ) async throws -> Result {
+        let former = try await self.opened().keys
+        try await self.writeKeptOutcomes()
+        let fetched = try await keys.fetch(isForNewStore: true)
+        let result = try await reseal(former, fetched.current)
+        _ = try await self.adopt(fetched, try await self.driver.open())
+        self.keys.withLock { $0 = keys }
+        return result
+    }
+
+    private func current() throws -> State {
+        let state = self.state.withLock { $0 }
+        if case .closed = state { throw self.closed() }
+        return state
+    }
+
+    /// Reads which keys the store knows, and fetches those that are given.
+    @discardableResult
+    private func load(_ keys: SealingKeys) async throws -> Open {
+        let facts = try await self.driver.open()
+        return try await self.adopt(try await keys.fetch(isForNewStore: facts.keys.isEmpty), facts)
+    }
+
+    private func adopt(_ fetched: SealingKeys.Fetched, _ facts: StoreFacts) async throws -> Open {
+        var matched = fetched.match(facts.keys)
+        if matched == nil, fetched.mayJoin(facts.keys) {
+            // Of two processes that begin at once, one makes its key known, and both go by what is known then.
+            let known = try await self.driver.addKey(fetched.current.makeKeyCheck(), to: facts.keys)
+            matched = fetched.match(known)
+        }
+        guard let matched else { throw self.wrongKey() }
+        let open = Open(keys: matched, facts: facts)
+        return try self.state.withLock { state in
+            if case .closed = state { throw self.closed() }
+            state = .open(open)
+            return open
+        }
+    }
+
+    /// Returns the key of a number. Another process may have begun to use it since the store was opened.
+    package func sealing(_ number: Int64) async throws -> Sealing {
+        if let sealing = try await self.opened().keys[number] { return sealing }
+        guard let sealing = try await self.load(self.keys.withLock { $0 }).keys[number] else { throw self.wrongKey() }
+        return sealing
+    }
+
+    /// Makes sure that the current key is still one that the store knows.
+    func reloadKeys() async throws -> Open { try await self.load(self.keys.withLock { $0 }) }
+
+    private func wrongKey() -> MobileTokenError {
+        let place = (self.keys.withLock { $0.current } as? any CustomStringConvertible).map { " than that of \($0)" }
+        return MobileTokenError(
+            .storeWrongSealingKey,
+            "The secrets at \(self.name) were sealed with another key\(place ?? "")"
+        )
+    }
+
+    private func closed() -> MobileTokenError { MobileTokenError(.storeClosed, "The store at \(self.name) was closed") }
+
+    /// Makes a call whose outcome may become unknown, and repeats it until it is known.
+    ///
+    /// - Throws: `storeOutcomeUnknown` when it is not in the store's patience.
+    func settling<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await call()
+        } catch let error as MobileTokenError where error.code == .storeOutcomeUnknown {
+            let deadline = self.clock.now + (try await self.opened().facts.patience).bounded
+            var last = error
+            while self.clock.now < deadline, !Task.isCancelled {
+                do {
+                    return try await call()
+                } catch let error as MobileTokenError where error.isPassing {
+                    if error.code == .storeOutcomeUnknown { last = error }
+                    try? await self.clock.sleep(until: self.clock.now + .milliseconds(100))
+                }
+            }
+            throw last
+        }
+    }
+
+    // MARK: Activations
+
+    package func prove() async throws {
+        _ = try await self.insert(sealed: SealedActivation.rehearsal, .version3, isRehearsal: true)
+    }
+
+    package func checkReaders(of version: ProtocolVersion) async throws {
+        _ = try await self.opened()
+        try await self.driver.checkReaders(of: RecordFormat(of: version))
+    }
+
+    package func activationIDs() async throws -> [String] {
+        _ = try await self.opened()
+        return try await self.driver.activationIDs(.all)
+    }
+
+    package func record(of activationID: String) async throws -> ActivationRecord? {
+        let open = try await self.opened()
+        return try await self.find(activationID, in: open)?.record
+    }
+
+    package func insert(_ record: ActivationRecord) async throws {
+        let open = try await self.opened()
+        let sealed = try open.keys.currentSealing.seal(record)
+        guard let slot = try await self.insert(sealed: sealed, sealed.format, isRehearsal: false) else {
+            throw MobileTokenError.alreadyStored()
+        }
+        open.facts.marks?.set(record.counterMoves, of: slot, activationID: record.activationID)
+    }
+
+    /// - Returns: `nil` when there is one of that identifier already.
+    private func insert(
+        sealed: SealedActivation,
+        _ format: RecordFormat,
+        isRehearsal: Bool
+    ) async throws -> Int64? {
+        let open = try await self.opened()
+        let row = NewRow(sealed: sealed, tag: .random(), key: open.keys.current, format: format)
+        switch try await self.settling({ try await self.driver.insert(row, isRehearsal: isRehearsal) }) {
+        case .written(let slot): return slot
+        case .held: return nil
+        case .otherKey: throw self.wrongKey()
+        }
+    }
+
+    package func isUpgrading(_ activationID: String) async throws -> Bool {
+        guard try await self.opened().facts.isShared else {
+            return try await self.driver.activationIDs(.upgrading).contains { $0.isExactly(activationID) }
+        }
+        return try await self.upgrades.contains(activationID) {
+            Set(try await self.driver.activationIDs(.upgrading))
+        }
+    }
+
+    package func remove(_ activationID: String) async throws {
+        let open = try await self.opened()
+        // A process whose key was replaced changes nothing.
+        guard let row = try await self.driver.load(activationID) else { return }
+        _ = try await self.sealing(row.key)
+        self.memory.withLock { $0.forget(activationID) }
+        if let slot = try await self.settling({ try await self.driver.remove(activationID) }) {
+            open.facts.marks?.set(0, of: slot, activationID: activationID)
+        }
+        try await self.driver.overwriteDeleted()
+    }
+
+    /// The activations whose turn the current task has, or waits for.
+    @TaskLocal static var turns: Set<String> = []
+
+    package func withSigningTurn<Result: Sendable>(
+        of activationID: String,
+        _ body: @Sendable (SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        _ = try await self.opened()
+        let slot = self.memory.withLock { $0.row(of: activationID)?.slot }
+        return try await Self.$turns.withValue(Self.turns.union([activationID])) {
+            try await self.driver.withTurn(of: activationID, slot: slot) { turn in
+                try await body(SigningTurn(of: activationID, in: self, turn))
+            }
+        }
+    }
+
+    // MARK: For tests
+
+    /// How many records were opened so far, for tests.
+    var decryptionCount: Int { self.decryptions.load(ordering: .relaxed) }
+
+    func noteDecryption() { self.decryptions.add(1, ordering: .relaxed) }
+}
+
+extension SealedActivation {
+    /// What takes as much room as an activation.
+    fileprivate static let rehearsal = SealedActivation(
+        activationID: "rehearsal",
+        fields: (0..<16).map {
+            Field(name: "rehearsal-\($0)", isSealed: true, bytes: [UInt8](repeating: 0, count: 256))
+        }
+    )
+}

@@ -1,0 +1,65 @@
+/// The keys that the secrets of a store may be sealed with, as they are fetched.
+package struct SealingKeys: Sendable {
+    /// The key that seals.
+    package let current: any SealingKeyProvider
+    /// Keys of earlier times, which only open.
+    package let earlier: [any SealingKeyProvider]
+
+    package init(current: any SealingKeyProvider, earlier: [any SealingKeyProvider] = []) {
+        self.current = current
+        self.earlier = earlier
+    }
+
+    func fetch(isForNewStore: Bool) async throws -> Fetched {
+        var earlier: [Sealing] = []
+        for provider in self.earlier {
+            earlier.append(try Sealing(key: try await provider.sealingKey(isForNewStore: false)))
+        }
+        let current = try Sealing(key: try await self.current.sealingKey(isForNewStore: isForNewStore))
+        return Fetched(current: current, earlier: earlier)
+    }
+
+    /// Keys as their providers gave them.
+    struct Fetched {
+        let current: Sealing
+        let earlier: [Sealing]
+
+        /// Returns the keys that a store knows, by their numbers; `nil` when it does not know the current one.
+        func match(_ known: [StoreFacts.Key]) -> JournalKeys? {
+            var sealings: [Int64: Sealing] = [:]
+            var current: Int64?
+            for key in known {
+                if self.current.matches(keyCheck: key.check) {
+                    current = max(key.number, current ?? key.number)
+                    sealings[key.number] = self.current
+                } else {
+                    sealings[key.number] = self.earlier.first { $0.matches(keyCheck: key.check) }
+                }
+            }
+            return current.map { JournalKeys(current: $0, currentSealing: self.current, sealings: sealings) }
+        }
+
+        /// Whether the current key may become one of the store's: nothing was sealed yet, or another key proves that these belong
+        /// to it.
+        func mayJoin(_ known: [StoreFacts.Key]) -> Bool {
+            known.isEmpty || known.contains { key in self.earlier.contains { $0.matches(keyCheck: key.check) } }
+        }
+    }
+}
+
+/// The keys of an open store, by the numbers that its rows name.
+package struct JournalKeys: Sendable {
+    /// The number that new rows name.
+    package let current: Int64
+    package let currentSealing: Sealing
+    private let sealings: [Int64: Sealing]
+
+    init(current: Int64, currentSealing: Sealing, sealings: [Int64: Sealing]) {
+        self.current = current
+        self.currentSealing = currentSealing
+        self.sealings = sealings
+    }
+
+    /// Returns the key of a number; `nil` when the providers have none.
+    subscript(number: Int64) -> Sealing? { self.sealings[number] }
+}

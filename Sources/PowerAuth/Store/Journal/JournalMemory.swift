@@ -1,0 +1,67 @@
+import Basics
+
+/// What a journal remembers between its calls: rows as it left them, and what of the receipts is not in the store yet.
+///
+/// Nothing in it is opened, and all of it is bounded.
+struct JournalMemory: Sendable {
+    /// An intent that this process wrote, as long as its outcome may follow.
+    struct WrittenIntent: Sendable {
+        let tag: WriteTag
+        let key: Int64
+        let sealed: SealedReceipt
+    }
+
+    /// An outcome that could not be written when it was known.
+    struct KeptOutcome: Sendable {
+        let activationID: String
+        let moves: UInt64
+        let outcome: DecisionOutcome
+    }
+
+    private struct Move: Hashable {
+        let activationID: ExactString
+        let moves: UInt64
+    }
+
+    static let limit = 1_000
+
+    private var rows: [ExactString: LoadedRow] = [:]
+    private var intents: [Move: WrittenIntent] = [:]
+    private(set) var outcomes: [KeptOutcome] = []
+
+    /// The row that a change may be made of; only ever the basis of a swap.
+    func row(of activationID: String) -> LoadedRow? { self.rows[ExactString(activationID)] }
+
+    mutating func remember(_ row: LoadedRow) {
+        if self.rows.count >= Self.limit, let any = self.rows.keys.first { self.rows[any] = nil }
+        self.rows[ExactString(row.sealed.activationID)] = row
+    }
+
+    mutating func forget(_ activationID: String) { self.rows[ExactString(activationID)] = nil }
+
+    func intent(ofMove moves: UInt64, of activationID: String) -> WrittenIntent? {
+        self.intents[Move(activationID: ExactString(activationID), moves: moves)]
+    }
+
+    mutating func remember(_ intent: WrittenIntent) {
+        if self.intents.count >= Self.limit, let any = self.intents.keys.first { self.intents[any] = nil }
+        self.intents[Move(activationID: ExactString(intent.sealed.activationID), moves: intent.sealed.moves)] = intent
+    }
+
+    /// Nothing will follow an outcome that is final.
+    mutating func closeIntent(ofMove moves: UInt64, of activationID: String) {
+        self.intents[Move(activationID: ExactString(activationID), moves: moves)] = nil
+    }
+
+    /// Keeps an outcome to be written later. The oldest give way: they stay open, and are found out like those of a process that
+    /// was killed.
+    mutating func keep(_ outcome: KeptOutcome) {
+        if self.outcomes.count >= Self.limit { self.outcomes.removeFirst() }
+        self.outcomes.append(outcome)
+    }
+
+    mutating func takeOutcomes() -> [KeptOutcome] {
+        defer { self.outcomes = [] }
+        return self.outcomes
+    }
+}

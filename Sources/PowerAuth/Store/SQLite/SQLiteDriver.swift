@@ -1,0 +1,273 @@
+import Coordination
+import Foundation
+import Glibc
+import SQLiteDatabase
+
+/// Keeps sealed rows in a SQLite file, which any number of processes may open.
+///
+/// Statements block, so they run on a queue of the driver's own; see ``QueueExecutor``.
+actor SQLiteDriver: JournalDriver {
+    struct Open {
+        let database: ActivationDatabase
+        let lease: LeaseFile
+    }
+
+    private enum State {
+        case new
+        case open(Open)
+        case closed
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
+    nonisolated let path: String
+    private let files: StoreFiles
+    private let options: SQLiteActivationStore.Options
+    private let executor = QueueExecutor(label: "activation-store")
+    /// The order of this process's signatures.
+    nonisolated let gate = Gate()
+    private var state = State.new
+    private var pendingSwaps: [PendingSwap] = []
+
+    init(_ files: StoreFiles, options: SQLiteActivationStore.Options) {
+        self.files = files
+        self.path = files.database
+        self.options = options
+    }
+
+    // MARK: Opening and closing
+
+    func open() async throws -> StoreFacts {
+        let open = try self.opened()
+        return StoreFacts(keys: try self.run { try $0.keys() }, marks: open.lease.marks, isShared: true)
+    }
+
+    func addKey(_ check: [UInt8], to known: [StoreFacts.Key]) async throws -> [StoreFacts.Key] {
+        try self.write { database in
+            if try database.keys() == known { try database.addKey(check) }
+            return try database.keys()
+        }
+    }
+
+    func close() async {
+        self.commitSwaps()
+        self.state = .closed
+    }
+
+    func opened() throws -> Open {
+        switch self.state {
+        case .open(let open): return open
+        case .closed: throw MobileTokenError(.storeClosed, "The store at \(self.path) was closed")
+        case .new: break
+        }
+        let open = try self.mappingErrors {
+            try self.files.prepare()
+            let database = try ActivationDatabase(path: self.path, options: self.options)
+            try self.files.check()
+            return Open(database: database, lease: try LeaseFile(path: self.files.lease))
+        }
+        self.state = .open(open)
+        return open
+    }
+
+    /// Runs `body` with the database, and gives SQLite's failures the codes that users know.
+    func run<Result>(_ body: (ActivationDatabase) throws -> Result) throws -> Result {
+        let open = try self.opened()
+        return try self.mappingErrors { try body(open.database) }
+    }
+
+    /// Runs `body` as one durable change.
+    func write<Result>(_ body: (ActivationDatabase) throws -> Result) throws -> Result {
+        try self.run { database in try database.write { try body(database) } }
+    }
+
+    private func mappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as SQLiteError { throw MobileTokenError(error, path: self.path) }
+    }
+
+    // MARK: Activations
+
+    func load(_ activationID: String) async throws -> LoadedRow? { try self.run { try $0.activation(activationID) } }
+
+    /// A change that waits for the next commit.
+    private final class PendingSwap {
+        let change: RowChange
+        /// Set once it is durable, or has failed.
+        var answer: Result<SwapAnswer, any Error>?
+
+        init(_ change: RowChange) { self.change = change }
+    }
+
+    /// Changes that are asked for at the same time share one durable commit.
+    func swap(_ change: RowChange) async throws -> SwapAnswer {
+        let pending = PendingSwap(change)
+        self.pendingSwaps.append(pending)
+        // What is queued behind this call joins the commit.
+        if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
+        if pending.answer == nil { self.commitSwaps() }
+        guard let answer = pending.answer else { throw MobileTokenError.notStored() }
+        return try answer.get()
+    }
+
+    private func commitSwaps() {
+        let swaps = self.pendingSwaps
+        self.pendingSwaps = []
+        guard !swaps.isEmpty else { return }
+        do {
+            try self.commit(swaps)
+        } catch  where swaps.count > 1 {
+            // One of them may be what cannot be written.
+            for swap in swaps { do { try self.commit([swap]) } catch { swap.answer = .failure(error) } }
+        } catch {
+            for swap in swaps { swap.answer = .failure(error) }
+        }
+    }
+
+    private func commit(_ swaps: [PendingSwap]) throws {
+        let answers = try self.write { database in try swaps.map { try database.swap($0.change) } }
+        for (swap, answer) in zip(swaps, answers) { swap.answer = .success(answer) }
+    }
+
+    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
+        if isRehearsal { return try self.rehearse(row) }
+        return try self.write { database in
+            guard try database.keys().first?.number == row.key else { return .otherKey }
+            if let held = try database.activation(row.sealed.activationID) {
+                return held.tag == row.tag ? .written(slot: held.slot) : .held
+            }
+            return .written(slot: try database.insert(row.sealed, tag: row.tag))
+        }
+    }
+
+    /// Does what inserting an activation does, without leaving one behind.
+    ///
+    /// The rows themselves are taken back within their transaction, since a crash must not leave half an activation; they
+    /// show that the tables take them. That a commit reaches the disk is shown by a setting that is never read.
+    private func rehearse(_ row: NewRow) throws -> InsertAnswer {
+        struct End: Error { let answer: InsertAnswer }
+        let name = "rehearsal"
+        do {
+            try self.write { database in
+                guard try database.keys().first?.number == row.key else { throw End(answer: .otherKey) }
+                throw End(answer: .written(slot: try database.insert(row.sealed, tag: row.tag)))
+            }
+        } catch let end as End {
+            guard end.answer != .otherKey else { return end.answer }
+            let bytes = row.sealed.fields.flatMap(\.bytes)
+            try self.write { try $0.set(name, to: bytes) }
+            try self.write { try $0.removeSetting(name) }
+            return end.answer
+        }
+        return .otherKey
+    }
+
+    func remove(_ activationID: String) async throws -> Int64? {
+        try self.write { database in
+            guard let slot = try database.slot(of: activationID) else { return nil }
+            try database.remove(slot: slot)
+            return slot
+        }
+    }
+
+    func activationIDs(_ filter: RowFilter) async throws -> [String] { try self.run { try $0.activationIDs(filter) } }
+
+    func checkReaders(of format: RecordFormat) async throws {}
+
+    /// A file that was put back is noticed by its marks alone.
+    func beginEpoch(after epoch: Int64) async throws -> Bool { false }
+
+    nonisolated func withTurn<Result: Sendable>(
+        of activationID: String,
+        slot: Int64?,
+        _ body: @Sendable (Turn) async throws -> Result
+    ) async throws -> Result {
+        let (lease, slot) = try await self.acquireLease(of: activationID, slot: slot)
+        defer { lease.release() }
+        return try await body(Turn(slot: slot))
+    }
+
+    func acquireLease(of activationID: String, slot known: Int64? = nil) async throws -> (ProcessLease, slot: Int64) {
+        guard let slot = try known ?? self.run({ try $0.slot(of: activationID) }) else {
+            throw MobileTokenError.notStored()
+        }
+        let file = try self.opened().lease
+        let lease = try await ProcessLease.acquire(
+            activationID: activationID,
+            slot: slot,
+            gate: self.gate,
+            file: file
+        )
+        return (lease, slot)
+    }
+
+    // MARK: Receipts
+
+    func append(_ outcome: SealedOutcome) async throws -> AppendAnswer { try self.run { try $0.append(outcome) } }
+
+    func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage { try self.run { try $0.receipts(query) } }
+
+    func eraseReceipts(_ selection: ReceiptSelection, after number: UInt64) async throws -> PrunedReceipts {
+        guard let end = try self.run({ try $0.end(ofPartAfter: number) }) else {
+            return PrunedReceipts(count: 0, end: nil)
+        }
+        let count = try self.write { try $0.erase(selection, after: number, through: end) }
+        return PrunedReceipts(count: count, end: end)
+    }
+
+    /// Gives the room of what it deletes back to the file system.
+    func pruneReceipts(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore date: Date
+    ) async throws -> PrunedReceipts {
+        let step = try self.write { database in
+            guard let end = try database.end(ofPartAfter: number), number < last,
+                try database.hasReceipts(after: number, through: end, decidedBefore: date)
+            else { return PrunedReceipts(count: 0, end: nil) }
+            let count = try database.deleteReceipts(after: number, through: end, before: last, decidedBefore: date)
+            return PrunedReceipts(count: count, end: end)
+        }
+        try self.run { try $0.releasePages() }
+        return step
+    }
+
+    func overwriteDeleted() async throws { try self.run { $0.connection.emptyLog() } }
+
+    func note(_ export: ExportNote) async throws { try self.write { try $0.set(ExportNote.name, to: export.stored) } }
+
+    func receiptFigures() async throws -> ReceiptFigures {
+        try self.run { database in
+            let (last, note) = (try database.lastReceiptNumber(), try database.exportNote())
+            let exported = min(note?.number ?? 0, last)
+            return ReceiptFigures(
+                unexportedCount: Int(clamping: last - exported),
+                lastExport: note?.date,
+                byteCount: try database.usedByteCount()
+            )
+        }
+    }
+
+    // MARK: Pausing
+
+    func decisionPause() async throws -> DecisionPause? { try self.run { try $0.decisionPause() } }
+
+    func setDecisionPause(_ pause: DecisionPause?) async throws { try self.write { try $0.setDecisionPause(pause) } }
+
+    // MARK: For tests
+
+    var statementCount: Int { get throws { try self.opened().database.statementCount } }
+
+    /// How SQLite runs the statements that were run so far.
+    var plans: [String: [String]] {
+        get throws {
+            let database = try self.opened().database
+            return try database.connection.plans().merging(database.relaxedConnection().plans()) { $1 }
+        }
+    }
+
+    /// How many calls wait for the driver's thread.
+    nonisolated var waitingCallCount: Int { self.executor.waitingJobCount }
+
+    /// Keeps the driver's thread until so many calls wait for it.
+    func hold(untilWaiting count: Int) { while self.waitingCallCount < count { sched_yield() } }
+}
