@@ -62,6 +62,8 @@ extension PostgresActivationStore {
         public var markFolder = Self.defaultMarkFolder
         /// The latest form of activations that this node announces to read; for tests of nodes of another version.
         package var newestFormat = RecordFormat.newest
+        /// The steps that make the tables; for tests of tables that change.
+        var steps = PostgresSchema.steps
         /// Paces heartbeats and attempts. How long this node relies on being alive is counted by the machine's clock.
         package var clock: any Clock<Duration> = ContinuousClock()
 
@@ -113,4 +115,9 @@ extension PostgresTarget.TLS {
             case .disabled: .disabled
             }
     }
+}
+
+extension PostgresActivationStore.Configuration {
+    /// The tables of the store.
+    var tables: PostgresSchema { PostgresSchema(name: self.schema, steps: self.steps) }
 }

@@ -38,7 +38,7 @@ package struct ActivationCheck: Sendable {
 extension PostgresActivationStore {
     /// Returns the nodes that are alive, in the order in which they joined.
     package func nodes() async throws -> [NodeStatus] {
-        _ = try await self.opened()
+        try await self.open()
         return try await self.withConnection(isCancelable: true) { connection in
             try connection.run(
                 """
@@ -67,7 +67,7 @@ extension PostgresActivationStore {
 
     /// Returns the life that the database is in, which this connection may have begun.
     package func databaseLife() async throws -> DatabaseLife? {
-        _ = try await self.opened()
+        try await self.open()
         return try await self.withConnection(isCancelable: true) { connection in
             try connection.run(
                 """

@@ -26,12 +26,12 @@ struct ManyReceiptsTests {
             try connection.run(
                 """
                 WITH intent AS (
-                    INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body, personal_data)
-                    SELECT 'a', number, number, false, 1, '\\x00', '\\x00'
+                    INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body, personal_data)
+                    SELECT 'a', number, number, number, 5, 1, '\\x00', '\\x00'
                     FROM generate_series($1::int8, $1 + 1999, 2) AS number RETURNING id, moves, date
                 ), outcome AS (
-                    INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
-                    SELECT 'a', moves, date, id, false, 1, '\\x00' FROM intent RETURNING id, intent
+                    INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, sealing_key, body)
+                    SELECT 'a', moves, moves, date, id, 5, 1, '\\x00' FROM intent RETURNING id, intent
                 )
                 SELECT count(*) FROM outcome
                 """,
@@ -76,8 +76,8 @@ struct ManyReceiptsTests {
             for start in stride(from: 1, to: count, by: 20_000) {
                 try database.run(
                     """
-                    INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body)
-                    SELECT 'a', number, number, false, 1, '\\x00' FROM generate_series($1::int8, $1 + 19999) AS number
+                    INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body)
+                    SELECT 'a', number, number, number, 5, 1, '\\x00' FROM generate_series($1::int8, $1 + 19999) AS number
                     """,
                     [.integer(start)]
                 )
@@ -107,13 +107,20 @@ struct ManyReceiptsTests {
                     .map { try $0.text(0) }.joined(separator: "\n")
             }
             let sealed = SealedReceipt(activationID: "a1", moves: 1, date: Date(), body: [0], personalData: nil)
+            func outcome(tag: WriteTag?) -> SealedOutcome {
+                SealedOutcome(sealed: sealed, weight: 5, key: 1, tag: tag, intent: nil)
+            }
             let statements: [(PostgresStatement, indexes: [String])] = [
                 (StoredReceipts.entries(after: 9, limit: 9), ["receipt_number_key"]),
                 (StoredReceipts.receipts(of: nil, after: 9, limit: 9), ["receipt_number_key"]),
                 (StoredReceipts.receipts(of: "a1", after: 9, limit: 9), ["receipt_of_activation"]),
                 (StoredReceipts.open(of: "a1"), ["receipt_open"]),
-                (StoredReceipts.known(ofMove: 1, of: "a1"), ["receipt_of_activation"]),
-                (StoredReceipts.insertion(outcome: sealed, isOpen: false, key: 1), ["receipt_open"]),
+                (StoredReceipts.insertion(outcome(tag: nil)), ["receipt_open"]),
+                (StoredReceipts.insertion(outcome(tag: WriteTag(rawValue: 1))), ["receipt_open"]),
+                (
+                    StoredReceipts.insertion(intent: sealed, tag: WriteTag(rawValue: 1), key: 1),
+                    ["receipt_of_activation"]
+                ),
                 (StoredReceipts.numbering[1], ["receipt_number_key", "receipt_unnumbered"]),
                 (StoredReceipts.sealed(with: 1, after: 9, limit: 9), []),
                 (StoredReceipts.resealing([(1, sealed)], with: 1), ["receipt_pkey"]),

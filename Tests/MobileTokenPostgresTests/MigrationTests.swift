@@ -14,7 +14,18 @@ import Testing
     .enabled(if: PostgresTestServer.isInstalled, "no PostgreSQL server is installed")
 )
 struct MigrationTests {
-    private static let before = Array(PostgresSchema.steps.dropLast())
+    /// As if the indexes had come later.
+    private static let before = PostgresSchema.steps.map {
+        PostgresSchema.Step(statements: $0.statements, oldestReader: $0.oldestReader)
+    }
+    /// A step more, which needs a table for itself for a moment.
+    private static let after =
+        PostgresSchema.steps + [
+            PostgresSchema.Step(
+                statements: ["ALTER TABLE receipt ADD COLUMN later int8"],
+                oldestReader: PostgresSchema.firstVersion
+            )
+        ]
 
     private static func validIndexes(_ connection: PostgresConnection, _ schema: String) throws -> Set<String> {
         Set(
@@ -70,7 +81,8 @@ struct MigrationTests {
                 }
             }
             await until { isReading.value }
-            let migrating = Task { try await nodes.node("owner").migrate() }
+            let owner = nodes.node("owner") { $0.steps = Self.after }
+            let migrating = Task { try await owner.migrate() }
             try await until {
                 try database.run("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'relation'", [], .none).count
                     > 0
@@ -78,14 +90,31 @@ struct MigrationTests {
             // As the intent of a decision is written.
             try database.run(
                 """
-                INSERT INTO receipt (activation_id, moves, date, is_open, sealing_key, body)
-                SELECT 'a', 1, 1, true, number, '' FROM sealing_key
+                INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body)
+                SELECT 'a', 1, 1, 1, 0, number, '' FROM sealing_key
                 """
             )
             end.signal()
             try await reading.value
             try await migrating.value
             #expect(try Self.validIndexes(database, nodes.schema).isSuperset(of: Self.added))
+        }
+    }
+
+    /// No version before was released.
+    @Test(arguments: [1, 4, PostgresSchema.firstVersion - 1])
+    func tablesOfAVersionThatWasNeverReleasedAreRefusedByName(version: Int64) async throws {
+        try await withNodes { nodes in
+            try await nodes.node("owner").migrate()
+            let database = try nodes.connect()
+            try database.run("UPDATE schema_version SET version = $1", [.integer(version)])
+            for migrates in [true, false] {
+                let error = await #expect(throws: MobileTokenError.self) {
+                    try await nodes.node("one") { $0.migrates = migrates }.open()
+                }
+                #expect(error?.code == .storeUnreadable)
+                #expect(error?.message.contains("version \(version), which was never released") == true)
+            }
         }
     }
 }

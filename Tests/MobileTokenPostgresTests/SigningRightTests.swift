@@ -77,7 +77,7 @@ struct SigningRightTests {
                         try await one.withSigningTurn(of: id) { turn in _ = try await turn.update { $0.takeMove() } }
                     }
                 }
-                await until { one.durable.gatheredCount == ids.count - 1 }
+                await until { one.driver.durable.gatheredCount == ids.count - 1 }
                 release.signal()
                 try await holder.value
                 try await group.waitForAll()

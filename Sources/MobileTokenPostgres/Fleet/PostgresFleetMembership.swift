@@ -66,7 +66,7 @@ public final class PostgresFleetMembership: FleetMembership {
     ///
     /// - Throws: `MobileTokenError` when the database cannot be used at the start.
     public func run(assign: @escaping @Sendable (FleetAssignment) async -> Void) async throws {
-        _ = try await self.store.opened()
+        try await self.store.open()
         try self.store.node.beginUse()
         defer { self.store.node.endUse() }
         var last: FleetAssignment?

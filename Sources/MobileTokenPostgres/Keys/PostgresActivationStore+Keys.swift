@@ -13,7 +13,7 @@ extension PostgresActivationStore {
     /// - Throws: `storeWrongSealingKey` when something was sealed with a key that is not in the ring; what was resealed before
     ///   stays so. `storeCorrupted` when something cannot be opened, once everything else is done.
     public func reseal() async throws {
-        let open = try await self.opened()
+        let open = try await self.journal.opened()
         var damage: MobileTokenError?
         try await self.resealActivations(with: open.keys.current, &damage)
         let keys = try await self.withConnection { connection in
@@ -57,35 +57,21 @@ extension PostgresActivationStore {
     }
 
     private func reseal(_ activationID: String) async throws {
-        try await self.changes.enter(activationID)
-        defer { self.changes.leave(activationID) }
-        self.node.remember(nil, of: activationID)
-        let open = try await self.opened()
+        let keys = try await self.journal.opened().keys
         // Other nodes may change it again and again, but each of them only so often.
-        while let stored = try await self.stored(activationID), stored.sealingKey != open.keys.current {
-            let sealed = try await self.sealing(stored.sealingKey).reseal(stored.sealed, with: open.keys.sealing)
-            let statement = PostgresStatement(
-                """
-                WITH moved AS (
-                    UPDATE activation SET version = version + 1, sealing_key = $3 WHERE slot = $1 AND version = $2
-                    RETURNING slot
-                )
-                UPDATE field SET value = sealed.value
-                FROM moved, unnest($4::text[], $5::bytea[]) AS sealed (name, value)
-                WHERE field.slot = moved.slot AND field.name = sealed.name
-                """,
-                [
-                    .integer(stored.slot), .integer(stored.version), .integer(open.keys.current),
-                    .texts(sealed.fields.map(\.name)), .byteStrings(sealed.fields.map(\.bytes)),
-                ]
+        while let row = try await self.driver.load(activationID), row.key != keys.current {
+            let change = try row.resealed(
+                from: try await self.journal.sealing(row.key),
+                to: keys.currentSealing,
+                key: keys.current
             )
-            try await self.withConnection { _ = try $0.run([statement]) }
+            _ = try await self.driver.swap(change)
         }
     }
 
     private func resealReceipts(sealedWith key: Int64, _ damage: inout MobileTokenError?) async throws {
-        let open = try await self.opened()
-        let (current, sealing) = (open.keys.current, try open.keys.sealing)
+        let keys = try await self.journal.opened().keys
+        let (current, sealing) = (keys.current, keys.currentSealing)
         var last: UInt64 = 0
         while true {
             let rows = try await self.withConnection(isCancelable: true) { [last] connection in
@@ -94,7 +80,7 @@ extension PostgresActivationStore {
             }
             guard let end = rows.last else { return }
             var entries: [(id: UInt64, sealed: SealedReceipt)] = []
-            let earlier = try await self.sealing(key)
+            let earlier = try await self.journal.sealing(key)
             for row in rows {
                 let isIntent = row.intent == nil
                 let sealed = try await self.passingOver(&damage) {
@@ -109,8 +95,8 @@ extension PostgresActivationStore {
     }
 
     private func resealLists(_ damage: inout MobileTokenError?) async throws {
-        let open = try await self.opened()
-        let (key, current) = (open.keys.current, try open.keys.sealing)
+        let keys = try await self.journal.opened().keys
+        let (key, current) = (keys.current, keys.currentSealing)
         var last: Int64 = 0
         while true {
             let rows = try await self.withConnection(isCancelable: true) { [last] connection in
@@ -118,7 +104,7 @@ extension PostgresActivationStore {
             }
             guard let end = rows.last else { return }
             for row in rows {
-                let sealing = try await self.sealing(row.sealingKey)
+                let sealing = try await self.journal.sealing(row.sealingKey)
                 let body = try await self.passingOver(&damage) {
                     let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
                     return try current.seal(json, as: ListTable.name, of: row.activationID)
@@ -135,7 +121,7 @@ extension PostgresActivationStore {
     /// - Returns: How many.
     @discardableResult
     public func retireUnusedKeys() async throws -> Int {
-        let current = try await self.opened().keys.current
+        let current = try await self.journal.opened().keys.current
         return try await self.withConnection { connection in
             try connection.run(
                 """

@@ -21,3 +21,7 @@ public struct SealingKeyRing: Sendable {
         self.earlier = earlier
     }
 }
+
+extension SealingKeyRing {
+    var keys: SealingKeys { SealingKeys(current: self.current, earlier: self.earlier) }
+}

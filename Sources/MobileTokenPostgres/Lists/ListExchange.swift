@@ -101,9 +101,9 @@ final class ListExchange: Sendable {
     }
 
     private func write(_ listings: [FleetListing], as seat: Seat) async throws -> Bool {
-        let keys = try await self.store.opened().keys
+        let keys = try await self.store.journal.opened().keys
         let changes = try listings.map { listing in
-            let body = try keys.sealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
+            let body = try keys.currentSealing.seal(listing.json, as: ListTable.name, of: listing.activationID)
             return ListTable.Change(activationID: listing.activationID, body: body)
         }
         let written = try await self.store.withConnection { connection in
@@ -150,7 +150,7 @@ final class ListExchange: Sendable {
     }
 
     private func read(_ receiver: ListReceiver) async throws {
-        _ = try await self.store.opened()
+        try await self.store.open()
         while true {
             let cursor = self.state.withLock { $0.cursor }
             let page = try await self.store.withConnection(isCancelable: true) { connection in
@@ -189,7 +189,7 @@ final class ListExchange: Sendable {
     }
 
     private func open(_ row: ListTable.Row) async throws -> FleetListing {
-        let sealing = try await self.store.sealing(row.sealingKey)
+        let sealing = try await self.store.journal.sealing(row.sealingKey)
         let json = try sealing.open(row.body, as: ListTable.name, of: row.activationID)
         return try FleetListing(activationID: row.activationID, parsing: json)
     }

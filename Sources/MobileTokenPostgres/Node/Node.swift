@@ -210,16 +210,6 @@ final class Node: Sendable {
         return self.state.withLock { $0.holdings.tookRight(to: activationID, as: seat) }
     }
 
-    /// How this node left an activation that nobody else signs with; `nil` when it must be read.
-    func known(_ activationID: String) -> StoredActivation? {
-        self.state.withLock { $0.holdings.known(activationID) }
-    }
-
-    /// Remembers how an activation was left, if this node holds the right to sign with it.
-    func remember(_ stored: StoredActivation?, of activationID: String) {
-        self.state.withLock { $0.holdings.remember(stored, of: activationID) }
-    }
-
     /// Forgets a right that somebody else has now.
     func forget(_ activationID: String) {
         self.state.withLock { $0.holdings.forget(activationID) }

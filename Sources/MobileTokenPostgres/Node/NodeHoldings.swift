@@ -3,12 +3,6 @@ import Basics
 /// What a node has: its seat, the rights to sign that it holds under it, and who needs them. It decides; ``Node`` asks the
 /// database.
 struct NodeHoldings: Sendable {
-    /// The right to sign with an activation.
-    private struct Right {
-        /// How this node left the activation; `nil` when that must be read.
-        var known: StoredActivation?
-    }
-
     /// A node that was not needed for a lifetime.
     struct Idle: Sendable, Equatable {
         /// What is to be given back.
@@ -27,7 +21,8 @@ struct NodeHoldings: Sendable {
 
     private(set) var seat: Seat?
     private(set) var isClosed = false
-    private var rights: [ExactString: Right] = [:]
+    /// The activations that it may sign with.
+    private var rights: Set<ExactString> = []
     private var handingOver: Set<ExactString> = []
     /// How many turns, and fleets, need the seat.
     private var userCount = 0
@@ -68,7 +63,7 @@ struct NodeHoldings: Sendable {
     }
 
     private mutating func giveUp() -> Seat? {
-        self.rights = [:]
+        self.rights = []
         return self.seat.take()
     }
 
@@ -80,7 +75,7 @@ struct NodeHoldings: Sendable {
     mutating func took(_ seat: Seat) -> Bool {
         guard !self.isClosed else { return false }
         self.seat = seat
-        self.rights = [:]
+        self.rights = []
         return true
     }
 
@@ -110,7 +105,7 @@ struct NodeHoldings: Sendable {
     // MARK: Rights
 
     func holdsRight(to activationID: String, as seat: Seat) -> Bool {
-        self.holds(seat) && self.rights[ExactString(activationID)] != nil
+        self.holds(seat) && self.rights.contains(ExactString(activationID))
     }
 
     /// The database gave the node a right.
@@ -118,19 +113,11 @@ struct NodeHoldings: Sendable {
     /// - Returns: `false` when the seat was lost meanwhile.
     mutating func tookRight(to activationID: String, as seat: Seat) -> Bool {
         guard self.holds(seat) else { return false }
-        self.rights[ExactString(activationID)] = Right()
+        self.rights.insert(ExactString(activationID))
         return true
     }
 
-    /// How this node left an activation that nobody else signs with; `nil` when it must be read.
-    func known(_ activationID: String) -> StoredActivation? { self.rights[ExactString(activationID)]?.known }
-
-    /// Remembers how an activation was left, if the node has the right to sign with it.
-    mutating func remember(_ stored: StoredActivation?, of activationID: String) {
-        self.rights[ExactString(activationID)]?.known = stored
-    }
-
-    mutating func forget(_ activationID: String) { self.rights[ExactString(activationID)] = nil }
+    mutating func forget(_ activationID: String) { self.rights.remove(ExactString(activationID)) }
 
     // MARK: Handing over
 

@@ -18,7 +18,7 @@ extension PostgresSchema {
             "GRANT INSERT ON \(tables(["incarnation", "sealing_key", "receipt"])) TO \(role)",
             "GRANT UPDATE ON \(tables(["bucket", "fence"])) TO \(role)",
             """
-            GRANT UPDATE (number, outcome, is_open, sealing_key, body, personal_data) ON \(tables(["receipt"])) TO \(role)
+            GRANT UPDATE (number, outcome, weight, sealing_key, body, personal_data) ON \(tables(["receipt"])) TO \(role)
             """,
             "ALTER DEFAULT PRIVILEGES IN SCHEMA \(schema) GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO \(role)",
         ]

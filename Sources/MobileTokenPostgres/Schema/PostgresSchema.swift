@@ -1,4 +1,5 @@
 import PostgresDatabase
+import PowerAuth
 
 /// The tables, version by version.
 ///
@@ -25,7 +26,10 @@ struct PostgresSchema: Sendable {
         let columns: String
     }
 
-    var currentVersion: Int64 { Int64(self.steps.count) }
+    /// The version that the first step makes. Those before were never released.
+    static let firstVersion: Int64 = 10
+
+    var currentVersion: Int64 { Self.firstVersion + Int64(self.steps.count) - 1 }
 
     /// Keeps nodes that start at once from migrating at once. Freed with its transaction.
     private static let lock = "SELECT pg_advisory_xact_lock(hashtextextended('mobile-token schema ' || $1, 0))"
@@ -37,6 +41,8 @@ struct PostgresSchema: Sendable {
         case missing
         /// A newer package made the tables into something that this one cannot work with.
         case newer(version: Int64)
+        /// Tables of a version that was never released.
+        case older(version: Int64)
         /// The database stores strings in another encoding than UTF-8.
         case encoding
     }
@@ -79,13 +85,13 @@ struct PostgresSchema: Sendable {
             )
             // Another node may have been quicker.
             let version = try transaction.run("SELECT coalesce(max(version), 0) FROM schema_version")[0].integer(0)
-            for (index, step) in self.steps.enumerated() where index >= version {
+            for (index, step) in self.steps.enumerated() where Self.firstVersion + Int64(index) > version {
                 for statement in step.statements { try transaction.run(statement) }
                 // Nobody writes to tables that are made in this moment.
                 if version == 0 { for index in step.indexes { try transaction.run(self.creation(of: index)) } }
                 try transaction.run(
                     "INSERT INTO schema_version (version, oldest_reader) VALUES ($1, $2)",
-                    [.integer(Int64(index + 1)), .integer(step.oldestReader)]
+                    [.integer(Self.firstVersion + Int64(index)), .integer(step.oldestReader)]
                 )
             }
         }
@@ -109,6 +115,9 @@ struct PostgresSchema: Sendable {
         guard let newest else { return true }
         guard try newest.integer(1) <= self.currentVersion else {
             throw Mismatch.newer(version: try newest.integer(0))
+        }
+        guard try newest.integer(0) >= Self.firstVersion else {
+            throw Mismatch.older(version: try newest.integer(0))
         }
         guard try newest.integer(0) < self.currentVersion else { return false }
         guard migrates else { throw Mismatch.missing }
@@ -180,29 +189,33 @@ extension PostgresSchema {
                     begun_at timestamptz NOT NULL DEFAULT clock_timestamp()
                 )
                 """,
-                // The nodes that are alive: one that was silent for too long is deleted, by whoever notices.
+                // The nodes that are alive: one that was silent for too long is deleted, by whoever notices. `newest_format` is
+                // the latest form of activations that it reads.
                 """
                 CREATE TABLE node (
                     number int8 PRIMARY KEY,
                     name text NOT NULL,
                     joined_at timestamptz NOT NULL DEFAULT clock_timestamp(),
                     expires_at timestamptz NOT NULL,
-                    polls boolean NOT NULL DEFAULT false
+                    polls boolean NOT NULL DEFAULT false,
+                    newest_format int8 NOT NULL DEFAULT 1
                 ) WITH (fillfactor = 50)
                 """,
-                // One row an activation, and narrow, for every signature writes it. `version` is what a change must find
-                // unchanged, `write_token` tells whose change was the last, `holder` is the node that may sign.
+                // One row an activation, and narrow, for every signature writes it. `tag` is what a change must find unchanged,
+                // and names whose change was the last; `holder` is the node that may sign, and `format` the form that nodes must
+                // read, see `RecordFormat`.
                 """
                 CREATE TABLE activation (
                     slot int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
                     activation_id text COLLATE "C" NOT NULL UNIQUE,
-                    version int8 NOT NULL DEFAULT 1,
-                    write_token int8 NOT NULL,
+                    tag int8 NOT NULL,
                     holder int8,
                     incarnation int8 NOT NULL,
-                    sealing_key int8 NOT NULL REFERENCES sealing_key
+                    sealing_key int8 NOT NULL REFERENCES sealing_key,
+                    format int8 NOT NULL
                 ) WITH (fillfactor = 70)
                 """,
+                "CREATE INDEX activation_format ON activation (format)",
                 // One row a value, so that moving a counter writes one more small row.
                 """
                 CREATE TABLE field (
@@ -213,6 +226,8 @@ extension PostgresSchema {
                     PRIMARY KEY (slot, name)
                 ) WITH (fillfactor = 70)
                 """,
+                // Every node asks every second.
+                "CREATE INDEX field_upgrading ON field (slot) WHERE name = 'pending-confirmation'",
                 // The nodes that wait for the right to sign which another one has, in the order in which they came.
                 """
                 CREATE TABLE wish (
@@ -223,26 +238,50 @@ extension PostgresSchema {
                 )
                 """,
                 "CREATE INDEX wish_node ON wish (node)",
-                // Entries of the receipts. Nodes delete nothing. Numbers without a gap are given when they are first read, for
-                // a counter that every decision increments would make all decisions wait for each other's commit.
+                // Entries of the receipts. Numbers without a gap are given when they are first read, for a counter that every
+                // decision increments would make all decisions wait for each other's commit. An outcome names its intent, and
+                // an intent its latest outcome and the weight of that; no reference is checked, for to delete one, all others
+                // would be looked at. What is deleted makes room for what comes: a twentieth may wait for the vacuum.
                 """
                 CREATE TABLE receipt (
                     id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
                     number int8 UNIQUE,
                     activation_id text COLLATE "C" NOT NULL,
                     moves int8 NOT NULL,
+                    tag int8 NOT NULL,
                     date int8 NOT NULL,
-                    intent int8 REFERENCES receipt,
-                    outcome int8 REFERENCES receipt,
-                    is_open boolean NOT NULL,
+                    intent int8,
+                    outcome int8,
+                    weight int8 NOT NULL,
                     sealing_key int8 NOT NULL REFERENCES sealing_key,
                     body bytea NOT NULL,
                     personal_data bytea
-                )
+                ) WITH (autovacuum_vacuum_scale_factor = 0.05)
                 """,
-                "CREATE INDEX receipt_open ON receipt (activation_id, moves) WHERE is_open",
+                // Of the few whose outcome another one may replace.
+                """
+                CREATE INDEX receipt_open ON receipt (activation_id, moves)
+                WHERE intent IS NULL AND weight < \(DecisionOutcome.Result.finalWeight)
+                """,
                 "CREATE INDEX receipt_unnumbered ON receipt (id) WHERE number IS NULL",
                 "CREATE INDEX receipt_of_activation ON receipt (activation_id, number)",
+                // The lists of operations, as the nodes that poll them last saw them: one row an activation, written when its list
+                // changes. Every write makes a greater `version`, also in a database that was put back, and names its transaction in
+                // `written_by`, by which readers find what they have not seen. `fence` is the number of the node that wrote it.
+                """
+                CREATE TABLE list (
+                    slot int8 PRIMARY KEY REFERENCES activation ON DELETE CASCADE,
+                    version int8 NOT NULL,
+                    fence int8 NOT NULL,
+                    written_by int8 NOT NULL,
+                    sealing_key int8 NOT NULL REFERENCES sealing_key,
+                    body bytea NOT NULL
+                ) WITH (fillfactor = 50)
+                """,
+                "CREATE INDEX list_written_by ON list (written_by, slot)",
+                // The greatest number that was given to a node, so that each is greater than those before whatever the clock says.
+                "CREATE TABLE fence (last int8 NOT NULL)",
+                "INSERT INTO fence VALUES (0)",
                 // Who polls what.
                 """
                 CREATE TABLE bucket (
@@ -252,20 +291,13 @@ extension PostgresSchema {
                 """,
                 "INSERT INTO bucket (number) SELECT generate_series(0, 63)",
             ],
-            oldestReader: 1
-        ),
-        Step(
-            statements: [
-                // The latest form of activations that a node reads, and the form that an activation has. A program that does
-                // not know these columns reads and writes the first form. See `RecordFormat`.
-                "ALTER TABLE node ADD COLUMN newest_format int8 NOT NULL DEFAULT 1",
-                "ALTER TABLE activation ADD COLUMN format int8 NOT NULL DEFAULT 1",
-                "CREATE INDEX activation_format ON activation (format)",
-                // Every node asks every second.
-                "CREATE INDEX field_upgrading ON field (slot) WHERE name = 'pending-confirmation'",
+            indexes: [
+                // These let receipts be resealed, erased and deleted in small steps, however many there are.
+                Index(name: "receipt_sealed", table: "receipt", columns: "(sealing_key, id)"),
+                Index(name: "receipt_personal", table: "receipt", columns: "(date) WHERE personal_data IS NOT NULL"),
+                Index(name: "receipt_of_intent", table: "receipt", columns: "(intent) WHERE intent IS NOT NULL"),
             ],
-            oldestReader: 1
-        ),
-        .lists, .batches,
+            oldestReader: Self.firstVersion
+        )
     ]
 }

@@ -17,7 +17,12 @@ extension MobileTokenError {
         case .newer(let version):
             self.init(
                 .storeFromFuture,
-                "The schema \(schema) has version \(version); this package knows \(PostgresSchema.steps.count)"
+                "The schema \(schema) has version \(version); this package knows \(PostgresSchema(name: schema).currentVersion)"
+            )
+        case .older(let version):
+            self.init(
+                .storeUnreadable,
+                "The schema \(schema) has version \(version), which was never released; this package cannot read it"
             )
         case .encoding: self.init(.storeUnreadable, "The database does not store strings as UTF-8")
         }

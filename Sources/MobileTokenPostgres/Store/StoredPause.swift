@@ -33,10 +33,8 @@ enum StoredPause {
 
     static let query = PostgresStatement("SELECT value FROM setting WHERE name = '\(Self.name)'")
 
-    /// - Returns: `nil` when there is no row. Whatever a row says, it stops: reading it must not be what goes wrong.
-    static func read(_ rows: PostgresRows?) throws -> DecisionPause? {
-        guard let row = rows?.first else { return nil }
-        let bytes = try row.bytes(0)
+    /// Whatever a row says, it stops: reading it must not be what goes wrong.
+    static func read(_ bytes: [UInt8]) -> DecisionPause {
         let milliseconds = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         return DecisionPause(
             date: Date(milliseconds: Int64(bitPattern: milliseconds)),

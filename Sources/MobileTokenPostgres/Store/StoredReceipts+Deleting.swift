@@ -42,10 +42,10 @@ extension StoredReceipts {
         PostgresStatement(
             """
             WITH part AS MATERIALIZED (
-                SELECT id, number, intent, date, is_open FROM receipt
+                SELECT id, number, intent, date, weight FROM receipt
                 WHERE number > $1 AND number < $2 ORDER BY number LIMIT \(self.batch)
             ), old AS MATERIALIZED (
-                SELECT id FROM part WHERE intent IS NULL AND NOT is_open AND date < $3 AND NOT EXISTS (
+                SELECT id FROM part WHERE intent IS NULL AND weight >= \(self.decidedWeight) AND date < $3 AND NOT EXISTS (
                     SELECT FROM receipt AS o WHERE o.intent = part.id AND (o.number IS NULL OR o.number >= $2)
                 )
             ), outcomes AS (

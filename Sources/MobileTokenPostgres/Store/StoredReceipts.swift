@@ -4,23 +4,12 @@ import PowerAuth
 
 /// Receipts as rows, and the statements that read and write them. What they say is sealed; which is open is not.
 enum StoredReceipts {
-    /// An entry, and the latest outcome where a receipt was asked for.
-    struct Row: Sendable {
-        let number: UInt64
-        /// The number of the intent, when this is an outcome.
-        let intent: UInt64?
-        let key: Int64
-        let sealed: SealedReceipt
-        let outcome: Outcome?
-
-        struct Outcome: Sendable {
-            let key: Int64
-            let sealed: SealedReceipt
-        }
-    }
-
     /// How many entries one transaction numbers, erases or deletes at most: some hundredths of a second's work.
     static let batch: Int64 = 1_000
+    /// How many entries one statement returns at most.
+    static let largestPage = 1_000
+    /// How many open intents one statement returns at most.
+    static let pageSize = 100
 
     /// Of an intent `i`, or an entry, and of an outcome `o`.
     private static let columns = "coalesce(i.number, 0), " + Self.columnsWithoutNumber
@@ -29,10 +18,10 @@ enum StoredReceipts {
         o.sealing_key, o.activation_id, o.moves, o.date, o.body
         """
 
-    static func read(_ results: [PostgresRows]) throws -> [Row] {
+    static func read(_ results: [PostgresRows]) throws -> [ReceiptRow] {
         guard let rows = results.last else { throw PostgresError(.unexpectedResult) }
         return try rows.map { row in
-            Row(
+            ReceiptRow(
                 number: UInt64(clamping: try row.integer(0)),
                 intent: row.isNull(1) ? nil : UInt64(clamping: try row.integer(1)),
                 key: try row.integer(2),
@@ -48,8 +37,8 @@ enum StoredReceipts {
         }
     }
 
-    private static func outcome(_ row: PostgresRow, at column: Int32) throws -> Row.Outcome {
-        Row.Outcome(
+    private static func outcome(_ row: PostgresRow, at column: Int32) throws -> ReceiptRow.Outcome {
+        ReceiptRow.Outcome(
             key: try row.integer(column),
             sealed: SealedReceipt(
                 activationID: try row.text(column + 1),
@@ -61,6 +50,13 @@ enum StoredReceipts {
         )
     }
 
+    static let decidedWeight = DecisionOutcome.Result.decidedWeight
+    static let finalWeight = DecisionOutcome.Result.finalWeight
+
+    /// The second bound is the index's own.
+    private static let isOpen =
+        "i.intent IS NULL AND i.weight < \(Self.decidedWeight) AND i.weight < \(Self.finalWeight)"
+
     // MARK: Reading
 
     static func open(of activationID: String) -> PostgresStatement {
@@ -68,7 +64,7 @@ enum StoredReceipts {
             """
             SELECT \(self.columns) FROM receipt AS i
             LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
-            WHERE i.activation_id = $1 AND i.is_open ORDER BY i.id
+            WHERE i.activation_id = $1 AND \(self.isOpen) ORDER BY i.id
             """,
             [.text(activationID)]
         )
@@ -161,75 +157,47 @@ enum StoredReceipts {
 
     // MARK: Writing
 
-    /// Adds what became of an intent, if that is more than what is known: the intent is open, and has no outcome, or one that is
-    /// open where this one is not. Returns a row if it was added.
-    static func insertion(outcome sealed: SealedReceipt, isOpen: Bool, key: Int64) -> PostgresStatement {
-        PostgresStatement(
+    /// Adds an outcome to its intent if it weighs more than the latest one, or as much and is open. Returns a row if it was
+    /// added.
+    static func insertion(_ outcome: SealedOutcome) -> PostgresStatement {
+        let isOfTag = outcome.tag == nil ? "$7::int8 IS NULL" : "tag = $7"
+        return PostgresStatement(
             """
             WITH intent AS (
-                SELECT id FROM receipt WHERE activation_id = $1 AND moves = $2 AND is_open AND (outcome IS NULL OR NOT $6)
+                SELECT id, tag FROM receipt
+                WHERE activation_id = $1 AND moves = $2 AND intent IS NULL AND weight < \(self.finalWeight) AND \(isOfTag)
+                    AND (weight < $6 OR weight = $6 AND $6 < \(self.decidedWeight))
                 ORDER BY id DESC LIMIT 1 FOR UPDATE
             ), new AS (
-                INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
-                SELECT $1, $2, $3, id, false, $4, $5 FROM intent RETURNING id
+                INSERT INTO receipt (activation_id, moves, tag, date, intent, weight, sealing_key, body)
+                SELECT $1, $2, tag, $3, id, $6, $4, $5 FROM intent RETURNING id
             )
-            UPDATE receipt SET outcome = new.id, is_open = $6 FROM new, intent WHERE receipt.id = intent.id
+            UPDATE receipt SET outcome = new.id, weight = $6 FROM new, intent WHERE receipt.id = intent.id
             RETURNING receipt.id
             """,
-            self.values(sealed, isOpen: isOpen, key: key)
+            [
+                .text(outcome.sealed.activationID), .integer(Int64(clamping: outcome.sealed.moves)),
+                .integer(outcome.sealed.date.milliseconds), .integer(outcome.key), .bytes(outcome.sealed.body),
+                .integer(Int64(outcome.weight)), PostgresValue(outcome.tag?.rawValue),
+            ]
         )
     }
 
-    /// An intent, and its latest outcome; 0 when it has none.
-    struct Place: Sendable {
-        let intent: Int64
-        let outcome: Int64
-    }
-
-    /// Adds what became of an intent whatever is known of it, if that is still the same. Returns a row if it was added.
-    static func insertion(outcome sealed: SealedReceipt, isOpen: Bool, key: Int64, after place: Place)
-        -> PostgresStatement
-    {
+    /// Adds an intent, unless it is there.
+    static func insertion(intent: SealedReceipt, tag: WriteTag, key: Int64) -> PostgresStatement {
         PostgresStatement(
             """
-            WITH intent AS (
-                SELECT id FROM receipt WHERE id = $7 AND coalesce(outcome, 0) = $8 FOR UPDATE
-            ), new AS (
-                INSERT INTO receipt (activation_id, moves, date, intent, is_open, sealing_key, body)
-                SELECT $1, $2, $3, id, false, $4, $5 FROM intent RETURNING id
+            INSERT INTO receipt (activation_id, moves, tag, date, weight, sealing_key, body, personal_data)
+            SELECT $1, $2, $3, $4, 0, $5, $6, $7 WHERE NOT EXISTS (
+                SELECT FROM receipt WHERE activation_id = $1 AND moves = $2 AND tag = $3 AND intent IS NULL
             )
-            UPDATE receipt SET outcome = new.id, is_open = $6 FROM new, intent WHERE receipt.id = intent.id
-            RETURNING receipt.id
             """,
-            self.values(sealed, isOpen: isOpen, key: key) + [.integer(place.intent), .integer(place.outcome)]
+            [
+                .text(intent.activationID), .integer(Int64(clamping: intent.moves)), .integer(tag.rawValue),
+                .integer(intent.date.milliseconds), .integer(key), .bytes(intent.body),
+                PostgresValue(intent.personalData),
+            ]
         )
-    }
-
-    private static func values(_ sealed: SealedReceipt, isOpen: Bool, key: Int64) -> [PostgresValue] {
-        [
-            .text(sealed.activationID), .integer(Int64(clamping: sealed.moves)), .integer(sealed.date.milliseconds),
-            .integer(key), .bytes(sealed.body), .boolean(isOpen),
-        ]
-    }
-
-    /// Finds what is known of the intent of a move.
-    static func known(ofMove moves: UInt64, of activationID: String) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT i.id, coalesce(i.outcome, 0), o.sealing_key, o.activation_id, o.moves, o.date, o.body
-            FROM receipt AS i LEFT JOIN receipt AS o ON o.id = i.outcome
-            WHERE i.activation_id = $1 AND i.moves = $2 AND i.intent IS NULL ORDER BY i.id DESC LIMIT 1
-            """,
-            [.text(activationID), .integer(Int64(clamping: moves))]
-        )
-    }
-
-    static func readKnown(_ results: [PostgresRows]) throws -> (Place, Row.Outcome?)? {
-        guard let rows = results.last else { throw PostgresError(.unexpectedResult) }
-        return try rows.first.map { row in
-            let place = Place(intent: try row.integer(0), outcome: try row.integer(1))
-            return (place, row.isNull(2) ? nil : try self.outcome(row, at: 2))
-        }
     }
 
     // MARK: Erasing
@@ -255,7 +223,7 @@ enum StoredReceipts {
             """
             SELECT i.id, \(self.columnsWithoutNumber) FROM receipt AS i
             LEFT JOIN receipt AS intent ON false LEFT JOIN receipt AS o ON false
-            WHERE i.is_open AND i.id > $\(values.count + 1) AND \(condition) ORDER BY i.id LIMIT 100
+            WHERE \(self.isOpen) AND i.id > $\(values.count + 1) AND \(condition) ORDER BY i.id LIMIT \(self.pageSize)
             """,
             values + [.integer(Int64(clamping: id))]
         )
@@ -268,7 +236,7 @@ enum StoredReceipts {
         return PostgresStatement(
             """
             WITH part AS (
-                SELECT id FROM receipt AS i WHERE \(condition) AND NOT i.is_open \(order) LIMIT \(self.batch)
+                SELECT id FROM receipt AS i WHERE \(condition) AND i.weight >= \(self.decidedWeight) \(order) LIMIT \(self.batch)
             ), erased AS (
                 UPDATE receipt SET personal_data = NULL FROM part
                 WHERE receipt.id = part.id AND personal_data IS NOT NULL RETURNING 1

@@ -309,6 +309,14 @@ package struct SealedOutcome: Sendable {
     package let tag: WriteTag?
     /// The intent itself, to be written again if a store that was put back has lost it.
     package let intent: SealedReceipt?
+
+    package init(sealed: SealedReceipt, weight: Int, key: Int64, tag: WriteTag?, intent: SealedReceipt?) {
+        self.sealed = sealed
+        self.weight = weight
+        self.key = key
+        self.tag = tag
+        self.intent = intent
+    }
 }
 
 /// How an append ended.

@@ -1,0 +1,386 @@
+import Coordination
+import Foundation
+import PostgresDatabase
+import PowerAuth
+import Synchronization
+
+/// Keeps sealed rows in PostgreSQL, for any number of nodes.
+final class PostgresDriver: JournalDriver {
+    let configuration: PostgresActivationStore.Configuration
+    let pool: PostgresPool
+    let node: Node
+    let clock: ServiceClock
+    /// Changes of different activations that are asked for at the same time share one durable commit.
+    let durable: SharedTransactions
+    /// The same of what a crash of the server may take back.
+    private let relaxed: SharedTransactions
+    private let marks = Mutex<HighWaterMarks?>(nil)
+
+    init(_ configuration: PostgresActivationStore.Configuration, pool: PostgresPool, node: Node, clock: ServiceClock) {
+        self.configuration = configuration
+        self.pool = pool
+        self.node = node
+        self.clock = clock
+        self.durable = SharedTransactions(in: pool, .durable)
+        self.relaxed = SharedTransactions(in: pool, .relaxed)
+    }
+
+    // MARK: Opening and closing
+
+    func open() async throws -> StoreFacts {
+        let marks = try await self.openMarks()
+        let keys = try await self.withConnection { try SealingKeyTable.read($0) }
+        return StoreFacts(
+            keys: keys,
+            marks: marks,
+            isShared: true,
+            patience: self.configuration.connectTimeout
+        )
+    }
+
+    private func openMarks() async throws -> HighWaterMarks {
+        if let marks = self.marks.withLock({ $0 }) { return marks }
+        guard self.configuration.lifetimes.areUsable else {
+            throw MobileTokenError(.invalidConfiguration, "lifetimes: a death must come after two heartbeats at least")
+        }
+        try await self.prepare(migrates: self.configuration.migrates)
+        let identifier = try await self.withConnection { connection in
+            try Incarnation.check(connection)
+            return try StoreIdentifier.find(connection)
+        }
+        let file = try LockFile(creating: "\(self.configuration.markFolder)/\(identifier).marks")
+        let marks = HighWaterMarks(in: file)
+        self.marks.withLock { $0 = marks }
+        return marks
+    }
+
+    /// Checks the tables, and makes or changes them if need be.
+    func prepare(migrates: Bool) async throws {
+        let schema = self.configuration.tables
+        guard try await self.withConnection({ try schema.needsWork($0, migrates: migrates) }) else { return }
+        var options = PostgresConnection.Options()
+        options.statementTimeout = .seconds(86_400)
+        options.searchPath = self.configuration.schema
+        options.preparesStatements = !self.configuration.pollOnly
+        let pool = PostgresPool(size: 1, options: options) { [configuration] in
+            try await configuration.target(connectTimeout: configuration.connectTimeout)
+        }
+        let deadline = self.clock.now + .seconds(30)
+        try await self.mappingErrors {
+            while true {
+                do {
+                    try await pool.withConnection { try schema.prepare($0, migrates: migrates) }
+                    break
+                } catch let error as PostgresError where error.refusal == .timeout && self.clock.now < deadline {
+                    try await self.clock.sleep(until: self.clock.now + .seconds(1))
+                }
+            }
+        }
+        await pool.closeIdleConnections()
+    }
+
+    func addKey(_ check: [UInt8], to known: [StoreFacts.Key]) async throws -> [StoreFacts.Key] {
+        try await self.withConnection { try SealingKeyTable.add(check, to: known, $0) }
+    }
+
+    func close() async {
+        await self.node.close()
+        await self.pool.closeIdleConnections()
+    }
+
+    // MARK: Statements
+
+    /// Runs `body` with a connection, and gives the failures of the database the codes that users know.
+    func withConnection<Result: Sendable>(
+        isCancelable: Bool = false,
+        _ body: @Sendable (PostgresConnection) throws -> Result
+    ) async throws -> Result {
+        try await self.mappingErrors { try await self.pool.withConnection(isCancelable: isCancelable, body) }
+    }
+
+    /// Runs statements one after the other as a transaction, which others that are asked for at the same time may share.
+    private func run(
+        _ statements: [PostgresStatement],
+        _ effect: PostgresConnection.Effect
+    ) async throws -> [PostgresRows] {
+        let transactions = effect == .relaxed ? self.relaxed : self.durable
+        return try await self.mappingErrors { try await transactions.run(statements) }
+    }
+
+    private func mappingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch {
+            if Task.isCancelled, (error as? PostgresError)?.kind == .canceled { throw CancellationError() }
+            throw MobileTokenError.mapped(error, schema: self.configuration.schema)
+        }
+    }
+
+    // MARK: Activations
+
+    func load(_ activationID: String) async throws -> LoadedRow? {
+        try await self.withConnection { connection in
+            try StoredActivation.read(activationID, connection.run([StoredActivation.query(activationID)], .none))
+        }
+    }
+
+    func swap(_ change: RowChange) async throws -> SwapAnswer {
+        do {
+            let isWritten = try await self.run(change.statements, .durable).first?.first?.boolean(0)
+            if isWritten == true { return .written }
+        } catch let error as MobileTokenError where change.heedsPause && StoredPause.stopped(error) {}
+        let answer = try await self.obstacle(to: change)
+        if answer == .fenceLost { self.node.forget(change.activationID) }
+        return answer
+    }
+
+    /// Finds out why a change was not written.
+    private func obstacle(to change: RowChange) async throws -> SwapAnswer {
+        try await self.withConnection { try Incarnation.check($0) }
+        guard let row = try await self.load(change.activationID), row.slot == change.slot else { return .gone }
+        guard row.tag == change.tag else { return row.tag == change.newTag ? .written : .otherTag }
+        guard row.epoch == change.epoch else { return .otherEpoch }
+        if let fence = change.fence, fence != row.holder { return .fenceLost }
+        if change.heedsPause, let pause = row.pause { return .paused(pause) }
+        if let format = change.format, format > row.format {
+            let names = try await self.namesOfNodes(olderThan: format)
+            if !names.isEmpty { return .olderNodes(names) }
+        }
+        return .otherTag
+    }
+
+    func insert(_ row: NewRow, isRehearsal: Bool) async throws -> InsertAnswer {
+        if isRehearsal { return try await self.rehearse(row) }
+        let slot = try await self.withConnection { connection in
+            do throws(PostgresError) {
+                return try connection.run([StoredActivation.insertion(of: row)]).first?.first?.integer(0)
+            } catch  where error.refusal == .duplicate {
+                return nil
+            }
+        }
+        if let slot { return .written(slot: slot) }
+        let held = try await self.load(row.sealed.activationID)
+        return held?.tag == row.tag ? .written(slot: held?.slot ?? 0) : .held
+    }
+
+    /// Inserts an activation, and takes it back within the transaction. Then writes something durably.
+    private func rehearse(_ row: NewRow) async throws -> InsertAnswer {
+        struct End: Error {}
+        let rehearsal = NewRow(
+            sealed: SealedActivation(activationID: UUID().uuidString, fields: row.sealed.fields),
+            tag: row.tag,
+            key: row.key,
+            format: row.format
+        )
+        try await self.withConnection { connection in
+            do {
+                try connection.transaction { transaction in
+                    try transaction.run([StoredActivation.insertion(of: rehearsal)])
+                    throw End()
+                }
+            } catch is End {}
+            try connection.run(
+                "INSERT INTO setting (name, value) VALUES ('rehearsal', $1) ON CONFLICT (name) DO UPDATE SET value = $1",
+                [.bytes([UInt8](repeating: 0, count: 4_096))]
+            )
+            try connection.run("DELETE FROM setting WHERE name = 'rehearsal'")
+        }
+        return .written(slot: 0)
+    }
+
+    func remove(_ activationID: String) async throws -> Int64? {
+        self.node.forget(activationID)
+        return try await self.withConnection { connection in
+            let deletion = "DELETE FROM activation WHERE activation_id = $1 RETURNING slot"
+            return try connection.run(deletion, [.text(activationID)]).first?.integer(0)
+        }
+    }
+
+    func activationIDs(_ filter: RowFilter) async throws -> [String] {
+        let mark = SealedActivation.upgradeMark
+        let statement =
+            switch filter {
+            case .all: PostgresStatement("SELECT activation_id FROM activation ORDER BY slot")
+            case .upgrading:
+                PostgresStatement(
+                    """
+                    SELECT activation_id FROM activation JOIN field USING (slot)
+                    WHERE name = '\(mark.name)' AND value = $1 ORDER BY slot
+                    """,
+                    [.bytes(mark.bytes)]
+                )
+            }
+        return try await self.withConnection(isCancelable: true) { connection in
+            try connection.run([statement], .none).first?.map { try $0.text(0) } ?? []
+        }
+    }
+
+    func checkReaders(of format: RecordFormat) async throws {
+        let names = try await self.namesOfNodes(olderThan: format)
+        guard names.isEmpty else { throw MobileTokenError.olderNodes(names) }
+    }
+
+    private func namesOfNodes(olderThan format: RecordFormat) async throws -> [String] {
+        try await self.withConnection { connection in
+            try connection.run(OlderNodes.query("$1", columns: "name"), [.integer(format.rawValue)], .none)
+                .map { try $0.text(0) }
+        }
+    }
+
+    func beginEpoch(after epoch: Int64) async throws -> Bool {
+        try await self.withConnection { try Incarnation.begin(after: epoch, $0) }
+        return true
+    }
+
+    func withTurn<Result: Sendable>(
+        of activationID: String,
+        slot known: Int64?,
+        _ body: @Sendable (Turn) async throws -> Result
+    ) async throws -> Result {
+        let slot = if let known { Optional(known) } else { try await self.slot(of: activationID) }
+        guard let slot else {
+            throw MobileTokenError(.activationNotStored, "No activation with this identifier is stored")
+        }
+        try await self.node.gate.enter(activationID)
+        defer { self.node.gate.leave(activationID) }
+        try self.node.beginUse()
+        defer { self.node.endUse() }
+        let seat = try await self.mappingErrors { try await self.node.acquire(activationID) }
+        return try await body(Turn(slot: slot, fence: seat.number) { self.node.reliableUntil(as: seat) })
+    }
+
+    private func slot(of activationID: String) async throws -> Int64? {
+        try await self.withConnection { connection in
+            try connection.run("SELECT slot FROM activation WHERE activation_id = $1", [.text(activationID)], .none)
+                .first?.integer(0)
+        }
+    }
+
+    // MARK: Receipts
+
+    func append(_ outcome: SealedOutcome) async throws -> AppendAnswer {
+        if try await self.add(StoredReceipts.insertion(outcome)) { return .written }
+        // Seldom: something is known already, or the intent is gone.
+        guard let intent = outcome.intent, let tag = outcome.tag else { return .notBetter }
+        let restoration = StoredReceipts.insertion(intent: intent, tag: tag, key: outcome.key)
+        _ = try await self.run([restoration], .relaxed)
+        return try await self.add(StoredReceipts.insertion(outcome)) ? .written : .notBetter
+    }
+
+    private func add(_ statement: PostgresStatement) async throws -> Bool {
+        try await self.run([statement], .relaxed).first?.isEmpty == false
+    }
+
+    func receipts(_ query: ReceiptQuery) async throws -> ReceiptPage {
+        let rows: [ReceiptRow]
+        let limit: Int
+        switch query {
+        case .open(let activationID):
+            return ReceiptPage(rows: try await self.read(StoredReceipts.open(of: activationID)))
+        case .openSelected(let selection, let number):
+            limit = StoredReceipts.pageSize
+            rows = try await self.read(StoredReceipts.openIntents(in: selection, after: number))
+        case .entries(let number, let count):
+            limit = count
+            rows = try await self.numbered(StoredReceipts.entries(after: number, limit: count), limit: count)
+        case .receipts(let activationID, let number, let count):
+            limit = min(count, StoredReceipts.largestPage)
+            let statement = StoredReceipts.receipts(of: activationID, after: number, limit: limit)
+            rows = try await self.numbered(statement, limit: limit)
+        }
+        return ReceiptPage(rows: rows, end: rows.count < limit ? nil : rows.last?.number)
+    }
+
+    private func read(_ statement: PostgresStatement) async throws -> [ReceiptRow] {
+        try await self.withConnection(isCancelable: true) { try StoredReceipts.read($0.run([statement], .none)) }
+    }
+
+    /// Reads a page, and numbers entries, some at a time, until the page is full or each has a number.
+    private func numbered(_ statement: PostgresStatement, limit: Int) async throws -> [ReceiptRow] {
+        while true {
+            let rows = try await self.read(statement)
+            guard rows.count < limit else { return rows }
+            // Another node may have numbered what was left since the page was read.
+            guard try await self.withConnection({ try StoredReceipts.numberSome($0) }) else {
+                return try await self.read(statement)
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    func eraseReceipts(_ selection: ReceiptSelection, after number: UInt64) async throws -> PrunedReceipts {
+        let count = try await self.withConnection { connection in
+            guard let row = try connection.run([StoredReceipts.erasure(of: selection)]).first?.first else {
+                throw PostgresError(.unexpectedResult)
+            }
+            return Int(clamping: try row.integer(0))
+        }
+        return PrunedReceipts(count: count, end: count > 0 ? number : nil)
+    }
+
+    func pruneReceipts(
+        after number: UInt64,
+        before last: UInt64,
+        decidedBefore date: Date
+    ) async throws -> PrunedReceipts {
+        let deletion = try await self.withConnection { connection in
+            try StoredReceipts.delete(after: number, before: last, decidedBefore: date.milliseconds, connection)
+        }
+        return PrunedReceipts(count: deletion.count, end: deletion.isRecent ? nil : deletion.end)
+    }
+
+    /// Done by the next vacuum.
+    func overwriteDeleted() async throws {}
+
+    func note(_ export: ExportNote) async throws {
+        try await self.withConnection { _ = try $0.run([StoredReceipts.noting(export)]) }
+    }
+
+    func receiptFigures() async throws -> ReceiptFigures {
+        try await self.withConnection(isCancelable: true) { connection in
+            guard let row = try connection.run([StoredReceipts.figures], .none).first?.first else {
+                throw PostgresError(.unexpectedResult)
+            }
+            return try StoredReceipts.readFigures(row)
+        }
+    }
+
+    // MARK: Pausing
+
+    func decisionPause() async throws -> DecisionPause? {
+        try await self.withConnection {
+            try $0.run([StoredPause.query], .none).first?.first.map { StoredPause.read(try $0.bytes(0)) }
+        }
+    }
+
+    /// Waits until decisions have ended that were just being committed. What was committed before may still leave.
+    func setDecisionPause(_ pause: DecisionPause?) async throws {
+        try await self.withConnection { _ = try $0.run([StoredPause.change(to: pause)]) }
+        if pause != nil { try await self.withConnection { _ = try $0.run([StoredPause.drain], .none) } }
+    }
+}
+
+/// The nodes that are alive, and could not read a form of activations.
+enum OlderNodes {
+    /// - Parameter format: The place of the form's number in the statement.
+    static func query(_ format: String, columns: String = "") -> String {
+        "SELECT \(columns) FROM node WHERE newest_format < \(format) AND expires_at > clock_timestamp()"
+    }
+}
+
+/// What tells this store's file of marks from others: made with the first tables, and copied with them.
+private enum StoreIdentifier {
+    static func find(_ connection: PostgresConnection) throws -> String {
+        let rows = try connection.run([
+            PostgresStatement(
+                """
+                INSERT INTO setting (name, value) VALUES ('identifier', decode(replace(gen_random_uuid()::text, '-', ''), 'hex'))
+                ON CONFLICT DO NOTHING
+                """
+            ),
+            PostgresStatement("SELECT encode(value, 'hex') FROM setting WHERE name = 'identifier'"),
+        ])
+        guard let row = rows.last?.first else { throw PostgresError(.unexpectedResult) }
+        return try row.text(0)
+    }
+}
