@@ -99,7 +99,7 @@ private final class Model: Sendable {
             state.operationCount += 1
             return "\(state.operationCount)"
         }
-        let intent = ActivationStoreConformance.intent(id, operation)
+        let intent = ActivationStoreConformance.intent(id, operation).dated(Date(), serverDate: nil)
         let move = try? await Self.$turns.withValue(Self.turns.union([id])) {
             try await journal.withSigningTurn(of: id) { turn in
                 try await turn.update(recording: intent) { $0.takeMove() + 1 }

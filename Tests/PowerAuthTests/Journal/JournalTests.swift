@@ -35,6 +35,11 @@ struct JournalTests {
         ActivationStoreConformance.intent("a", operation)
     }
 
+    /// An intent of now: what is older is not written again when it is missing.
+    private func recentIntent(_ operation: String = "1") -> DecisionIntent {
+        self.intent(operation).dated(Date(), serverDate: nil)
+    }
+
     private func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
         ActivationStoreConformance.outcome(result)
     }
@@ -241,15 +246,30 @@ struct JournalTests {
     /// In a store that was put back, moves come again.
     @Test func anOutcomeDoesNotLandOnAnotherIntentOfTheSameMove() async throws {
         let backup = self.driver.base.snapshot
-        let move = try await self.one.update("a", recording: self.intent("before")) { $0.takeMove() + 1 }
+        let move = try await self.one.update("a", recording: self.recentIntent("before")) { $0.takeMove() + 1 }
         self.driver.base.snapshot = backup
-        #expect(try await self.other.update("a", recording: self.intent("after")) { $0.takeMove() + 1 } == move)
+        #expect(try await self.other.update("a", recording: self.recentIntent("after")) { $0.takeMove() + 1 } == move)
         try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
         let receipts = try await self.one.receipts(of: "a", after: 0, limit: 9)
         let results = receipts.map {
             "\($0.intent.personalData?.operationID ?? "") \($0.outcome?.result.description ?? "open")"
         }
         #expect(results == ["after open", "before accepted"])
+    }
+
+    /// A late answer must not bring back personal data that were erased, nor what was deleted because it is kept elsewhere.
+    @Test(arguments: [true, false]) func whatWasErasedOrDeletedDoesNotComeBack(isErased: Bool) async throws {
+        let backup = self.driver.base.snapshot
+        let move = try await self.one.update("a", recording: self.recentIntent()) { $0.takeMove() + 1 }
+        try await self.one.record(self.outcome(.unanswered(code: "c")), ofMove: move, of: "a")
+        if isErased {
+            #expect(try await self.one.eraseReceipts(.activation("a")) == 1)
+        } else {
+            _ = try await self.one.pruneReceipts(after: 0, before: 99, decidedBefore: .distantFuture)
+        }
+        self.driver.base.snapshot = backup  // as if all of it had been deleted
+        try await self.one.record(self.outcome(.accepted), ofMove: move, of: "a")
+        #expect(try await self.one.receiptEntries(after: 0, limit: 9).isEmpty)
     }
 
     @Test(arguments: [ScriptedDriver.Fault.answerLost, .late]) func anOutcomeIsWrittenOnce(fault: ScriptedDriver.Fault)

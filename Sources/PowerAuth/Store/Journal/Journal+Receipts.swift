@@ -44,7 +44,7 @@ extension Journal {
                 weight: known.outcome.result.weight,
                 key: keys.current,
                 tag: intent?.tag,
-                intent: intent?.key == keys.current ? intent?.sealed : nil
+                intent: intent?.lost(underKey: keys.current, at: Date())
             )
             let answer = try await self.settling { try await self.driver.append(outcome) }
             guard answer == .otherKey else { break }
@@ -131,6 +131,7 @@ extension Journal {
             }
             last = page.end
         }
+        self.memory.withLock { $0.noteErasure() }
         var count = 0
         last = 0
         while let number = last {
@@ -149,6 +150,7 @@ extension Journal {
         decidedBefore date: Date
     ) async throws -> PrunedReceipts {
         _ = try await self.opened()
+        self.memory.withLock { $0.noteErasure() }
         let step = try await self.driver.pruneReceipts(after: number, before: last, decidedBefore: date)
         if step.end == nil { try await self.driver.overwriteDeleted() }
         return step

@@ -8,6 +8,20 @@ import Synchronization
 ///
 /// What must hold across crashes, restores and other processes is decided here, once; a ``JournalDriver`` only reads and writes
 /// rows. See ``Journal/update(_:recording:in:_:)`` for the order of a change.
+///
+/// ## What a crash leaves of a signature
+///
+/// | after this step | a crash leaves | the next process finds |
+/// |---|---|---|
+/// | the turn is taken, the body encrypted | nothing | nothing |
+/// | the swap is sent | nothing, or as after the next step | the row as it is; the same swap, sent again by the same process, has one effect |
+/// | the swap is committed, the mark set | a spent value and an open intent | the server's counter behind it: `notFollowed`, once the request cannot arrive any more |
+/// | the first byte is sent, before the right ends | an open intent | the server's counter and the operation: `inferred`, `notFollowed`, the server's refusal, or `unknown` |
+/// | the answer is read | an open intent | as before: what was certain has to be found out again |
+/// | the outcome is appended, the caller told | nothing; after a power failure, an open intent | nothing, or as before |
+///
+/// Another process may take over at any of these points. Its lease, or a lock, stops the swap of the former one, the end of the right
+/// stops its first byte, and nothing stops its outcome: what is known is never refused.
 package final class Journal: PrunableJournal {
     package struct Open: Sendable {
         package var keys: JournalKeys

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 
 /// What a journal remembers between its calls: rows as it left them, and what of the receipts is not in the store yet.
 ///
@@ -6,9 +7,25 @@ import Basics
 struct JournalMemory: Sendable {
     /// An intent that this process wrote, as long as its outcome may follow.
     struct WrittenIntent: Sendable {
+        /// For how long a store that was put back may be given the intent again. What is missing later was deleted on purpose.
+        private static let restorationLimit: TimeInterval = 3_600
+
         let tag: WriteTag
         let key: Int64
         let sealed: SealedReceipt
+        fileprivate var mayBeErased = false
+
+        init(tag: WriteTag, key: Int64, sealed: SealedReceipt) {
+            self.tag = tag
+            self.key = key
+            self.sealed = sealed
+        }
+
+        /// Returns the intent, to be written again where it is missing; `nil` when that is no fault.
+        func lost(underKey key: Int64, at date: Date) -> SealedReceipt? {
+            guard !self.mayBeErased, key == self.key else { return nil }
+            return date.timeIntervalSince(self.sealed.date) < Self.restorationLimit ? self.sealed : nil
+        }
     }
 
     /// An outcome that could not be written when it was known.
@@ -46,6 +63,11 @@ struct JournalMemory: Sendable {
     mutating func remember(_ intent: WrittenIntent) {
         if self.intents.count >= Self.limit, let any = self.intents.keys.first { self.intents[any] = nil }
         self.intents[Move(activationID: ExactString(intent.sealed.activationID), moves: intent.sealed.moves)] = intent
+    }
+
+    /// Receipts are erased or deleted: nothing of them may come back.
+    mutating func noteErasure() {
+        for move in self.intents.keys { self.intents[move]?.mayBeErased = true }
     }
 
     /// Nothing will follow an outcome that is final.
