@@ -87,6 +87,7 @@ let protocolBenchmarks: [Benchmark] = [
         let (challenge, nonce) = (SecureRandom.bytes(16), SecureRandom.bytes(16))
         let blob = ActivationStatusBlob(
             state: .active,
+            currentVersion: ActivationStatusBlob.version3,
             counterByte: 1,
             failedAttempts: 0,
             maxFailedAttempts: 5,

@@ -98,6 +98,17 @@ extension Refusal {
         return .activation(self.reason)
     }
 
+    /// Returns a handler that refuses in the words of creating an activation.
+    static func asActivation(_ handler: @escaping Backend.Route.Handler) -> Backend.Route.Handler {
+        { (bank, context) throws(Refusal) in
+            do throws(Refusal) {
+                return try handler(&bank, &context)
+            } catch {
+                throw error.asActivation
+            }
+        }
+    }
+
     /// What else fails after a right code.
     ///
     /// - Parameter what: The end of the message.

@@ -36,28 +36,7 @@ package struct RouteDescription: Sendable {
     }
 
     /// A value in the query.
-    package struct Parameter: Sendable {
-        package let name: String
-        package let schema: Schema
-        package let isRequired: Bool
-        package let summary: String
-        /// Whether this server alone has it, in a call that is otherwise a real server's.
-        package private(set) var isOurs = false
-
-        /// The same, as one that this server alone has.
-        package var ours: Self {
-            var parameter = self
-            parameter.isOurs = true
-            return parameter
-        }
-
-        package init(_ name: String, _ schema: Schema, isRequired: Bool = false, _ summary: String) {
-            self.name = name
-            self.schema = schema
-            self.isRequired = isRequired
-            self.summary = summary
-        }
-    }
+    package typealias Parameter = Schema.Member
 
     /// The body of a request.
     package struct Body: Sendable {

@@ -43,12 +43,19 @@ package indirect enum Schema: Sendable {
             return member
         }
 
+        package init(_ name: String, _ schema: Schema, isRequired: Bool = false, _ summary: String) {
+            self.name = name
+            self.schema = schema
+            self.isRequired = isRequired
+            self.summary = summary
+        }
+
         package static func required(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
-            Self(name: name, schema: schema, isRequired: true, summary: summary)
+            Self(name, schema, isRequired: true, summary)
         }
 
         package static func optional(_ name: String, _ schema: Schema, _ summary: String = "") -> Self {
-            Self(name: name, schema: schema, isRequired: false, summary: summary)
+            Self(name, schema, summary)
         }
     }
 }

@@ -14,8 +14,8 @@ let version4Targets = [
         hold(try Version4.requestCode(inHeader: header.value)?.version == .version4, "of another version")
     },
     FuzzTarget("token-header-4") { input in
-        let header = try readTwice { try Version4.TokenHeader(parsing: input.text) }
-        hold(try Version4.TokenHeader(parsing: header.value) == header, "another header")
+        let header = try readTwice { try TokenHeader(parsing: input.text, inVersion4: true) }
+        hold(try TokenHeader(parsing: header.value, inVersion4: true) == header, "another header")
         hold(try Version4.requestToken(inHeader: header.value)?.version == .version4, "of another version")
     },
     FuzzTarget("encryption-header-4") { input in
@@ -48,7 +48,6 @@ let version4Targets = [
             now: 1_700_000_000_000
         )
         hold(response.expiresAt > 1_700_000_000_000, "expired")
-        _ = response.isUsable(at: .max)
     },
     // The server's half of an agreement on a key.
     FuzzTarget("shared-secret-response") { input in
@@ -62,10 +61,10 @@ let version4Targets = [
     },
     // A status of any content with the right tag.
     FuzzTarget("status-blob-4") { input in
-        _ = try? Version4.ActivationStatusBlob(input, key: Version4Fixture.secret)
+        _ = try? ActivationStatusBlob(input, key: Version4Fixture.secret)
         let tag = try KMAC256.authenticate(input, key: Version4Fixture.secret, customization: "PA4MAC-STATUS")
-        let blob = try Version4.ActivationStatusBlob(input + tag, key: Version4Fixture.secret)
-        let again = try Version4.ActivationStatusBlob(
+        let blob = try ActivationStatusBlob(input + tag, key: Version4Fixture.secret)
+        let again = try ActivationStatusBlob(
             blob.bytes(key: Version4Fixture.secret),
             key: Version4Fixture.secret
         )

@@ -39,7 +39,7 @@ struct TemporaryKeyTests {
         let signer = try generator.privateKey()
         let answer = TemporaryKeyResponse(
             keyID: generator.uuid(),
-            publicKey: try generator.privateKey().publicKey,
+            key: try generator.privateKey().publicKey,
             issuedAt: Self.now,
             expiresAt: Self.now + 300_000
         )
@@ -60,7 +60,7 @@ struct TemporaryKeyTests {
         var generator = SeededGenerator()
         let request = TemporaryKeyRequest(applicationKey: "key", activationID: nil, challenge: [1])
         let signer = try generator.privateKey()
-        let answer = TemporaryKeyResponse(keyID: "id", publicKey: signer.publicKey, issuedAt: 1, expiresAt: 2)
+        let answer = TemporaryKeyResponse(keyID: "id", key: signer.publicKey, issuedAt: 1, expiresAt: 2)
         let jwt = try answer.jwt(signedBy: signer, answering: request)
         let others: [(TemporaryKeyRequest, TemporaryKeyError)] = [
             (TemporaryKeyRequest(applicationKey: "other", activationID: nil, challenge: [1]), .wrongApplicationKey),

@@ -25,15 +25,15 @@ struct HeaderVectors4 {
         let (input, output) = (vector.input, vector.output)
         guard let text = output.header else { return try self.encryptionHeaders(vector) }
         let secret = try #require(input.tokenSecret).secret
-        let header = try Version4.TokenHeader(
-            tokenID: try #require(input.tokenId),
+        let header = try TokenHeader(
+            version4TokenID: try #require(input.tokenId),
             secret: secret,
             nonce: try #require(input.nonce).bytes,
             timestamp: try #require(input.timestamp)
         )
         #expect(header.digest == output.digest?.bytes)
         #expect(header.value == text)
-        let parsed = try Version4.TokenHeader(parsing: text)
+        let parsed = try TokenHeader(parsing: text, inVersion4: true)
         #expect(parsed == header)
         #expect(parsed.isValid(secret: secret))
         #expect(!parsed.isValid(secret: SecretBytes(copying: [UInt8](repeating: 1, count: 32))))

@@ -48,6 +48,9 @@ struct StatusBlobVectors {
             #expect(throws: expected) { try self.blob(of: input) }
             return
         }
+        guard output.currentVersion == ActivationStatusBlob.version3 else {
+            return try self.expectRefusal(of: vector)
+        }
         let blob = try self.blob(of: input)
         #expect(blob.bytes == output.statusBlob?.bytes)
         #expect(blob.state.rawValue == output.activationStatus)
@@ -72,12 +75,19 @@ struct StatusBlobVectors {
     func theClientKnowsWhatToDoAboutItsCounter(_ vector: Vector<Input, Output>) throws {
         let (input, output) = (vector.input, vector.output)
         guard output.valid else { return }
+        guard output.currentVersion == ActivationStatusBlob.version3 else {
+            return try self.expectRefusal(of: vector)
+        }
         let client = HashCounter(data: input.clientCtrData.secret, byte: input.clientCtrByte)
         let blob = try self.blob(of: input)
         let transportKey = input.transportKey.secret
         let matches = try client.hash(transportKey: transportKey) == blob.counterHash
         #expect(matches == output.ctrDataHashMatchesClient)
-        let result = try CounterSynchronization(client: client, status: blob, transportKey: transportKey)
+        let result = try CounterSynchronization(
+            client: client,
+            status: blob,
+            key: HashCounter.hashKey(transportKey: transportKey)
+        )
         #expect(result.window == output.ctrLookAhead.map(Int.init))
         switch output.mobileSdkCounterState {
         case "OK":
@@ -95,6 +105,12 @@ struct StatusBlobVectors {
         default:
             Issue.record("unknown state \(output.mobileSdkCounterState ?? "null")")
         }
+    }
+
+    /// Activations of version 2 count without hashes, and this client speaks with none of them.
+    private func expectRefusal(of vector: Vector<Input, Output>) throws {
+        let version = try #require(vector.output.currentVersion)
+        #expect(throws: ActivationStatusError.unsupportedVersion(version)) { try self.blob(of: vector.input) }
     }
 
     private func blob(of input: Input) throws -> ActivationStatusBlob {

@@ -33,7 +33,7 @@ struct StatusBlobVectors4 {
         let (input, output) = (vector.input, vector.output)
         let keys = try Version4.ActivationKeys(activationSecret: input.activationSecret.secret).utility
         let read = { () throws(ActivationStatusError) in
-            try Version4.ActivationStatusBlob(input.blob.bytes, key: keys.status)
+            try ActivationStatusBlob(input.blob.bytes, key: keys.status)
         }
         if output.accepted == false {
             #expect(throws: ActivationStatusError.self) { try read() }
@@ -59,7 +59,7 @@ struct StatusBlobVectors4 {
 
     private func checkSynchronization(
         _ vector: Vector<Input, Output>,
-        _ blob: Version4.ActivationStatusBlob,
+        _ blob: ActivationStatusBlob,
         key: SecretBytes
     ) throws {
         let (input, output) = (vector.input, vector.output)

@@ -144,8 +144,8 @@ struct TemporaryKeyVectors {
         }
         let answer = try open()
         #expect(answer.keyID == output.temporaryKeyId)
-        #expect(answer.publicKey == (try output.publicKey.publicKey))
-        #expect(answer.publicKey == (try input.temporaryPrivateKey?.privateKey.publicKey))
+        #expect(answer.key == (try output.publicKey.publicKey))
+        #expect(answer.key == (try input.temporaryPrivateKey?.privateKey.publicKey))
         #expect(answer.expiresAt > input.nowMs)
     }
 
@@ -155,7 +155,7 @@ struct TemporaryKeyVectors {
         guard let temporaryKey = try input.temporaryPrivateKey?.privateKey.publicKey else { return }
         let answer = TemporaryKeyResponse(
             keyID: vector.output.temporaryKeyId,
-            publicKey: temporaryKey,
+            key: temporaryKey,
             issuedAt: input.nowMs - 1,
             expiresAt: input.nowMs + 1
         )

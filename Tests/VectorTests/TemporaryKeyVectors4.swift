@@ -110,7 +110,7 @@ struct TemporaryKeyVectors4 {
         #expect(response.expiresAt == output.expires)
         let agreement = try #require(input.client).agreement(suite)
         #expect(agreement.request == request.sharedSecretRequest)
-        #expect(try agreement.secret(from: response.sharedSecretResponse) == output.temporarySharedSecret?.secret)
+        #expect(try agreement.secret(from: response.key) == output.temporarySharedSecret?.secret)
 
         let signer = try #require(input.signer).keys(suite)
         let received = try Version4.TemporaryKeyResponse(

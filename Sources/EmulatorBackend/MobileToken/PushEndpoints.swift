@@ -4,24 +4,8 @@ import PowerAuthProtocol
 /// Registration for push messages.
 enum PushEndpoints {
     static let routes: [Backend.Route] = [
-        .device(
-            "POST",
-            "/api/push/device/register",
-            "Registers for push messages.",
-            shows: .token,
-            takes: .required(.pushRequest),
-            gives: .done,
-            Self.registerWithToken
-        ),
-        .device(
-            "POST",
-            "/api/push/device/register/token",
-            "Registers for push messages: the older path.",
-            shows: .token,
-            takes: .required(.pushRequest),
-            gives: .done,
-            Self.registerWithToken
-        ),
+        Self.tokenRoute("/api/push/device/register", "Registers for push messages."),
+        Self.tokenRoute("/api/push/device/register/token", "Registers for push messages: the older path."),
         .device(
             "POST",
             "/api/push/device/register/signature",
@@ -32,6 +16,18 @@ enum PushEndpoints {
             Self.registerSigned
         ),
     ]
+
+    private static func tokenRoute(_ path: String, _ summary: String) -> Backend.Route {
+        .device(
+            "POST",
+            path,
+            summary,
+            shows: .token,
+            takes: .required(.pushRequest),
+            gives: .done,
+            Self.registerWithToken
+        )
+    }
 
     static func registerWithToken(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
         -> ServerResponse

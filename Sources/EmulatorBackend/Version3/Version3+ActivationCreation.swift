@@ -14,21 +14,13 @@ extension Version3 {
                 "Creates an activation.",
                 takes: .required(.envelope3),
                 gives: .sealed3,
-                Self.create
+                Refusal.asActivation(Self.create)
             )
         ]
 
         /// Exchanges keys with a device. Two envelopes lie inside one another: the outer is the application's, the inner
         /// would be opened by a server behind it.
-        static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            do throws(Refusal) {
-                return try Self.make(&bank, &context)
-            } catch {
-                throw error.asActivation
-            }
-        }
-
-        private static func make(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        private static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
             let outer = try Self.openOuter(bank, &context)

@@ -74,6 +74,7 @@ extension Version3 {
                 let upgradeVersion = offersUpgrade || isUpgrading ? MajorVersion.version4 : .version3
                 let blob = ActivationStatusBlob(
                     state: activation.status.state,
+                    currentVersion: ActivationStatusBlob.version3,
                     upgradeVersion: UInt8(clamping: upgradeVersion.rawValue),
                     counterByte: keys.counter.byte,
                     failedAttempts: UInt8(clamping: activation.failedAttempts),

@@ -63,7 +63,7 @@ extension Version3 {
                 )
                 let response = TemporaryKeyResponse(
                     keyID: key.id,
-                    publicKey: privateKey.publicKey,
+                    key: privateKey.publicKey,
                     issuedAt: context.now,
                     expiresAt: key.expires
                 )

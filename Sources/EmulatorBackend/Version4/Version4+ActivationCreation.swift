@@ -15,20 +15,12 @@ extension Version4 {
                 "Creates an activation.",
                 takes: .required(.envelope4),
                 gives: .sealed4,
-                Self.create
+                Refusal.asActivation(Self.create)
             )
         ]
 
         /// Exchanges keys with a device. Two envelopes lie inside one another, both of one temporary key.
-        static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal) -> ServerResponse {
-            do throws(Refusal) {
-                return try Self.make(&bank, &context)
-            } catch {
-                throw error.asActivation
-            }
-        }
-
-        private static func make(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
+        private static func create(_ bank: inout Backend, _ context: inout RequestContext) throws(Refusal)
             -> ServerResponse
         {
             let (layer, outer, inner, application) = try Self.open(&bank, &context)

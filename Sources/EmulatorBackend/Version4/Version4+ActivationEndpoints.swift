@@ -57,6 +57,7 @@ extension Version4 {
                 let blob = ActivationStatusBlob(
                     state: activation.status.state,
                     currentVersion: UInt8(clamping: activation.device?.version.rawValue ?? 0),
+                    upgradeVersion: Version4.major,
                     flags: activation.statusFlags(bank.protocolRules),
                     counterByte: keys.counter.byte,
                     failedAttempts: UInt8(clamping: activation.failedAttempts),
@@ -115,9 +116,9 @@ extension Admission {
 
 extension ServerActivation {
     /// What the status says beside the state.
-    func statusFlags(_ rules: EmulatorProtocolRules) -> Version4.ActivationStatusBlob.Flags {
+    func statusFlags(_ rules: EmulatorProtocolRules) -> ActivationStatusBlob.Flags {
         guard let device = self.device, let keys = device.version4 else { return [] }
-        var flags: Version4.ActivationStatusBlob.Flags = []
+        var flags: ActivationStatusBlob.Flags = []
         if keys.awaitsConfirmation { flags.insert(.awaitsConfirmation) }
         if device.version == .version3 { flags.insert(.upgradeAwaitsConfirmation) }
         if !rules.allowsSuite(keys.suite) { flags.insert(.suiteUnsupported) }
@@ -130,7 +131,7 @@ extension Backend {
     /// The names of what the status says beside the state.
     package func statusFlags(of activation: ServerActivation) -> [String] {
         let flags = activation.statusFlags(self.protocolRules)
-        let names: [(flag: Version4.ActivationStatusBlob.Flags, name: String)] = [
+        let names: [(flag: ActivationStatusBlob.Flags, name: String)] = [
             (.awaitsConfirmation, "AWAITS_CONFIRMATION"), (.upgradeAwaitsConfirmation, "UPGRADE_AWAITS_CONFIRMATION"),
             (.suiteUnsupported, "SUITE_UNSUPPORTED"), (.biometryIsOn, "BIOMETRY_IS_ON"),
         ]

@@ -25,7 +25,7 @@ extension Version4: ServedVersion {
 
     static func requestToken(inHeader value: String) throws(HeaderError) -> RequestToken? {
         guard Self.isNamed(in: value, "version") else { return nil }
-        let header = try TokenHeader(parsing: value)
+        let header = try TokenHeader(parsing: value, inVersion4: true)
         return RequestToken(
             version: .version4,
             versionName: Self.name,

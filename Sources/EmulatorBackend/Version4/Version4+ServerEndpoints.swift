@@ -116,7 +116,7 @@ extension Version4 {
             )
             let response = TemporaryKeyResponse(
                 keyID: id,
-                sharedSecretResponse: agreement.response,
+                key: agreement.response,
                 issuedAt: now,
                 expiresAt: key.expires
             )

@@ -20,19 +20,13 @@ protocol DeviceSession: Sendable {
     static func temporaryKeyExchange(_ application: Application) throws -> DeviceExchange<TemporaryKey>
 
     /// Activates with a code.
-    static func activationExchange(
-        _ code: String,
-        name: String,
-        _ application: Application,
-        _ temporaryKey: TemporaryKey,
-        at now: Milliseconds
-    ) throws -> DeviceExchange<Self>
+    static func activationExchange(_ device: NewDevice<Self>) throws -> DeviceExchange<Self>
 
     /// Does what comes between the commit of the activation and the first look at operations: once, until it succeeds.
     mutating func prepare(_ wire: DeviceWire) async throws(DeviceFailure)
 
     /// Returns the header of a request that shows a token.
-    func tokenHeader(at now: Milliseconds) throws -> (name: String, value: String)
+    func tokenHeader(at now: Milliseconds) throws -> TokenHeader
 
     /// Signs a request, and moves the counter as a client must: before the request leaves.
     ///
@@ -44,6 +38,17 @@ protocol DeviceSession: Sendable {
         hasWrongPassword: Bool
     ) throws -> (name: String, value: String)
 }
+
+/// A device that is about to activate.
+struct NewDevice<Session: DeviceSession> {
+    let code: String
+    let name: String
+    let application: Session.Application
+    let temporaryKey: Session.TemporaryKey
+    let now: Milliseconds
+}
+
+private struct NoToken: Error {}
 
 /// What a server tells devices before they activate.
 struct DeviceServer: Sendable {
@@ -70,7 +75,9 @@ extension DeviceSession {
         let key = try await wire.perform(keyExchange)
         let now = await wire.now
         let exchange = try DeviceFailure.reading {
-            try Self.activationExchange(code, name: name, application, key, at: now)
+            try Self.activationExchange(
+                NewDevice(code: code, name: name, application: application, temporaryKey: key, now: now)
+            )
         }
         return try await wire.perform(exchange)
     }
@@ -88,7 +95,9 @@ extension DeviceSession {
         let key = try state.perform(keyExchange, &events)
         let now = state.time.now().milliseconds
         let exchange = try DeviceFailure.reading {
-            try Self.activationExchange(code, name: name, application, key, at: now)
+            try Self.activationExchange(
+                NewDevice(code: code, name: name, application: application, temporaryKey: key, now: now)
+            )
         }
         return try state.perform(exchange, &events)
     }
@@ -98,7 +107,11 @@ extension DeviceSession {
         try await self.prepare(wire)
         let now = await wire.now
         let header = try DeviceFailure.reading { try self.tokenHeader(at: now) }
-        let response = try await wire.send("/api/auth/token/app/operation/list", headers: [header], json: [:])
+        let response = try await wire.send(
+            "/api/auth/token/app/operation/list",
+            headers: [(TokenHeader.name, header.value)],
+            json: [:]
+        )
         guard let list = response["responseObject"]?.array else {
             throw .unanswered(reason: "the response has no operations")
         }
@@ -106,6 +119,12 @@ extension DeviceSession {
             guard let id = operation["id"]?.string, let data = operation["data"]?.string else { return nil }
             return (id, data)
         }
+    }
+
+    /// Returns the token, which ``prepare(_:)`` has made.
+    static func required<Token>(_ token: Token?) throws -> Token {
+        guard let token else { throw NoToken() }
+        return token
     }
 
     /// Decides an operation.

@@ -44,25 +44,20 @@ struct DeviceSession3: DeviceSession {
         Self.temporaryKeyExchange(application, activation: nil)
     }
 
-    static func activationExchange(
-        _ code: String,
-        name: String,
-        _ application: Application,
-        _ temporaryKey: TemporaryKey,
-        at now: Milliseconds
-    ) throws -> DeviceExchange<Self> {
+    static func activationExchange(_ device: NewDevice<Self>) throws -> DeviceExchange<Self> {
+        let (application, temporaryKey) = (device.application, device.temporaryKey)
         let privateKey = P256PrivateKey.generate()
         var inner = Self.exchange(.activation, application, .application, temporaryKey)
         var outer = Self.exchange(.genericApplication, application, .application, temporaryKey)
         let content: JSONObject = [
             "devicePublicKey": .string(Base64.encode(privateKey.publicKey.compressed)),
-            "activationName": .string(name), "platform": "linux", "deviceInfo": "virtual device",
+            "activationName": .string(device.name), "platform": "linux", "deviceInfo": "virtual device",
         ]
         let layer: JSONObject = [
-            "type": "CODE", "identityAttributes": ["code": .string(code)],
-            "activationData": try JSONValue(parsing: Self.seal(.object(content), &inner, at: now)),
+            "type": "CODE", "identityAttributes": ["code": .string(device.code)],
+            "activationData": try JSONValue(parsing: Self.seal(.object(content), &inner, at: device.now)),
         ]
-        let body = try Self.seal(.object(layer), &outer, at: now)
+        let body = try Self.seal(.object(layer), &outer, at: device.now)
         let header = EncryptionHeader(applicationKey: application.key, activationID: nil, version: .v3_3)
         return DeviceExchange(
             path: "/pa/v3/activation/create",
@@ -106,18 +101,10 @@ struct DeviceSession3: DeviceSession {
 
     // MARK: - Headers
 
-    struct NoToken: Error {}
-
-    func tokenHeader(at now: Milliseconds) throws -> (name: String, value: String) {
-        guard let token = self.token else { throw NoToken() }
-        let header = TokenHeader(
-            tokenID: token.id,
-            secret: token.secret,
-            nonce: SecureRandom.bytes(16),
-            timestamp: now,
-            version: .v3_3
-        )
-        return (TokenHeader.name, header.value)
+    func tokenHeader(at now: Milliseconds) throws -> TokenHeader {
+        let token = try Self.required(self.token)
+        let nonce = SecureRandom.bytes(16)
+        return TokenHeader(tokenID: token.id, secret: token.secret, nonce: nonce, timestamp: now, version: .v3_3)
     }
 
     mutating func codeHeader(
@@ -175,7 +162,7 @@ struct DeviceSession3: DeviceSession {
                 answering: request,
                 now: now
             )
-            return TemporaryKey(id: answer.keyID, key: answer.publicKey)
+            return TemporaryKey(id: answer.keyID, key: answer.key)
         }
     }
 

@@ -47,19 +47,14 @@ struct DeviceSession4: DeviceSession {
         try Self.temporaryKeyExchange(application, activation: nil)
     }
 
-    static func activationExchange(
-        _ code: String,
-        name: String,
-        _ application: Application,
-        _ temporaryKey: TemporaryKey,
-        at now: Milliseconds
-    ) throws -> DeviceExchange<Self> {
+    static func activationExchange(_ device: NewDevice<Self>) throws -> DeviceExchange<Self> {
+        let (application, temporaryKey) = (device.application, device.temporaryKey)
         let privateKeys = try Version4.SigningPrivateKeys(suite: application.suite)
         let agreement = PendingAgreement(try Version4.SharedSecretAgreement(suite: application.suite))
         let content = Version4.ActivationRequestContent(
             sharedSecretRequest: agreement.request,
             devicePublicKeys: privateKeys.publicKeys,
-            activationName: name,
+            activationName: device.name,
             activationOtp: nil,
             platform: "linux",
             deviceInfo: "virtual device",
@@ -68,14 +63,14 @@ struct DeviceSession4: DeviceSession {
         var inner = try Self.exchange(.activation, application, nil, temporaryKey)
         var outer = try Self.exchange(.genericApplication, application, nil, temporaryKey)
         let request = Version4.ActivationRequest(
-            code: code,
+            code: device.code,
             customAttributes: nil,
-            activationData: try Self.seal(content, &inner.exchange, at: now)
+            activationData: try Self.seal(content, &inner.exchange, at: device.now)
         )
         return DeviceExchange(
             path: Version4.Endpoint.activationCreate.path,
             headers: [(Version4.EncryptionHeader.name, outer.header)],
-            body: Array(try JSONEncoder().encode(Self.seal(request, &outer.exchange, at: now)))
+            body: Array(try JSONEncoder().encode(Self.seal(request, &outer.exchange, at: device.now)))
         ) { [inner, outer] response, _ in
             let layer: Version4.ActivationResponse = try Self.open(Self.decode(response), outer.exchange)
             let created: Version4.ActivationResponseContent = try Self.open(layer.activationData, inner.exchange)
@@ -133,17 +128,14 @@ struct DeviceSession4: DeviceSession {
 
     // MARK: - Headers
 
-    struct NoToken: Error {}
-
-    func tokenHeader(at now: Milliseconds) throws -> (name: String, value: String) {
-        guard let token = self.token else { throw NoToken() }
-        let header = try Version4.TokenHeader(
-            tokenID: token.tokenID,
+    func tokenHeader(at now: Milliseconds) throws -> TokenHeader {
+        let token = try Self.required(self.token)
+        return try TokenHeader(
+            version4TokenID: token.tokenID,
             secret: token.tokenSecret,
             nonce: SecureRandom.bytes(16),
             timestamp: now
         )
-        return (Version4.TokenHeader.name, header.value)
     }
 
     mutating func codeHeader(
@@ -240,7 +232,7 @@ extension DeviceSession4 {
                 answering: request,
                 now: now
             )
-            return TemporaryKey(id: answer.keyID, secret: try agreement.secret(from: answer.sharedSecretResponse))
+            return TemporaryKey(id: answer.keyID, secret: try agreement.secret(from: answer.key))
         }
     }
 

@@ -47,13 +47,22 @@ extension Activation {
         return (try await self.send(EndpointRequest(endpoint, in: version)), path)
     }
 
-    /// Confirms a recovery code that was handed out on paper, so that it can be used.
+    /// Confirms a recovery code that was handed out on paper, so that it can be used. In version 3 of the protocol only.
     ///
     /// - Returns: Whether it was confirmed already.
     @discardableResult
     public func confirmRecoveryCode(_ code: String, with authentication: Authentication) async throws -> Bool {
-        try await self.withStoredDialect {
-            try await $0.confirmRecoveryCode(code, of: self, with: authentication)
+        try await self.withStoredDialect { dialect in
+            let request = try EndpointRequest(.recoveryConfirm, RecoveryConfirmation(recoveryCode: code))
+            let path = try request.endpoint.path(in: dialect.version)
+            return try await self.send(with: authentication, in: dialect) { keys in
+                try SignedRequest(request, keys: keys)
+            } receive: { response in
+                try Wire.decode(RecoveryConfirmed.self, from: response, of: path).alreadyConfirmed
+            }
         }
     }
+
+    private struct RecoveryConfirmation: Encodable { let recoveryCode: String }
+    private struct RecoveryConfirmed: Decodable { let alreadyConfirmed: Bool }
 }

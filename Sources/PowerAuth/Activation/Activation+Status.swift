@@ -78,7 +78,7 @@ extension Activation {
     }
 
     private nonisolated func fetchStatus(in dialect: any ActivationDialect) async throws -> ComparedStatus {
-        let report = try await dialect.status()
+        let report = try await self.report(in: dialect)
         let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
         self.observer?.counterCompared(comparison, of: self.activationID)
         let status = ActivationStatus(
@@ -97,6 +97,12 @@ extension Activation {
             moves: ledger.history.moves,
             serverVersion: report.serverVersion
         )
+    }
+
+    /// Asks for the status in this dialect, and compares nothing.
+    nonisolated func report(in dialect: any ActivationDialect) async throws -> StatusReport {
+        let query = try dialect.statusQuery()
+        return try await self.sendUnproven(query.request, in: dialect, isRepeatable: true).read(query.read)
     }
 
     private nonisolated func compareCounter(

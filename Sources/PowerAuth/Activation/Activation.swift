@@ -38,7 +38,7 @@ public actor Activation: AuthenticatedChannel {
         self.name = record.name
         self.server = server
         self.applicationKeys = applicationKeys
-        self.currentDialect = Mutex(try record.dialect(server: server, applicationKeys: applicationKeys))
+        self.currentDialect = Mutex(try record.dialect(applicationKeys: applicationKeys))
     }
 
     /// How it speaks with the server, until it is upgraded.
@@ -58,7 +58,7 @@ public actor Activation: AuthenticatedChannel {
         guard record.version != self.dialect.version || record.possessionKey != self.dialect.possessionKey else {
             return
         }
-        let dialect = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
+        let dialect = try record.dialect(applicationKeys: self.applicationKeys)
         self.currentDialect.withLock { $0 = dialect }
         self.forgetTokens()
     }

@@ -70,20 +70,21 @@ extension MobileTokenClient {
         try self.server.unfinished.begin()
         return try await UncancellableTask.run { caller in
             defer { self.server.unfinished.end() }
-            return try await self.activate(creation, password: password, biometryKey: biometryKey, for: caller)
+            let created = try await creation.perform(for: caller)
+            let protection = NewKeyProtection(password: password, biometryKey: biometryKey)
+            return try await self.keep(created, named: request.name, protection)
         }
     }
 
-    private func activate(
-        _ creation: some NewActivation,
-        password: SecretBytes,
-        biometryKey: SecretBytes?,
-        for caller: UncancellableTask.Caller
+    /// Stores an activation that the server has made, and confirms it where the server waits for that.
+    private func keep(
+        _ created: CreatedActivation,
+        named name: String?,
+        _ protection: NewKeyProtection
     ) async throws -> ActivationResult {
-        let created = try await creation.perform(for: caller)
-        let activation = try await self.keep(created, creation, password: password, biometryKey: biometryKey)
+        let activation = try await self.store(created, named: name, protection)
         do {
-            try await creation.finish(activation, password: password)
+            if activation.version == .v4_0 { try await activation.confirm(password: protection.password) }
         } catch {
             let cause = (error as? MobileTokenError).map { ": \($0)" } ?? ""
             throw MobileTokenError(
@@ -104,14 +105,21 @@ extension MobileTokenClient {
     /// Stores an activation that the server has made.
     ///
     /// - Throws: ``MobileTokenError/Code/activationNotSaved``, which names it.
-    private func keep<Creation: NewActivation>(
-        _ created: Creation.Created,
-        _ creation: Creation,
-        password: SecretBytes,
-        biometryKey: SecretBytes?
+    private func store(
+        _ created: CreatedActivation,
+        named name: String?,
+        _ protection: NewKeyProtection
     ) async throws -> Activation {
         do {
-            let record = try await creation.record(created, password: password, biometryKey: biometryKey)
+            let (keys, counter) = try await created.keys(protection)
+            let record = ActivationRecord(
+                activationID: created.activationID,
+                name: name,
+                applicationKey: self.server.application.applicationKey,
+                createdAt: self.server.clocks.reading.wall,
+                keys: keys,
+                counter: counter
+            )
             try await MobileTokenError.mapStoreErrors { try await self.server.store.insert(record) }
             return try self.activation(record)
         } catch {

@@ -102,8 +102,12 @@ extension Activation {
         _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Value
     ) async throws -> Value {
         try await self.withStoredDialect { dialect in
-            try await dialect.withDevicePrivateKeys(of: self, with: authentication, reason: reason) { keys in
-                try MobileTokenError.mapCryptoErrors { try use(keys) }
+            try await self.openVault(.devicePrivateKeys, in: dialect, with: authentication, reason: reason) {
+                vaultKey,
+                record,
+                _ in
+                let keys = try dialect.devicePrivateKeys(of: record, vaultKey: vaultKey)
+                return try MobileTokenError.mapCryptoErrors { try use(keys) }
             }
         }
     }

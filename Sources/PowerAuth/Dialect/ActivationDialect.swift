@@ -2,10 +2,10 @@ import HTTPClientTransport
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// How one activation speaks with the server: everything that depends on the version of the protocol.
+/// The codec of one activation: everything in requests, responses and stored keys that depends on the version of the protocol.
 ///
-/// There is one implementation for each major version, in a folder of its own. All other code asks a dialect instead of asking
-/// which version it is.
+/// There is one implementation for each major version, in a folder of its own. It sends nothing and stores nothing: ``Activation``
+/// does, and asks a dialect instead of asking which version it is.
 protocol ActivationDialect: AnyObject, Sendable {
     var version: ProtocolVersion { get }
     /// The algorithms; `nil` in versions that leave no choice.
@@ -43,44 +43,22 @@ protocol ActivationDialect: AnyObject, Sendable {
     /// - Throws: ``OutdatedDialect`` when the record is of another version by now, ``AwaitingConfirmation``.
     func checkUse(of record: ActivationRecord, isConfirming: Bool) throws
 
-    func hasBiometryFactor(_ record: ActivationRecord) -> Bool
-    func addBiometryFactor(to activation: Activation, key: SecretBytes, password: SecretBytes) async throws
-    func removeBiometryFactor(from activation: Activation) async throws
-    func changePassword(of activation: Activation, from old: SecretBytes, to new: SecretBytes) async throws
-    func changePasswordUnchecked(of activation: Activation, from old: SecretBytes, to new: SecretBytes) async throws
+    /// The way in which factors change.
+    var factorChange: FactorChange { get }
 
     // MARK: Signing
 
     /// Returns the header that proves who sent a request.
-    func signatureHeader(
-        of request: SignedRequest,
-        body: [UInt8],
-        nonce: [UInt8],
-        counter: SigningCounter
-    ) throws -> (name: String, value: String)
+    func signatureHeader(_ input: SignatureInput, nonce: [UInt8]) throws -> (name: String, value: String)
 
     /// Returns the digits of an offline signature.
-    func offlineSignature(
-        _ data: SignatureData,
-        keys: SigningKeys,
-        counter: SigningCounter,
-        componentLength: Int
-    ) throws -> String
+    func offlineSignature(_ input: SignatureInput, componentLength: Int) throws -> String
 
     /// Returns the header that carries a token.
-    func tokenHeader(
-        _ token: ActivationRecord.Token,
-        nonce: [UInt8],
-        timestamp: Int64
-    ) throws -> (name: String, value: String)
+    func tokenHeader(_ token: ActivationRecord.Token, nonce: [UInt8], timestamp: Int64) throws -> TokenHeader
 
-    /// Returns whether the server signed `data`.
-    func isSignedByServer(
-        _ data: [UInt8],
-        signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
-    ) -> Bool
+    /// Returns whether the server made the signature of `data`.
+    func isValid(_ signature: ServerSignature, of data: [UInt8]) -> Bool
 
     // MARK: Calls that every version has
 
@@ -88,47 +66,25 @@ protocol ActivationDialect: AnyObject, Sendable {
     func validation(for reason: ValidationReason) throws(MobileTokenError) -> EndpointRequest
     /// Reads the response to ``ServerEndpoint/tokenCreate``.
     func token(in response: [UInt8], of path: String) throws -> ActivationRecord.Token
-    /// Asks the server for the activation's status. Signs nothing.
-    func status() async throws -> StatusReport
+    /// Returns the request for the activation's status, which nothing signs, and the reader of the response.
+    func statusQuery() throws -> StatusQuery
 
     // MARK: The vault and the device's keys
 
     /// Returns the device's public key for ECDSA, compressed.
     func devicePublicKey(of record: ActivationRecord) throws -> [UInt8]
 
+    /// Returns the request that opens the vault.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidAuthentication`` for factors that do not open this key, and
+    ///   ``MobileTokenError/Code/notSupported`` for a key that the version lacks.
+    func vaultRequest(for key: VaultKey, _ type: SignatureType, _ reason: VaultUnlockReason) throws -> EndpointRequest
+    /// Reads the response to ``ServerEndpoint/vaultUnlock``.
+    func vaultKey(in response: [UInt8], of path: String) throws -> SecretBytes
     /// Derives a key for the application's own data.
-    func dataKey(
-        of activation: Activation,
-        index: UInt64,
-        with authentication: Authentication,
-        reason: VaultUnlockReason
-    ) async throws -> SecretBytes
-
-    /// Derives a key for the application's own data from a base of its choice.
-    func applicationKey(
-        of activation: Activation,
-        base: ApplicationKeyBase,
-        index: UInt64,
-        byteCount: Int,
-        with authentication: Authentication,
-        reason: VaultUnlockReason
-    ) async throws -> SecretBytes
-
-    /// Opens the vault and lends the device's private keys to `use`, which runs to its end even when the caller is canceled by
-    /// then.
-    func withDevicePrivateKeys<Result: Sendable>(
-        of activation: Activation,
-        with authentication: Authentication,
-        reason: VaultUnlockReason,
-        _ use: @escaping @Sendable (DevicePrivateKeys) throws -> Result
-    ) async throws -> Result
-
-    /// Confirms a recovery code, and returns whether it was confirmed already.
-    func confirmRecoveryCode(
-        _ code: String,
-        of activation: Activation,
-        with authentication: Authentication
-    ) async throws -> Bool
+    func dataKey(_ key: VaultKey, from vaultKey: SecretBytes, index: UInt64, byteCount: Int) throws -> SecretBytes
+    /// Returns the device's private keys, which are wiped when the value goes.
+    func devicePrivateKeys(of record: ActivationRecord, vaultKey: SecretBytes) throws -> DevicePrivateKeys
 }
 
 extension ActivationDialect {
@@ -140,7 +96,36 @@ extension ActivationDialect {
     }
 }
 
-/// Why a signature is made that serves nothing else.
+/// The way in which the factors of an activation change.
+enum FactorChange {
+    /// On this side alone: the server never knows what protects a key here.
+    case local(Version3Dialect)
+    /// By agreement with the server on other keys.
+    case agreed(Version4Dialect)
+}
+
+/// The data of a signature, and the keys and the counter that make it.
+struct SignatureInput {
+    let data: SignatureData
+    let keys: SigningKeys
+    let counter: SigningCounter
+}
+
+/// A key that the vault is opened for.
+enum VaultKey: Sendable {
+    /// The one that ``Activation/deriveDataKey(index:with:reason:)`` derives from.
+    case data
+    case application(ApplicationKeyBase)
+    case devicePrivateKeys
+}
+
+/// A request for an activation's status, and the reader of the body of the response.
+struct StatusQuery: Sendable {
+    let request: EndpointRequest
+    let read: @Sendable (_ response: [UInt8]) throws -> StatusReport
+}
+
+/// The purpose of a signature that serves nothing else.
 enum ValidationReason: String {
     case password = "VALIDATE_PASSWORD"
     case counterSynchronization = "COUNTER_SYNCHRONIZATION"

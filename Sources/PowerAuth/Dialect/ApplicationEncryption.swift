@@ -6,7 +6,7 @@ final class ApplicationEncryption: Sendable {
     private let version4Keys: [AlgorithmSuite: EncryptionKeys<Version4Scheme>]
     /// The one for requests that belong to no activation, and for new activations.
     let standard: any RequestEncryption
-    private let server: ServerConnection
+    let server: ServerConnection
 
     /// - Throws: ``MobileTokenError/Code/suiteUnavailable``, and ``MobileTokenError/Code/invalidConfiguration``.
     init(server: ServerConnection) throws(MobileTokenError) {
@@ -37,16 +37,19 @@ final class ApplicationEncryption: Sendable {
             ?? EncryptionKeys(Version4Scheme(scope: .application, suite: suite), server: self.server)
     }
 
-    /// Returns how a new activation is made, in the version that the client was configured for.
+    /// Returns the creation of an activation, in the version that the client was configured for.
     func newActivation(_ request: ActivationRequest) -> any NewActivation {
         if self.server.configuration.version.isVersion3 {
-            return Version3ActivationCreation(request, server: self.server, encryptionKeys: self.version3)
-        } else {
-            return Version4ActivationCreation(
-                request,
+            return ActivationCreation<Version3NewKeys>(
+                request: request,
                 server: self.server,
-                encryptionKeys: self.version4(self.server.configuration.suite)
+                encryptionKeys: self.version3
             )
         }
+        return ActivationCreation<Version4NewKeys>(
+            request: request,
+            server: self.server,
+            encryptionKeys: self.version4(self.server.configuration.suite)
+        )
     }
 }

@@ -1,7 +1,7 @@
 import ExactJSON
 import Foundation
 package import PowerAuthCrypto
-import PowerAuthProtocol
+package import PowerAuthProtocol
 
 /// What a status says, in whichever version of the protocol it came.
 struct StatusReport: Sendable {
@@ -13,10 +13,26 @@ struct StatusReport: Sendable {
     /// The major version of the protocol in which the server knows the activation.
     let serverVersion: UInt8
     /// Whether the server offers to upgrade the activation to a newer version.
-    var isUpgradeOffered = false
+    let isUpgradeOffered: Bool
     var flags: ActivationStatus.Flags = []
     /// When a block that is temporary ends.
     var blockedUntil: Date?
+
+    /// Reads the fields that every version has.
+    init(
+        _ blob: ActivationStatusBlob,
+        counterHashKey: SecretBytes,
+        customObject: JSONValue?,
+        isUpgradeOffered: Bool = false
+    ) {
+        self.state = blob.state
+        self.failedAttempts = Int(blob.failedAttempts)
+        self.maximumFailedAttempts = Int(blob.maxFailedAttempts)
+        self.counter = ReportedCounter(blob, key: counterHashKey)
+        self.customObject = customObject
+        self.serverVersion = blob.currentVersion
+        self.isUpgradeOffered = isUpgradeOffered
+    }
 }
 
 /// The server's counter as a status reports it.
@@ -28,6 +44,11 @@ package struct ReportedCounter: Sendable {
     package let key: SecretBytes
     /// The number of counters that the server tries, beginning with its own.
     package let lookAhead: UInt8
-    /// Whether the hash means anything: activations of version 2 count without.
-    package var isComparable = true
+
+    package init(_ blob: ActivationStatusBlob, key: SecretBytes) {
+        self.byte = blob.counterByte
+        self.hash = blob.counterHash
+        self.key = key
+        self.lookAhead = blob.lookAhead
+    }
 }

@@ -12,6 +12,14 @@ package enum VersionedKeys: Sendable, Equatable {
         case .version4: .v4_0
         }
     }
+
+    /// Whether the biometry factor is set up.
+    var hasBiometryFactor: Bool {
+        switch self {
+        case .version3(let keys): keys.encryptedBiometryKey != nil
+        case .version4(let keys): keys.wrappedBiometryKey != nil
+        }
+    }
 }
 
 extension ActivationRecord {
@@ -23,11 +31,11 @@ extension ActivationRecord {
         }
     }
 
-    /// Returns how the activation speaks with the server.
-    func dialect(server: ServerConnection, applicationKeys: ApplicationEncryption) throws -> any ActivationDialect {
+    /// Returns the codec of the activation's version.
+    func dialect(applicationKeys: ApplicationEncryption) throws -> any ActivationDialect {
         switch self.keys {
-        case .version3(let keys): try Version3Dialect(self, keys, server: server, applicationKeys: applicationKeys)
-        case .version4(let keys): try Version4Dialect(self, keys, server: server, applicationKeys: applicationKeys)
+        case .version3(let keys): try Version3Dialect(self, keys, applicationKeys: applicationKeys)
+        case .version4(let keys): try Version4Dialect(self, keys, applicationKeys: applicationKeys)
         }
     }
 }

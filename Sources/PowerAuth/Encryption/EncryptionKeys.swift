@@ -186,23 +186,3 @@ final class EncryptionKeys<Scheme: EncryptionScheme>: RequestEncryption {
         return try response.opened(by: body, of: path)
     }
 }
-
-/// How long temporary keys are used.
-enum TemporaryKeyLifetime {
-    /// A key is not used in the last seconds of its life, so that it does not expire on the way.
-    static let margin: Duration = .seconds(10)
-    /// Nor for a code in its last half minute: a server that does not know the key any more may count the code as wrong.
-    static let marginBeforeSigning: Duration = .seconds(30)
-    private static let longest: Int64 = 24 * 60 * 60 * 1000
-
-    /// Returns how long the server will accept a key.
-    ///
-    /// - Parameters:
-    ///   - issuedAt: In milliseconds since 1970, as `expiresAt`.
-    /// - Throws: ``MobileTokenError/Code/invalidResponse`` when it never did.
-    static func between(_ issuedAt: Int64, _ expiresAt: Int64) throws(MobileTokenError) -> Duration {
-        let (milliseconds, overflow) = expiresAt.subtractingReportingOverflow(issuedAt)
-        guard !overflow, milliseconds > 0 else { throw .invalidResponse("The server's temporary key has expired") }
-        return .milliseconds(min(milliseconds, Self.longest))
-    }
-}

@@ -28,12 +28,7 @@ extension Activation {
         try self.checkNotRemoved()
         switch request.endpoint.proof {
         case .none:
-            let dialect = self.dialect
-            let path = try request.endpoint.path(in: dialect.version)
-            guard let scope = request.endpoint.encryption?.scope else {
-                return try await self.server.post(path, for: self.activationID, headers: headers, body: request.body)
-            }
-            return try await dialect.encryption(in: scope).send(path, headers: headers, request.body)
+            return try await self.sendUnproven(request, in: self.dialect, headers: headers)
         case .token(let name, let factors):
             let demand = try TokenDemand(name, factors, with: authentication)
             return try await self.send(request, headers: headers, withToken: demand)
@@ -44,6 +39,30 @@ extension Activation {
                 $0
             }
         }
+    }
+}
+
+extension Activation {
+    /// Makes a request that nothing proves the sender of.
+    ///
+    /// - Parameter isRepeatable: Whether the server may see the request twice without harm, where it is not encrypted.
+    nonisolated func sendUnproven(
+        _ request: EndpointRequest,
+        in dialect: any ActivationDialect,
+        headers: HTTPHeaders = [:],
+        isRepeatable: Bool = false
+    ) async throws -> ChannelResponse {
+        let path = try request.endpoint.path(in: dialect.version)
+        if let scope = request.endpoint.encryption?.scope {
+            return try await dialect.encryption(in: scope).send(path, headers: headers, request.body)
+        }
+        return try await self.server.post(
+            path,
+            for: self.activationID,
+            headers: headers,
+            body: request.body,
+            isRepeatable: isRepeatable
+        )
     }
 }
 

@@ -36,7 +36,12 @@ extension Activation {
     /// Changes the password, after the server has confirmed the old one.
     public func changePassword(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(new)
-        try await self.withStoredDialect { try await $0.changePassword(of: self, from: old, to: new) }
+        try await self.withStoredDialect { dialect in
+            switch dialect.factorChange {
+            case .local(let dialect): try await self.changePassword(dialect, from: old, to: new)
+            case .agreed(let dialect): try await self.changePassword(dialect, from: old, to: new)
+            }
+        }
     }
 
     /// Changes the password without asking the server. In version 3 of the protocol only; from version 4 on passwords are changed
@@ -47,16 +52,41 @@ extension Activation {
     public func changePasswordUnchecked(from old: SecretBytes, to new: SecretBytes) async throws {
         try Password.validate(old)
         try Password.validate(new)
-        try await self.withStoredDialect { try await $0.changePasswordUnchecked(of: self, from: old, to: new) }
+        try await self.withStoredDialect { dialect in
+            guard case .local(let dialect) = dialect.factorChange else {
+                throw MobileTokenError.unsupported("Version 4 of the protocol changes passwords with the server alone")
+            }
+            try await self.changePasswordUnchecked(dialect, from: old, to: new)
+        }
     }
 
     /// Returns whether the biometry factor is set up.
     public func hasBiometryFactor() async throws -> Bool {
-        try await self.withStoredDialect { $0.hasBiometryFactor(try await self.storedRecord()) }
+        try self.checkNotRemoved()
+        let record = try await self.storedRecord()
+        try self.adopt(record)
+        return record.keys.hasBiometryFactor
+    }
+
+    /// Sets up the biometry factor, or replaces the key that protects it. On a server that key is 16 bytes from outside:
+    /// a file, a KMS, an HSM.
+    public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
+        try BiometryUnlockKey.validate(key)
+        try await self.withStoredDialect { dialect in
+            switch dialect.factorChange {
+            case .local(let dialect): try await self.addBiometryFactor(dialect, key: key, password: password)
+            case .agreed(let dialect): try await self.addBiometryFactor(dialect, key: key, password: password)
+            }
+        }
     }
 
     /// Forgets the biometry factor, in version 4 of the protocol together with the server.
     public func removeBiometryFactor() async throws {
-        try await self.withStoredDialect { try await $0.removeBiometryFactor(from: self) }
+        try await self.withStoredDialect { dialect in
+            switch dialect.factorChange {
+            case .local(let dialect): try await self.removeBiometryFactor(dialect)
+            case .agreed(let dialect): try await self.removeBiometryFactor(dialect)
+            }
+        }
     }
 }

@@ -31,10 +31,9 @@ extension Activation {
         }
         return try await self.withSigningKeys(for: authentication) { keys in
             let taken = try await self.takeOfflineCounter(for: keys)
+            let data = SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data)
             return try keys.dialect.offlineSignature(
-                SignatureData(method: "POST", uriID: uriID, nonce: nonce, body: data),
-                keys: keys,
-                counter: taken.value,
+                SignatureInput(data: data, keys: keys, counter: taken.value),
                 componentLength: componentLength
             )
         }

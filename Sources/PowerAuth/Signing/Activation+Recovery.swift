@@ -20,7 +20,7 @@ extension Activation {
         try self.checkNotRemoved()
         return try await self.withSigningTurn { turn, _ in
             let comparison = try await self.fetchStatus().status.counter
-            let (dialect, report) = (self.dialect, try await self.dialect.status())
+            let (dialect, report) = (self.dialect, try await self.report(in: self.dialect))
             let count = try await self.updateRecord(in: turn) { record in
                 guard record.version == dialect.version else { return UInt64?.none }
                 return try MobileTokenError.mapCryptoErrors {

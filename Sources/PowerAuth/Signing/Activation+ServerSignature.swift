@@ -24,6 +24,13 @@ extension Activation {
         key: ServerSigningKey = .activation,
         format: ServerSignatureFormat = .der
     ) -> Bool {
-        self.dialect.isSignedByServer(data, signature: signature, key: key, format: format)
+        self.dialect.isValid(ServerSignature(bytes: signature, key: key, format: format), of: data)
     }
+}
+
+/// A signature that the server is said to have made.
+struct ServerSignature: Sendable {
+    let bytes: [UInt8]
+    let key: ServerSigningKey
+    let format: ServerSignatureFormat
 }

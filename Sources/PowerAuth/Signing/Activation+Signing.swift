@@ -194,12 +194,12 @@ extension Activation {
         with permit: RequestPermit?
     ) async throws -> ChannelResponse {
         var headers = request.headers
+        let nonce = self.server.randomness.bytes(16)
+        let data = SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body.signedBytes)
         let header = try MobileTokenError.mapCryptoErrors {
             try request.keys.dialect.signatureHeader(
-                of: request,
-                body: body.signedBytes,
-                nonce: self.server.randomness.bytes(16),
-                counter: taken.value
+                SignatureInput(data: data, keys: request.keys, counter: taken.value),
+                nonce: nonce
             )
         }
         headers[header.name] = header.value

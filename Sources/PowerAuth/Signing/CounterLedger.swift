@@ -186,7 +186,7 @@ extension CounterLedger {
         }
         return CounterComparison(
             result: result,
-            distance: rule.distance + (server.isComparable ? self.passOverUsedValues(after: rule, result) : 0),
+            distance: rule.distance + self.passOverUsedValues(after: rule, result),
             window: rule.window
         )
     }
@@ -196,8 +196,7 @@ extension ReportedCounter {
     fileprivate func synchronization(
         of counter: SigningCounter
     ) throws(CryptoError) -> CounterSynchronization<SigningCounter> {
-        guard self.isComparable else { return CounterSynchronization(notComparedWithin: Int(self.lookAhead)) }
-        return try CounterSynchronization(
+        try CounterSynchronization(
             client: counter,
             serverByte: self.byte,
             serverHash: self.hash,

@@ -134,7 +134,7 @@ extension Activation {
                 timestamp: self.server.time.milliseconds
             )
         }
-        headers[header.name] = header.value
+        headers[TokenHeader.name] = header.value
         headers.setEncryption(of: body)
         let response = try await self.server.post(
             path,

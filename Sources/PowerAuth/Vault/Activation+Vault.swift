@@ -1,4 +1,5 @@
 public import PowerAuthCrypto
+import PowerAuthProtocol
 
 /// Why the vault is opened. The server records it.
 public struct VaultUnlockReason: RawRepresentable, Hashable, Sendable {
@@ -31,9 +32,7 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.withStoredDialect {
-            try await $0.dataKey(of: self, index: index, with: authentication, reason: reason)
-        }
+        try await self.deriveKey(.data, index: index, byteCount: 16, with: authentication, reason: reason)
     }
 
     /// Signs data with the device's private key for ECDSA: over SHA-256 in version 3 of the protocol, over SHA-384 in version
@@ -82,23 +81,50 @@ extension Activation {
         with authentication: Authentication,
         reason: VaultUnlockReason = .fetchEncryptionKey
     ) async throws -> SecretBytes {
-        try await self.withStoredDialect {
-            try await $0.applicationKey(
-                of: self,
-                base: base,
-                index: index,
-                byteCount: byteCount,
-                with: authentication,
-                reason: reason
-            )
+        guard byteCount >= Version4.ApplicationVaultKey.minimumByteCount else {
+            throw MobileTokenError(.invalidRequest, "An application's key must have 16 bytes or more")
+        }
+        return try await self.deriveKey(
+            .application(base),
+            index: index,
+            byteCount: byteCount,
+            with: authentication,
+            reason: reason
+        )
+    }
+
+    private func deriveKey(
+        _ key: VaultKey,
+        index: UInt64,
+        byteCount: Int,
+        with authentication: Authentication,
+        reason: VaultUnlockReason
+    ) async throws -> SecretBytes {
+        try await self.withStoredDialect { dialect in
+            try await self.openVault(key, in: dialect, with: authentication, reason: reason) { vaultKey, _, _ in
+                try MobileTokenError.mapCryptoErrors {
+                    try dialect.dataKey(key, from: vaultKey, index: index, byteCount: byteCount)
+                }
+            }
         }
     }
 
-    /// Sets up the biometry factor, or replaces the key that protects it. On a server that key is 16 bytes from outside:
-    /// a file, a KMS, an HSM.
-    public func addBiometryFactor(key: SecretBytes, password: SecretBytes) async throws {
-        try BiometryUnlockKey.validate(key)
-        try await self.withStoredDialect { try await $0.addBiometryFactor(to: self, key: key, password: password) }
+    /// Opens the vault and lends its key to `use`, which runs to its end even when the caller is canceled by then.
+    nonisolated func openVault<Result: Sendable>(
+        _ key: VaultKey,
+        in dialect: any ActivationDialect,
+        with authentication: Authentication,
+        reason: VaultUnlockReason,
+        _ use: @escaping @Sendable (SecretBytes, ActivationRecord, SigningTurn) async throws -> Result
+    ) async throws -> Result {
+        let request = try dialect.vaultRequest(for: key, SignatureType(authentication), reason)
+        let path = try request.endpoint.path(in: dialect.version)
+        return try await self.send(with: authentication, in: dialect) { keys in
+            try SignedRequest(request, keys: keys)
+        } receiveInTurn: { response, _, turn in
+            let vaultKey = try response.read { try dialect.vaultKey(in: $0, of: path) }
+            return try await use(vaultKey, try await self.storedRecord(), turn)
+        }
     }
 }
 

@@ -1,17 +1,11 @@
 import PowerAuthProtocol
 
 extension ServerConnection {
-    /// Asks for a key of version 3, and finds out whether a refusal may be of the version: a server that has moved on to
-    /// version 4 says no more than that it hands out no key.
-    func askInVersion3<Request: Encodable, Response: Decodable, Value>(
-        _ path: String,
-        for activationID: String?,
-        _ request: Request,
-        returning: Response.Type,
-        read: (Response) throws -> Value
-    ) async throws -> Value {
+    /// Runs `ask`, which asks for a key of version 3, and finds out whether a refusal may be of the version: a server that has
+    /// moved on to version 4 says no more than that it hands out no key.
+    func explainingDemandOfVersion4<Value>(_ ask: () async throws -> Value) async throws -> Value {
         do {
-            return try await self.ask(path, for: activationID, request, returning: returning, read: read)
+            return try await ask()
         } catch let refusal as MobileTokenError where refusal.code == .temporaryKeyRefused {
             guard let suites = try? await self.suitesOnOffer(), !suites.isEmpty else { throw refusal }
             throw MobileTokenError(

@@ -26,7 +26,6 @@ struct ECIESScheme: EncryptionScheme {
     func fetchKey(
         from server: ServerConnection
     ) async throws -> (key: EncryptionKey<P256PublicKey>, lifetime: Duration) {
-        let path = try ServerEndpoint.temporaryKey.path(in: self.version)
         let application = server.application
         let (activationID, transportKey) = self.scope.activation
         let request = TemporaryKeyRequest(
@@ -35,28 +34,13 @@ struct ECIESScheme: EncryptionScheme {
             challenge: server.randomness.bytes(TemporaryKeyRequest.challengeByteCount)
         )
         let jwt = request.jwt(applicationSecret: application.applicationSecret, transportKey: transportKey)
-        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
-        let response = try await server.time.measuring(\.issuedAt) {
-            try await server.askInVersion3(path, for: activationID, Token(jwt: jwt), returning: Token.self) { token in
-                let response = try MobileTokenError.mapErrors(ofResponse: path) {
-                    try TemporaryKeyResponse(
-                        jwt: token.jwt,
-                        signedBy: self.scope.signingKey,
-                        answering: request,
-                        // A clock that was never compared with the server's must not declare a fresh key expired.
-                        now: server.time.isSynchronized ? server.time.milliseconds : .min
-                    )
-                }
-                // An expired key is refused while the response is known.
-                _ = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
-                return response
+        let (issued, lifetime) = try await server.explainingDemandOfVersion4 {
+            try await server.fetchTemporaryKey(in: self.version, for: activationID, jwt: jwt) { jwt, now in
+                try TemporaryKeyResponse(jwt: jwt, signedBy: self.scope.signingKey, answering: request, now: now)
             }
         }
-        let lifetime = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
-        return (EncryptionKey(id: response.keyID, material: response.publicKey), lifetime)
+        return (EncryptionKey(id: issued.keyID, material: issued.key), lifetime)
     }
-
-    private struct Token: Codable { let jwt: String }
 
     func encrypt(
         _ plaintext: [UInt8],

@@ -1,31 +1,23 @@
 import Basics
 import ExactJSON
-package import PowerAuthCrypto
-package import PowerAuthProtocol
+import PowerAuthCrypto
+import PowerAuthProtocol
 
 extension Version3Dialect {
-    func status() async throws -> StatusReport {
+    func statusQuery() throws -> StatusQuery {
         let path = try ServerEndpoint.activationStatus3.path(in: self.version)
-        let challenge = self.server.randomness.bytes(16)
-        let request = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
-        return try await self.server.ask(
-            path,
-            for: self.activationID,
-            request,
-            returning: StatusResponse.self
-        ) { response in
+        let challenge = self.randomness.bytes(ActivationStatusBlob.challengeByteCount)
+        let content = StatusRequest(activationId: self.activationID, challenge: Base64.encode(challenge))
+        return StatusQuery(request: try EndpointRequest(.activationStatus3, content)) { bytes in
+            let response = try Wire.decode(Wire.Response<StatusResponse>.self, from: bytes, of: path).responseObject
             let blob = try self.readBlob(response, of: path, challenge: challenge)
             return StatusReport(
-                state: blob.state,
-                failedAttempts: Int(blob.failedAttempts),
-                maximumFailedAttempts: Int(blob.maxFailedAttempts),
-                counter: try MobileTokenError.mapCryptoErrors {
-                    try ReportedCounter(blob, transportKey: self.transportKey)
+                blob,
+                counterHashKey: try MobileTokenError.mapCryptoErrors {
+                    try HashCounter.hashKey(transportKey: self.transportKey)
                 },
                 customObject: response.customObject,
-                serverVersion: blob.currentVersion,
-                isUpgradeOffered: blob.currentVersion == ActivationStatusBlob.newestVersion
-                    && blob.upgradeVersion > ActivationStatusBlob.newestVersion
+                isUpgradeOffered: blob.upgradeVersion > ActivationStatusBlob.version3
             )
         }
     }
@@ -66,17 +58,5 @@ extension Version3Dialect {
         let encryptedStatusBlob: String
         let nonce: String
         let customObject: JSONValue?
-    }
-}
-
-extension ReportedCounter {
-    package init(_ blob: ActivationStatusBlob, transportKey: SecretBytes) throws(CryptoError) {
-        self.init(
-            byte: blob.counterByte,
-            hash: blob.counterHash,
-            key: try HashCounter.hashKey(transportKey: transportKey),
-            lookAhead: blob.lookAhead,
-            isComparable: blob.currentVersion == ActivationStatusBlob.newestVersion
-        )
     }
 }

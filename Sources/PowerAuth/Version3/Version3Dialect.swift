@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// How an activation of version 3 speaks with the server.
+/// The codec of an activation of version 3.
 final class Version3Dialect: ActivationDialect {
     let activationID: String
     let version: ProtocolVersion
@@ -9,22 +9,20 @@ final class Version3Dialect: ActivationDialect {
     let possessionKey: SecretBytes
     let transportKey: SecretBytes
     let serverPublicKey: P256PublicKey
-    let server: ServerConnection
+    let application: SDKConfiguration
+    let randomness: Randomness
     /// Of this activation's scope.
     let keys: EncryptionKeys<ECIESScheme>
     let applicationEncryption: any RequestEncryption
 
-    init(
-        _ record: ActivationRecord,
-        _ keys: Version3Keys,
-        server: ServerConnection,
-        applicationKeys: ApplicationEncryption
-    ) throws {
+    init(_ record: ActivationRecord, _ keys: Version3Keys, applicationKeys: ApplicationEncryption) throws {
+        let server = applicationKeys.server
         self.activationID = record.activationID
         self.version = keys.version
         self.possessionKey = keys.possessionKey
         self.transportKey = keys.transportKey
-        self.server = server
+        self.application = server.application
+        self.randomness = server.randomness
         self.applicationEncryption = applicationKeys.version3
         let serverPublicKey = try MobileTokenError.mapCryptoErrors { try P256PublicKey(x963: keys.serverPublicKey) }
         self.serverPublicKey = serverPublicKey
@@ -46,6 +44,7 @@ final class Version3Dialect: ActivationDialect {
 
     var suite: AlgorithmSuite? { nil }
     var encryption: any RequestEncryption { self.keys }
+    var factorChange: FactorChange { .local(self) }
 
     /// The type of a signature with any factors has a name in version 3.
     func check(_ type: SignatureType) {}
@@ -59,71 +58,54 @@ final class Version3Dialect: ActivationDialect {
 // MARK: - Signing
 
 extension Version3Dialect {
-    func signatureHeader(
-        of request: SignedRequest,
-        body: [UInt8],
-        nonce: [UInt8],
-        counter: SigningCounter
-    ) throws -> (name: String, value: String) {
-        guard let counter = counter.version3 else { throw OutdatedDialect() }
+    func signatureHeader(_ input: SignatureInput, nonce: [UInt8]) throws -> (name: String, value: String) {
         let signature = RequestSignature(
-            SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body),
-            keys: request.keys.keys,
-            counter: counter,
-            secret: .online(self.server.application.applicationSecret)
+            input.data,
+            keys: input.keys.keys,
+            counter: try input.counter.requireVersion3(),
+            secret: .online(self.application.applicationSecret)
         )
         let header = SignatureHeader(
             activationID: self.activationID,
-            applicationKey: self.server.application.applicationKey,
+            applicationKey: self.application.applicationKey,
             nonce: nonce,
-            type: request.keys.type,
+            type: input.keys.type,
             signature: signature.onlineBytes,
             version: self.version
         )
         return (SignatureHeader.name, header.value)
     }
 
-    func offlineSignature(
-        _ data: SignatureData,
-        keys: SigningKeys,
-        counter: SigningCounter,
-        componentLength: Int
-    ) throws -> String {
-        guard let counter = counter.version3 else { throw OutdatedDialect() }
-        return RequestSignature(data, keys: keys.keys, counter: counter, secret: .offline)
-            .offline(componentLength: componentLength)
+    func offlineSignature(_ input: SignatureInput, componentLength: Int) throws -> String {
+        RequestSignature(
+            input.data,
+            keys: input.keys.keys,
+            counter: try input.counter.requireVersion3(),
+            secret: .offline
+        )
+        .offline(componentLength: componentLength)
     }
 
-    func tokenHeader(
-        _ token: ActivationRecord.Token,
-        nonce: [UInt8],
-        timestamp: Int64
-    ) -> (name: String, value: String) {
-        let header = TokenHeader(
+    func tokenHeader(_ token: ActivationRecord.Token, nonce: [UInt8], timestamp: Int64) -> TokenHeader {
+        TokenHeader(
             tokenID: token.id,
             secret: token.secret,
             nonce: nonce,
             timestamp: timestamp,
             version: self.version
         )
-        return (TokenHeader.name, header.value)
     }
 
-    func isSignedByServer(
-        _ data: [UInt8],
-        signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
-    ) -> Bool {
+    func isValid(_ signature: ServerSignature, of data: [UInt8]) -> Bool {
         let publicKey: P256PublicKey
-        switch key {
-        case .master: publicKey = self.server.application.masterPublicKey
+        switch signature.key {
+        case .master: publicKey = self.application.masterPublicKey
         case .activation: publicKey = self.serverPublicKey
         case .shared: return false
         }
-        return switch format {
-        case .der: publicKey.isValid(derSignature: signature, for: data)
-        case .jose: publicKey.isValid(rawSignature: signature, for: data)
+        return switch signature.format {
+        case .der: publicKey.isValid(derSignature: signature.bytes, for: data)
+        case .jose: publicKey.isValid(rawSignature: signature.bytes, for: data)
         }
     }
 }
@@ -132,6 +114,11 @@ extension SigningCounter {
     /// The counter of an activation of version 3; `nil` for others.
     package var version3: HashCounter? {
         guard case .version3(let counter) = self else { return nil }
+        return counter
+    }
+
+    fileprivate func requireVersion3() throws -> HashCounter {
+        guard let counter = self.version3 else { throw OutdatedDialect() }
         return counter
     }
 }

@@ -28,7 +28,7 @@ extension Activation {
         try Password.validate(password)
         if let biometryKey { try BiometryUnlockKey.validate(biometryKey) }
         let suite = suite ?? self.server.configuration.suite
-        let protection = NewKeys.Protection(
+        let protection = NewKeyProtection(
             password: password,
             biometryKey: biometryKey,
             encryptedBiometryKey: try await self.storedRecord().version3?.encryptedBiometryKey
@@ -61,7 +61,7 @@ extension Activation {
     private func startUpgrade(
         to suite: AlgorithmSuite,
         keys: SigningKeys,
-        protection: NewKeys.Protection,
+        protection: NewKeyProtection,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
     ) async throws {
@@ -77,7 +77,7 @@ extension Activation {
         guard version3.encryptedBiometryKey == protection.encryptedBiometryKey || protection.biometryKey == nil else {
             throw MobileTokenError(.factorOutdated, "The biometry factor has changed in the meantime")
         }
-        let hasBiometry = keys.dialect.hasBiometryFactor(record)
+        let hasBiometry = record.keys.hasBiometryFactor
         guard hasBiometry == (protection.biometryKey != nil) else {
             throw MobileTokenError(
                 .invalidAuthentication,
@@ -105,7 +105,7 @@ extension Activation {
     private func agree(
         on newKeys: NewKeys,
         keys: SigningKeys,
-        protection: NewKeys.Protection,
+        protection: NewKeyProtection,
         in turn: SigningTurn,
         for caller: UncancellableTask.Caller
     ) async throws {
@@ -128,7 +128,7 @@ extension Activation {
         _ newKeys: NewKeys,
         _ message: Version4.NewKeysMessage,
         path: String,
-        protection: NewKeys.Protection,
+        protection: NewKeyProtection,
         in turn: SigningTurn
     ) async throws {
         // The agreement serves once, and a store may make a change more than once.
@@ -219,9 +219,9 @@ extension Activation {
         guard case .upgrade(let before)? = record.version4?.pendingConfirmation else { return }
         guard try await self.hasServerForgottenKeys() else { return }
         record.keys = .version3(before.keys)
-        let previous = try record.dialect(server: self.server, applicationKeys: self.applicationKeys)
+        let previous = try record.dialect(applicationKeys: self.applicationKeys)
         // The server's own word, under the keys of version 3, that it never went along.
-        guard let report = try? await previous.status(), report.serverVersion == 3 else { return }
+        guard let report = try? await self.report(in: previous), report.serverVersion == 3 else { return }
         try await self.updateRecord(in: turn) { record in
             record.keys = .version3(before.keys)
             record.ledger = before.ledger.caughtUp(to: record.counterMoves)
@@ -232,7 +232,7 @@ extension Activation {
     /// Returns whether the server hands out no key for the status of version 4, as it does where it knows none of the activation.
     private func hasServerForgottenKeys() async throws -> Bool {
         do {
-            _ = try await self.dialect.status()
+            _ = try await self.report(in: self.dialect)
             return false
         } catch let error as MobileTokenError {
             return error.code == .temporaryKeyRefused

@@ -16,15 +16,6 @@ struct NewKeys: Sendable {
         self.agreement = try PendingAgreement(suite: suite)
     }
 
-    /// What protects the factors of the new keys.
-    struct Protection: Sendable {
-        let password: SecretBytes
-        /// The key from outside that protects the biometry key; `nil` when the factor is not set up.
-        let biometryKey: SecretBytes?
-        /// What this key protected in version 3 when the upgrade was asked for.
-        var encryptedBiometryKey: SecretBytes?
-    }
-
     /// Derives what is kept of the keys. The secret and the vault's keys are forgotten here.
     ///
     /// - Parameter path: The call that the server responded to.
@@ -32,7 +23,7 @@ struct NewKeys: Sendable {
         of activationID: String,
         from message: Version4.NewKeysMessage,
         path: String,
-        protection: Protection,
+        protection: NewKeyProtection,
         pending: Version4Keys.PendingConfirmation?,
         randomness: Randomness
     ) throws -> Version4Keys {

@@ -1,37 +1,28 @@
 import Foundation
-import HTTPClientTransport
 import PowerAuthProtocol
 
 extension Version4Dialect {
-    func status() async throws -> StatusReport {
+    func statusQuery() throws -> StatusQuery {
         let path = try ServerEndpoint.activationStatus4.path(in: self.version)
-        let response = try await self.keys.send(path, headers: [:], Array("{}".utf8))
-        return try response.read { bytes in
+        return StatusQuery(request: EndpointRequest(.activationStatus4, in: self.version)) { bytes in
             let status = try Wire.decode(Version4.ActivationStatusResponse.self, from: bytes, of: path)
             let blob = try MobileTokenError.mapErrors(ofResponse: path) {
-                try Version4.ActivationStatusBlob(status.activationStatus, key: self.utility.status)
+                try ActivationStatusBlob(status.activationStatus, key: self.utility.status)
             }
-            return StatusReport(
-                state: blob.state,
-                failedAttempts: Int(blob.failedAttempts),
-                maximumFailedAttempts: Int(blob.maxFailedAttempts),
-                counter: ReportedCounter(
-                    byte: blob.counterByte,
-                    hash: blob.counterHash,
-                    key: self.utility.counterHash,
-                    lookAhead: blob.lookAhead
-                ),
-                customObject: status.customObject,
-                serverVersion: blob.currentVersion,
-                flags: ActivationStatus.Flags(blob.flags),
-                blockedUntil: status.timestampBlockExpire.map { Date(millisecondsSince1970: $0) }
+            var report = StatusReport(
+                blob,
+                counterHashKey: self.utility.counterHash,
+                customObject: status.customObject
             )
+            report.flags = ActivationStatus.Flags(blob.flags)
+            report.blockedUntil = status.timestampBlockExpire.map { Date(millisecondsSince1970: $0) }
+            return report
         }
     }
 }
 
 extension ActivationStatus.Flags {
-    fileprivate init(_ flags: Version4.ActivationStatusBlob.Flags) {
+    fileprivate init(_ flags: ActivationStatusBlob.Flags) {
         self = []
         if flags.contains(.awaitsConfirmation) { self.insert(.awaitsConfirmation) }
         if flags.contains(.upgradeAwaitsConfirmation) { self.insert(.upgradeAwaitsConfirmation) }

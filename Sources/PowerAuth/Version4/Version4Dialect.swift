@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// How an activation of version 4 speaks with the server.
+/// The codec of an activation of version 4.
 final class Version4Dialect: ActivationDialect {
     let activationID: String
     let algorithms: AlgorithmSuite
@@ -9,23 +9,19 @@ final class Version4Dialect: ActivationDialect {
     let possessionKey: SecretBytes
     let utility: Version4.ActivationKeys.Utility
     let serverPublicKeys: Version4.SigningKeysMessage
-    let server: ServerConnection
+    let application: SDKConfiguration
     /// Of this activation's scope.
     let keys: EncryptionKeys<Version4Scheme>
     let applicationEncryption: any RequestEncryption
 
-    init(
-        _ record: ActivationRecord,
-        _ keys: Version4Keys,
-        server: ServerConnection,
-        applicationKeys: ApplicationEncryption
-    ) throws {
+    init(_ record: ActivationRecord, _ keys: Version4Keys, applicationKeys: ApplicationEncryption) throws {
+        let server = applicationKeys.server
         self.activationID = record.activationID
         self.algorithms = keys.suite
         self.possessionKey = keys.possessionKey
         self.utility = keys.utility
         self.serverPublicKeys = keys.serverPublicKeys
-        self.server = server
+        self.application = server.application
         self.applicationEncryption = applicationKeys.version4(keys.suite)
         self.fingerprint = try keys.fingerprint(of: record.activationID)
         let scope = Version4Scheme.Scope.activation(
@@ -39,6 +35,7 @@ final class Version4Dialect: ActivationDialect {
     var version: ProtocolVersion { .v4_0 }
     var suite: AlgorithmSuite? { self.algorithms }
     var encryption: any RequestEncryption { self.keys }
+    var factorChange: FactorChange { .agreed(self) }
 
     func check(_ type: SignatureType) throws(MobileTokenError) { _ = try type.version4() }
 
@@ -68,70 +65,45 @@ extension Version4Keys {
 // MARK: - Signing
 
 extension Version4Dialect {
-    func signatureHeader(
-        of request: SignedRequest,
-        body: [UInt8],
-        nonce: [UInt8],
-        counter: SigningCounter
-    ) throws -> (name: String, value: String) {
-        guard let counter = counter.version4 else { throw OutdatedDialect() }
+    func signatureHeader(_ input: SignatureInput, nonce: [UInt8]) throws -> (name: String, value: String) {
         let header = Version4.AuthenticationHeader(
             activationID: self.activationID,
-            applicationKey: self.server.application.applicationKey,
+            applicationKey: self.application.applicationKey,
             nonce: nonce,
-            type: try request.keys.type.version4(),
+            type: try input.keys.type.version4(),
             code: try Version4.AuthenticationCode(
-                SignatureData(method: "POST", uriID: request.uriID, nonce: nonce, body: body),
-                keys: request.keys.keys,
-                counter: counter,
-                secret: .online(self.server.application.applicationSecret)
+                input.data,
+                keys: input.keys.keys,
+                counter: try input.counter.requireVersion4(),
+                secret: .online(self.application.applicationSecret)
             )
         )
         return (Version4.AuthenticationHeader.name, header.value)
     }
 
-    func offlineSignature(
-        _ data: SignatureData,
-        keys: SigningKeys,
-        counter: SigningCounter,
-        componentLength: Int
-    ) throws -> String {
-        guard let counter = counter.version4 else { throw OutdatedDialect() }
+    func offlineSignature(_ input: SignatureInput, componentLength: Int) throws -> String {
+        let counter = try input.counter.requireVersion4()
         return try MobileTokenError.mapCryptoErrors {
-            try Version4.AuthenticationCode(data, keys: keys.keys, counter: counter, secret: .offline)
+            try Version4.AuthenticationCode(input.data, keys: input.keys.keys, counter: counter, secret: .offline)
                 .offline(componentLength: componentLength)
         }
     }
 
-    func tokenHeader(
-        _ token: ActivationRecord.Token,
-        nonce: [UInt8],
-        timestamp: Int64
-    ) throws -> (name: String, value: String) {
-        let header = try Version4.TokenHeader(
-            tokenID: token.id,
-            secret: token.secret,
-            nonce: nonce,
-            timestamp: timestamp
-        )
-        return (Version4.TokenHeader.name, header.value)
+    func tokenHeader(_ token: ActivationRecord.Token, nonce: [UInt8], timestamp: Int64) throws -> TokenHeader {
+        try TokenHeader(version4TokenID: token.id, secret: token.secret, nonce: nonce, timestamp: timestamp)
     }
 
-    func isSignedByServer(
-        _ data: [UInt8],
-        signature: [UInt8],
-        key: ServerSigningKey,
-        format: ServerSignatureFormat
-    ) -> Bool {
+    func isValid(_ signature: ServerSignature, of data: [UInt8]) -> Bool {
         let publicKey: P384PublicKey?
-        switch key {
-        case .shared: return Version4.OfflineQRMAC.isValid(signature, for: data, key: self.utility.personalizedData)
-        case .master: publicKey = self.server.application.version4MasterPublicKeys?.ecdsa
+        switch signature.key {
+        case .shared:
+            return Version4.OfflineQRMAC.isValid(signature.bytes, for: data, key: self.utility.personalizedData)
+        case .master: publicKey = self.application.version4MasterPublicKeys?.ecdsa
         case .activation: publicKey = try? P384PublicKey(x963: self.serverPublicKeys.ecdsa)
         }
-        return switch format {
-        case .der: publicKey?.isValid(derSignature: signature, for: data) ?? false
-        case .jose: publicKey?.isValid(rawSignature: signature, for: data) ?? false
+        return switch signature.format {
+        case .der: publicKey?.isValid(derSignature: signature.bytes, for: data) ?? false
+        case .jose: publicKey?.isValid(rawSignature: signature.bytes, for: data) ?? false
         }
     }
 }
@@ -140,6 +112,11 @@ extension SigningCounter {
     /// The counter of an activation of version 4; `nil` for others.
     package var version4: Version4.HashCounter? {
         guard case .version4(let counter) = self else { return nil }
+        return counter
+    }
+
+    fileprivate func requireVersion4() throws -> Version4.HashCounter {
+        guard let counter = self.version4 else { throw OutdatedDialect() }
         return counter
     }
 }

@@ -22,7 +22,6 @@ struct Version4Scheme: EncryptionScheme {
     var usesTimestamps: Bool { true }
 
     func fetchKey(from server: ServerConnection) async throws -> (key: EncryptionKey<SecretBytes>, lifetime: Duration) {
-        let path = try ServerEndpoint.temporaryKey.path(in: .v4_0)
         let agreement = try PendingAgreement(suite: self.suite)
         let request = Version4.TemporaryKeyRequest(
             applicationKey: server.application.applicationKey,
@@ -31,30 +30,14 @@ struct Version4Scheme: EncryptionScheme {
             sharedSecretRequest: agreement.request
         )
         let jwt = request.jwt(key: try self.requestKey(server.application))
-        let signingKeys = try self.signingKeys(server.application)
-        // The response is signed and repeats our challenge, so its time of issue is the server's time as well.
-        let response = try await server.time.measuring(\.issuedAt) {
-            try await server.ask(path, for: self.activationID, Token(jwt: jwt), returning: Token.self) { token in
-                let response = try MobileTokenError.mapErrors(ofResponse: path) {
-                    try Version4.TemporaryKeyResponse(
-                        jws: token.jwt,
-                        signedBy: signingKeys,
-                        answering: request,
-                        // A clock that was never compared with the server's must not declare a fresh key expired.
-                        now: server.time.isSynchronized ? server.time.milliseconds : .min
-                    )
-                }
-                // An expired key is refused while the response is known.
-                _ = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
-                return response
-            }
+        let signers = try self.signingKeys(server.application)
+        let (issued, lifetime) = try await server.fetchTemporaryKey(in: .v4_0, for: self.activationID, jwt: jwt) {
+            try Version4.TemporaryKeyResponse(jws: $0, signedBy: signers, answering: request, now: $1)
         }
-        let secret = try agreement.secret(from: response.sharedSecretResponse, of: path)
-        let lifetime = try TemporaryKeyLifetime.between(response.issuedAt, response.expiresAt)
-        return (EncryptionKey(id: response.keyID, material: secret), lifetime)
+        let path = try ServerEndpoint.temporaryKey.path(in: .v4_0)
+        let secret = try agreement.secret(from: issued.key, of: path)
+        return (EncryptionKey(id: issued.keyID, material: secret), lifetime)
     }
-
-    private struct Token: Codable { let jwt: String }
 
     var activationID: String? {
         switch self.scope {

@@ -15,8 +15,13 @@ enum HeaderValue {
     static func applicationKey(_ string: String) -> String? { Self.bytes(16)(string) == nil ? nil : string }
 
     /// Reads a version of the protocol before 4.
-    static func version(_ string: String) -> ProtocolVersion? {
+    static func version3(_ string: String) -> ProtocolVersion? {
         ProtocolVersion(rawValue: string).flatMap { $0.isVersion3 ? $0 : nil }
+    }
+
+    /// Reads version 4 of the protocol.
+    static func version4(_ string: String) -> ProtocolVersion? {
+        ProtocolVersion(rawValue: string).flatMap { $0.isVersion3 ? nil : $0 }
     }
 
     /// Reads milliseconds since 1970, written with 9 to 15 digits.

@@ -64,14 +64,6 @@ package struct CounterSynchronization<Counter: ForwardCounter>: Sendable, Equata
             }
     }
 
-    /// Creates the result for a status whose counter cannot be compared.
-    package init(notComparedWithin window: Int) {
-        self.outcome = .inSync
-        self.distance = 0
-        self.window = window
-        self.isContradictory = false
-    }
-
     /// Returns the server's counter and how many steps away it is, if it is among the client's and those after it.
     private static func search(
         _ hash: [UInt8],

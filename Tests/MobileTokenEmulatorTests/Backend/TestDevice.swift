@@ -58,8 +58,8 @@ struct TestDevice {
             answering: request,
             now: fixture.milliseconds
         )
-        self.temporaryKeys[activationScope] = (answer.keyID, answer.publicKey)
-        return (answer.keyID, answer.publicKey)
+        self.temporaryKeys[activationScope] = (answer.keyID, answer.key)
+        return (answer.keyID, answer.key)
     }
 
     mutating func forgetTemporaryKeys() {

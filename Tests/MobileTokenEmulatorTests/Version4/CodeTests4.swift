@@ -147,8 +147,8 @@ import WireFacts
             timestamp: fixture.milliseconds,
             version: .v3_3
         )
-        let asFour = try Version4.TokenHeader(
-            tokenID: older.tokenID,
+        let asFour = try TokenHeader(
+            version4TokenID: older.tokenID,
             secret: older.tokenSecret,
             nonce: SecureRandom.bytes(16),
             timestamp: fixture.milliseconds

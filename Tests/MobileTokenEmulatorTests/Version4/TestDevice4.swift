@@ -79,7 +79,7 @@ struct TestDevice4 {
             answering: attempt.request,
             now: fixture.milliseconds
         )
-        let key = (response.keyID, try attempt.agreement.secret(from: response.sharedSecretResponse))
+        let key = (response.keyID, try attempt.agreement.secret(from: response.key))
         self.temporaryKeys[scope] = key
         return key
     }
@@ -371,13 +371,13 @@ struct TestDevice4 {
 
     mutating func status(
         in fixture: inout BackendFixture
-    ) throws -> (blob: Version4.ActivationStatusBlob, blockExpires: Int64?) {
+    ) throws -> (blob: ActivationStatusBlob, blockExpires: Int64?) {
         let (reply, content) = try self.sendUnauthenticated(.activationStatus, in: &fixture)
         let value = try #require(content, "\(reply.outcome) \(reply.verdict)")
         #expect(value["timestampBlockExpire"] != nil)
         let response: Version4.ActivationStatusResponse = try value.decode()
         let key = try #require(self.keys).utility.status
-        let blob = try Version4.ActivationStatusBlob(response.activationStatus, key: key)
+        let blob = try ActivationStatusBlob(response.activationStatus, key: key)
         return (blob, response.timestampBlockExpire)
     }
 
@@ -403,13 +403,13 @@ struct TestDevice4 {
 
     func tokenHeader(timestamp: Milliseconds) throws -> (name: String, value: String) {
         let token = try #require(self.token)
-        let header = try Version4.TokenHeader(
-            tokenID: token.id,
+        let header = try TokenHeader(
+            version4TokenID: token.id,
             secret: token.secret,
             nonce: SecureRandom.bytes(16),
             timestamp: timestamp
         )
-        return (Version4.TokenHeader.name, header.value)
+        return (TokenHeader.name, header.value)
     }
 
     func sendWithToken(_ path: String, _ json: JSONValue = [:], in fixture: inout BackendFixture) throws -> Reply {

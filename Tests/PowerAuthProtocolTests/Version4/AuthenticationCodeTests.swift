@@ -156,13 +156,13 @@ struct AuthenticationCodeTests {
             code: try scene.code(scene.keys.knowledge.current)
         )
         #expect(try Version4.AuthenticationHeader(parsing: header.value) == header)
-        let token = try Version4.TokenHeader(
-            tokenID: generator.uuid(),
+        let token = try TokenHeader(
+            version4TokenID: generator.uuid(),
             secret: scene.keys.possession,
             nonce: nonce,
             timestamp: 1_770_000_000_000
         )
-        #expect(try Version4.TokenHeader(parsing: token.value) == token)
+        #expect(try TokenHeader(parsing: token.value, inVersion4: true) == token)
         for changed in Array(header.value.utf8).withOneBitFlipped {
             guard let parsed = try? Version4.AuthenticationHeader(parsing: String(decoding: changed, as: UTF8.self)),
                 parsed != header
@@ -172,7 +172,7 @@ struct AuthenticationCodeTests {
             #expect(parsed.type == header.type && isOther != isChanged, "\(generator)")
         }
         for changed in Array(token.value.utf8).withOneBitFlipped {
-            guard let parsed = try? Version4.TokenHeader(parsing: String(decoding: changed, as: UTF8.self)),
+            guard let parsed = try? TokenHeader(parsing: String(decoding: changed, as: UTF8.self), inVersion4: true),
                 parsed != token, parsed.tokenID == token.tokenID
             else { continue }
             #expect(!parsed.isValid(secret: scene.keys.possession), "\(generator)")

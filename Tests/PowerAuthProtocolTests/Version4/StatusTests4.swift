@@ -5,9 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StatusTests4 {
-    private func blob(_ counter: Version4.HashCounter, key: SecretBytes) throws -> Version4.ActivationStatusBlob {
-        Version4.ActivationStatusBlob(
+    private func blob(_ counter: Version4.HashCounter, key: SecretBytes) throws -> ActivationStatusBlob {
+        ActivationStatusBlob(
             state: .active,
+            currentVersion: Version4.major,
             flags: [.biometryIsOn],
             counterByte: counter.byte,
             failedAttempts: 1,
@@ -22,15 +23,15 @@ struct StatusTests4 {
         let keys = try generator.version4Keys().utility
         let blob = try self.blob(Version4.HashCounter(data: generator.secret(32)), key: keys.counterHash)
         let bytes = try blob.bytes(key: keys.status)
-        #expect(try Version4.ActivationStatusBlob(bytes, key: keys.status) == blob)
+        #expect(try ActivationStatusBlob(bytes, key: keys.status) == blob)
         for changed in bytes.withOneBitFlipped {
             #expect(throws: ActivationStatusError.authenticationFailed, "\(generator)") {
-                try Version4.ActivationStatusBlob(changed, key: keys.status)
+                try ActivationStatusBlob(changed, key: keys.status)
             }
         }
         for bytes in [[], [UInt8](bytes.dropLast()), bytes + [0]] {
             #expect(throws: ActivationStatusError.invalidLength) {
-                try Version4.ActivationStatusBlob(bytes, key: keys.status)
+                try ActivationStatusBlob(bytes, key: keys.status)
             }
         }
     }

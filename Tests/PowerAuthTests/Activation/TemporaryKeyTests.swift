@@ -254,7 +254,7 @@ import WireFacts
             )
             let answer = TemporaryKeyResponse(
                 keyID: "k",
-                publicKey: other.masterKey.publicKey,
+                key: other.masterKey.publicKey,
                 issuedAt: fixture.server.milliseconds,
                 expiresAt: fixture.server.milliseconds + 300_000
             )

@@ -21,6 +21,7 @@ import Testing
     private func status(_ counter: SigningCounter, window: UInt8) throws -> ActivationStatusBlob {
         ActivationStatusBlob(
             state: .active,
+            currentVersion: ActivationStatusBlob.version3,
             counterByte: counter.byte,
             failedAttempts: 0,
             maxFailedAttempts: 5,
@@ -35,7 +36,9 @@ import Testing
         window: UInt8
     ) throws -> CounterComparison {
         let status = try self.status(server, window: window)
-        return try ledger.compare(with: ReportedCounter(status, transportKey: self.transportKey))
+        return try ledger.compare(
+            with: ReportedCounter(status, key: HashCounter.hashKey(transportKey: self.transportKey))
+        )
     }
 
     // MARK: Comparing

@@ -30,7 +30,7 @@ package struct EncryptionHeader: Sendable, Equatable {
         case .activation:
             self.activationID = try fields.required("activation_id", HeaderValue.identifier)
         }
-        self.version = try fields.required("version", HeaderValue.version)
+        self.version = try fields.required("version", HeaderValue.version3)
     }
 
     /// The value of the header.

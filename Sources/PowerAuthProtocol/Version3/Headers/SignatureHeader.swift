@@ -43,7 +43,7 @@ package struct SignatureHeader: Sendable, Equatable {
         self.signature = try fields.required("pa_signature") { string in
             Base64.decode(string).flatMap { [16, 32, 48].contains($0.count) ? $0 : nil }
         }
-        self.version = try fields.required("pa_version", HeaderValue.version)
+        self.version = try fields.required("pa_version", HeaderValue.version3)
     }
 
     /// The value of the header.

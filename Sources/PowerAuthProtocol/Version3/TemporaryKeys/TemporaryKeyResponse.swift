@@ -5,22 +5,9 @@ package import PowerAuthCrypto
 /// A token signed with ECDSA by the application's master key, or in the scope of an activation by the server's key of that
 /// activation. Claims: `sub` (the key's identifier), `applicationKey`, `activationId`, `challenge`, `publicKey`, `iat` and
 /// `exp` in seconds, `iat_ms` and `exp_ms` in milliseconds.
-package struct TemporaryKeyResponse: Sendable, Equatable {
-    package let keyID: String
-    package let publicKey: P256PublicKey
-    /// The server's time when it responded, in milliseconds since 1970.
-    package let issuedAt: Int64
-    /// The time when the key expires, in milliseconds since 1970.
-    package let expiresAt: Int64
+package typealias TemporaryKeyResponse = IssuedKey<P256PublicKey>
 
-    /// Describes a key that the server made.
-    package init(keyID: String, publicKey: P256PublicKey, issuedAt: Int64, expiresAt: Int64) {
-        self.keyID = keyID
-        self.publicKey = publicKey
-        self.issuedAt = issuedAt
-        self.expiresAt = expiresAt
-    }
-
+extension IssuedKey<P256PublicKey> {
     /// Reads and checks a response. Nothing of it is used unless all of it is right.
     ///
     /// - Parameters:
@@ -43,7 +30,7 @@ package struct TemporaryKeyResponse: Sendable, Equatable {
         guard let point = Base64.decode(claims.second.publicKey), let publicKey = try? P256PublicKey(x963: point) else {
             throw .invalidPublicKey
         }
-        self.init(keyID: claims.first.sub, publicKey: publicKey, issuedAt: issuedAt, expiresAt: expiresAt)
+        self.init(keyID: claims.first.sub, key: publicKey, issuedAt: issuedAt, expiresAt: expiresAt)
     }
 
     /// Returns the signed token, as the server sends it.
@@ -51,15 +38,7 @@ package struct TemporaryKeyResponse: Sendable, Equatable {
         signedBy signer: P256PrivateKey,
         answering request: TemporaryKeyRequest
     ) throws(CryptoError) -> String {
-        let claims = Claims(
-            TemporaryKeyResponseClaims(
-                keyID: self.keyID,
-                issuedAt: self.issuedAt,
-                expiresAt: self.expiresAt,
-                answering: request
-            ),
-            PublicKeyClaim(publicKey: Base64.encode(self.publicKey.uncompressed))
-        )
+        let claims = self.claims(PublicKeyClaim(publicKey: Base64.encode(self.key.uncompressed)), answering: request)
         return try JSONWebToken.encode(claims: claims, algorithm: .es256) { (input) throws(CryptoError) in
             try signer.rawSignature(for: input)
         }

@@ -61,11 +61,6 @@ extension Version4 {
     }
 }
 
-extension HeaderValue {
-    /// Returns `string` if it is version 4.0.
-    static func version4(_ string: String) -> String? { string.isExactly(Version4.name) ? string : nil }
-}
-
 extension HeaderFields {
     /// Throws if there is one of the fields that do not belong here.
     func refuse(_ names: [String]) throws(HeaderError) {

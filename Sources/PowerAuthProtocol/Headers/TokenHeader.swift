@@ -14,7 +14,7 @@ package struct TokenHeader: Sendable, Equatable {
     package let timestamp: Int64
     package let version: ProtocolVersion
 
-    /// Creates the header of one request.
+    /// Creates the header of one request in version 3.
     package init(tokenID: String, secret: SecretBytes, nonce: [UInt8], timestamp: Int64, version: ProtocolVersion) {
         self.tokenID = tokenID
         self.digest = TokenDigest.digest(secret: secret, nonce: nonce, timestamp: timestamp, version: version)
@@ -23,20 +23,41 @@ package struct TokenHeader: Sendable, Equatable {
         self.version = version
     }
 
-    /// Reads a header.
+    /// Creates the header of one request in version 4.
+    ///
+    /// - Throws: `invalidLength` for a secret that KMAC does not take.
+    package init(
+        version4TokenID tokenID: String,
+        secret: SecretBytes,
+        nonce: [UInt8],
+        timestamp: Int64
+    ) throws(CryptoError) {
+        self.tokenID = tokenID
+        self.digest = try TokenDigest.digest4(secret: secret, nonce: nonce, timestamp: timestamp)
+        self.nonce = nonce
+        self.timestamp = timestamp
+        self.version = .v4_0
+    }
+
+    /// Reads a header of version 3, or of version 4.
     ///
     /// - Throws: The first field that is missing or not of its form.
-    package init(parsing value: String?) throws(HeaderError) {
+    package init(parsing value: String?, inVersion4: Bool = false) throws(HeaderError) {
         let fields = HeaderFields(parsing: value)
+        let version4 = inVersion4 ? try fields.required("version", HeaderValue.version4) : nil
         self.tokenID = try fields.required("token_id", HeaderValue.identifier)
         self.digest = try fields.required("token_digest", HeaderValue.bytes(32))
         self.nonce = try fields.required("nonce", HeaderValue.bytes(16))
         self.timestamp = try fields.required("timestamp", HeaderValue.timestamp)
-        self.version = try fields.required("version", HeaderValue.version)
+        self.version = if let version4 { version4 } else { try fields.required("version", HeaderValue.version3) }
     }
 
     /// Returns whether the digest was computed with `secret`. The caller checks the timestamp.
     package func isValid(secret: SecretBytes) -> Bool {
+        guard self.version.isVersion3 else {
+            let expected = try? TokenDigest.digest4(secret: secret, nonce: self.nonce, timestamp: self.timestamp)
+            return expected.map { constantTimeEquals($0, self.digest) } ?? false
+        }
         let expected = TokenDigest.digest(
             secret: secret,
             nonce: self.nonce,
@@ -49,11 +70,13 @@ package struct TokenHeader: Sendable, Equatable {
     /// The value of the header.
     package var value: String {
         var header = HeaderWriter()
+        // Each version has its own order, which no server cares for.
+        if !self.version.isVersion3 { header.add("version", self.version.rawValue) }
         header.add("token_id", self.tokenID)
         header.add("token_digest", self.digest)
         header.add("nonce", self.nonce)
         header.add("timestamp", String(self.timestamp))
-        header.add("version", self.version.rawValue)
+        if self.version.isVersion3 { header.add("version", self.version.rawValue) }
         return header.value
     }
 }
