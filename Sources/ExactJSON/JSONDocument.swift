@@ -7,14 +7,8 @@ package final class JSONDocument: Sendable {
     let nodes: [JSONNode]
 
     /// Checks that `bytes` is one JSON value (RFC 8259, UTF-8, no byte order mark) within the limits.
-    ///
-    /// - Parameter known: Objects that need not be checked again; see ``KnownObjects``.
-    package init(
-        parsing bytes: [UInt8],
-        limits: JSONLimits = JSONLimits(),
-        known: KnownObjects? = nil
-    ) throws(JSONError) {
-        var scanner = JSONScanner(bytes: bytes, limits: limits, known: known)
+    package init(parsing bytes: [UInt8], limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        var scanner = JSONScanner(bytes: bytes, limits: limits)
         self.nodes = try scanner.scan()
         self.bytes = bytes
     }
@@ -27,18 +21,14 @@ package final class JSONDocument: Sendable {
 struct JSONNode {
     enum Kind: UInt8 {
         case null, `true`, `false`, number, string, array, object
-        /// A known object. Its parts are not in the index.
-        case knownObject
     }
 
     let kind: Kind
-    /// Whether a string has escapes, so that its bytes differ from its value.
+    /// Indicates whether a string has escapes, so that its bytes differ from its value.
     var isEscaped = false
     /// The beginning and end of the value's bytes, for strings without the quotes.
     let start: UInt32
     var end: UInt32
     /// The index after this value and all its parts.
     var next: UInt32
-    /// The number of the known object, if it is one.
-    var known: UInt32 = 0
 }

@@ -2,16 +2,14 @@
 struct JSONScanner {
     private let bytes: [UInt8]
     private let limits: JSONLimits
-    private var known: KnownObjects?
     private var position = 0
     private var nodes: [JSONNode] = []
     /// The indices of the arrays and objects that are not closed yet.
     private var open: [Int] = []
 
-    init(bytes: [UInt8], limits: JSONLimits, known: KnownObjects? = nil) {
+    init(bytes: [UInt8], limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
-        self.known = known
     }
 
     mutating func scan() throws(JSONError) -> [JSONNode] {
@@ -61,7 +59,7 @@ struct JSONScanner {
         guard let first = self.peek() else { throw self.unexpected() }
         switch first {
         case UInt8(ascii: "\""): try self.scanString()
-        case UInt8(ascii: "{"): if !self.skipKnownObject() { try self.openContainer(.object) }
+        case UInt8(ascii: "{"): try self.openContainer(.object)
         case UInt8(ascii: "["): try self.openContainer(.array)
         case UInt8(ascii: "t"): try self.scanWord("true", .true)
         case UInt8(ascii: "f"): try self.scanWord("false", .false)
@@ -76,18 +74,6 @@ struct JSONScanner {
         self.open.append(self.nodes.count)
         self.append(kind, from: self.position, to: self.position)
         self.position += 1
-    }
-
-    private mutating func skipKnownObject() -> Bool {
-        guard self.known?.depth == self.open.count,
-            let (index, length) = self.known?.find(at: self.position, of: self.bytes)
-        else {
-            return false
-        }
-        self.append(.knownObject, from: self.position, to: self.position + length)
-        self.nodes[self.nodes.count - 1].known = UInt32(index)
-        self.position += length
-        return true
     }
 
     private mutating func scanWord(_ word: StaticString, _ kind: JSONNode.Kind) throws(JSONError) {

@@ -125,7 +125,7 @@ extension JSONValue {
 // MARK: - Looking inside
 
 extension JSONValue {
-    /// Whether this is `null`.
+    /// Indicates whether this is `null`.
     public var isNull: Bool { self == .null }
 
     /// The Boolean, if this is one.

@@ -21,9 +21,6 @@ package struct JSONView: Sendable {
     package var isArray: Bool { self.node.kind == .array }
     package var isObject: Bool { self.node.kind == .object }
 
-    /// The number of the known object that this is; `nil` for all other values. Such an object shows no members.
-    package var knownObject: Int? { self.node.kind == .knownObject ? Int(self.node.known) : nil }
-
     package var bool: Bool? {
         switch self.node.kind {
         case .true: true

@@ -67,21 +67,8 @@ package struct ListResponseComparison: Sendable {
 
 extension OperationList {
     /// Reads a response and remembers it, to recognize it when it comes again.
-    ///
-    /// - Parameter last: The list before this one. Operations that come again as they were are taken from it unread.
-    package static func read(
-        _ bytes: [UInt8],
-        after last: OperationList? = nil
-    ) throws(MobileTokenError) -> (OperationList, ListResponseComparison) {
-        // Issues name their place in the response, so an operation that has some is read anew.
-        let known = last?.operations.filter(\.issues.isEmpty) ?? []
-        let response = try SuccessResponse(
-            parsing: bytes,
-            known: known.isEmpty ? nil : KnownObjects(known.map(\.json), depth: Self.operationDepth)
-        )
-        return (try OperationList(response, known: known), ListResponseComparison(response.root))
+    package static func read(_ bytes: [UInt8]) throws(MobileTokenError) -> (OperationList, ListResponseComparison) {
+        let response = try SuccessResponse(parsing: bytes)
+        return (try OperationList(response), ListResponseComparison(response.root))
     }
-
-    /// An operation stands in the list, and the list in the envelope.
-    private static var operationDepth: Int { 2 }
 }

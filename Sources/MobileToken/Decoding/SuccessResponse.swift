@@ -7,9 +7,9 @@ import PowerAuthProtocol
 struct SuccessResponse {
     let root: JSONView
 
-    init(parsing bytes: [UInt8], known: KnownObjects? = nil) throws(MobileTokenError) {
+    init(parsing bytes: [UInt8]) throws(MobileTokenError) {
         do {
-            self.root = try JSONDocument(parsing: bytes, limits: Self.limits, known: known).root
+            self.root = try JSONDocument(parsing: bytes, limits: Self.limits).root
         } catch {
             throw .unreadableResponse("The response is not JSON", underlying: error)
         }

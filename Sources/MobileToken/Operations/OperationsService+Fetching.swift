@@ -99,7 +99,7 @@ extension OperationsService {
                     time?.learn(known.list.currentTimestamp)
                     await self?.fetchedAgain(known, by: fetch.number)
                 } else {
-                    let new = try ServerList(response, after: fetch.last)
+                    let new = try ServerList(response)
                     time?.learn(new.list.currentTimestamp)
                     await self?.fetched(new, by: fetch.number)
                 }

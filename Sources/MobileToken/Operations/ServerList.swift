@@ -5,9 +5,8 @@ struct ServerList: Sendable {
     let list: OperationList
     private let comparison: ListResponseComparison
 
-    /// Reads a response, but for what it repeats of the last.
-    init(_ response: ChannelResponse, after last: Self?) throws {
-        (self.list, self.comparison) = try response.read { try OperationList.read($0, after: last?.list) }
+    init(_ response: ChannelResponse) throws {
+        (self.list, self.comparison) = try response.read { try OperationList.read($0) }
     }
 
     private init(list: OperationList, comparison: ListResponseComparison) {

@@ -182,13 +182,11 @@ import Testing
         #expect(accepted > 0)
     }
 
-    /// A list that is read with the help of the one before is the list that is read without.
-    @Test func readingAfterAnotherListChangesNothingButTheWork() throws {
+    @Test func aListThatIsRememberedIsTheListThatIsRead() throws {
         var random = SeededGenerator()
         let broken = ServerJSON.operation.with("formData", "title", nil)
         let halfBroken = ServerJSON.operation(attributes: ["type": "NOTE", "id": "1", "label": "L"])
         var operations: [JSONValue] = []
-        var last: OperationList?
         var identifiers = (0...).lazy.map { JSONValue.string("\($0)") }.makeIterator()
         for _ in 0..<300 {
             for _ in 0...Int.random(in: 0...3, using: &random) {
@@ -203,11 +201,10 @@ import Testing
             }
             let answer = ServerJSON.list(operations)
             let alone = try OperationList(response: answer)
-            let (list, comparison) = try OperationList.read(answer, after: last)
+            let (list, comparison) = try OperationList.read(answer)
             #expect(list == alone)
             #expect(list.operations.map(\.json) == alone.operations.map(\.json))
             #expect(comparison.match(answer) != nil)
-            last = list
         }
     }
 
@@ -215,26 +212,10 @@ import Testing
         let broken = ServerJSON.operation.with("id", 5)
         let operation = ServerJSON.operation
         let answer = ServerJSON.list([broken, operation, operation.with("name", "login"), operation])
-        for last in [nil, OperationList(operations: [try UserOperation(parsing: operation)])] {
-            let (list, _) = try OperationList.read(answer, after: last)
-            #expect(list.operations.map(\.name) == ["authorize_payment"])
-            #expect(
-                list.issues.map(\.path) == ["responseObject[0].id", "responseObject[2].id", "responseObject[3].id"]
-            )
-            #expect(list.issues.dropFirst().map(\.reason) == [.repeated, .repeated])
-        }
-    }
-
-    @Test func aKnownOperationElsewhereInTheAnswerIsNotTakenForTheList() throws {
-        let (known, _) = try OperationList.read(ServerJSON.list([ServerJSON.operation]))
-        let operation = String(decoding: ServerJSON.operation.serialized(), as: UTF8.self)
-        let answer = #"{"status":"OK","other":[\#(operation)],"responseObject":[{"id":"1","nested":[\#(operation)]}]}"#
-        let (list, _) = try OperationList.read(Array(answer.utf8), after: known)
-        #expect(list.operations.isEmpty)
-        #expect(list.issues.map(\.path) == ["responseObject[0].name"])
-        #expect(throws: MobileTokenError.self) {
-            try OperationList.read(Array(#"{"status":"OK","responseObject":\#(operation)}"#.utf8), after: known)
-        }
+        let (list, _) = try OperationList.read(answer)
+        #expect(list.operations.map(\.name) == ["authorize_payment"])
+        #expect(list.issues.map(\.path) == ["responseObject[0].id", "responseObject[2].id", "responseObject[3].id"])
+        #expect(list.issues.dropFirst().map(\.reason) == [.repeated, .repeated])
     }
 
     @Test(arguments: [

@@ -69,9 +69,7 @@ public struct OperationList: Sendable, Hashable {
     }
 
     /// Operations whose identifier came before are left out and reported.
-    ///
-    /// - Parameter known: The operations that were known to the parser of the response.
-    init(_ response: SuccessResponse, known: [UserOperation] = []) throws(MobileTokenError) {
+    init(_ response: SuccessResponse) throws(MobileTokenError) {
         guard let list = response.responseObject, list.isArray else {
             throw .unreadableResponse("The response contains no list of operations")
         }
@@ -83,7 +81,7 @@ public struct OperationList: Sendable, Hashable {
         self.currentTimestamp = response.root.optional("currentTimestamp", .date, &log)
         self.operations = log.inside("responseObject") { log in
             log.elements(of: list, limit: Self.operationLimit) { (view, log) throws(DecodingIssue) in
-                let operation = if let index = view.knownObject { known[index] } else { try UserOperation(view, &log) }
+                let operation = try UserOperation(view, &log)
                 guard seen.insert(operation.identity).inserted else {
                     throw log.issue(.repeated, member: "id", at: view)
                 }
