@@ -1,6 +1,6 @@
 import PowerAuthProtocol
 
-/// What an activation tells the observer, if there is one.
+/// The reports of an activation to the observer, if there is one.
 extension Activation {
     nonisolated func observeRetry(of path: String, for reason: RetryReason) {
         self.observer?.requestRetried(RetryObservation(activationID: self.activationID, path: path, reason: reason))

@@ -1,16 +1,15 @@
-/// How an activation of a fleet, or the one of an agent, is doing from now on.
+/// A change in the state of one activation of a fleet or an agent.
 public struct ActivationStateObservation: Sendable {
     /// The activation.
     public let activationID: String
     /// The phase that it is in, such as `active` or `blocked`.
     public let phase: String
-    /// Whether it is not polled any more.
+    /// Indicates whether it is not polled any more.
     public let isEnded: Bool
     /// Why it ended or waits, where that is so.
     public let reason: MobileTokenError?
 
-    /// Creates an observation, for tests of an observer.
-    public init(activationID: String, phase: String, isEnded: Bool, reason: MobileTokenError? = nil) {
+    package init(activationID: String, phase: String, isEnded: Bool, reason: MobileTokenError? = nil) {
         self.activationID = activationID
         self.phase = phase
         self.isEnded = isEnded
@@ -26,7 +25,7 @@ public struct AgentObservation: Sendable {
     public let operationID: String?
     /// The operation's name, such as `authorize_payment`.
     public let operationName: String?
-    /// What happened, in one word that metrics can count: `judged`, `left`, `decided`, `refused`, `retrying`, `unanswered`,
+    /// The kind of event, in one word that metrics can count: `judged`, `left`, `decided`, `refused`, `retrying`, `unanswered`,
     /// `unknown`, `finishedElsewhere`, `gone`, `stopped` or `resumed`.
     public let kind: String
     /// Why the operation was left, in a few words that metrics can count: the policy's own, `incomplete`, `policyFailed`,
@@ -37,8 +36,7 @@ public struct AgentObservation: Sendable {
     /// The error, where that is what happened.
     public let error: MobileTokenError?
 
-    /// Creates an observation, for tests of an observer.
-    public init(
+    package init(
         activationID: String,
         operationID: String?,
         operationName: String?,

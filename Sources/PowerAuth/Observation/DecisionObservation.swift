@@ -14,11 +14,10 @@ public struct DecisionObservation: Sendable {
     public let factors: String?
     /// The name of the policy that decided; `nil` for a call by hand, and when this process did not make the signature.
     public let policyName: String?
-    /// How it ended.
+    /// The result.
     public let result: DecisionOutcome.Result
 
-    /// Creates an observation, for tests of an observer.
-    public init(
+    package init(
         activationID: String,
         operationID: String,
         verdict: RecordedIntent.Verdict,
@@ -49,16 +48,16 @@ public struct DecisionObservation: Sendable {
 
 /// Something that was written into the receipts, or could not be.
 public struct ReceiptObservation: Sendable {
-    /// What was written. A struct, so that another kind breaks nobody's `switch`.
+    /// The kind of entry. A struct, so that another kind breaks nobody's `switch`.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
 
-        /// What is about to be decided, in the step that moves the counter.
+        /// The intent to decide, written in the step that moves the counter.
         public static let intentWritten = Self(description: "intentWritten")
-        /// How the decision ended.
+        /// The outcome of the decision.
         public static let outcomeRecorded = Self(description: "outcomeRecorded")
-        /// What became of a decision whose answer was lost, or whose process died.
+        /// The outcome of a decision whose answer was lost or whose process died, found out later.
         public static let openRowResolved = Self(description: "openRowResolved")
         /// The outcome could not be written: the row stays open, and is resolved later.
         public static let outcomeNotWritten = Self(description: "outcomeNotWritten")
@@ -66,15 +65,14 @@ public struct ReceiptObservation: Sendable {
 
     /// The activation that decides.
     public let activationID: String
-    /// What was written.
+    /// The kind of entry.
     public let kind: Kind
     /// The outcome, unless it is an intent.
     public let result: DecisionOutcome.Result?
     /// Why nothing was written, where that is so.
     public let error: MobileTokenError?
 
-    /// Creates an observation, for tests of an observer.
-    public init(
+    package init(
         activationID: String,
         kind: Kind,
         result: DecisionOutcome.Result? = nil,

@@ -2,11 +2,10 @@
 public struct PollObservation: Sendable {
     /// The activation that is polled.
     public let activationID: String
-    /// How much later it starts than it was planned for.
+    /// The delay of its start after the planned moment.
     public let lag: Duration
 
-    /// Creates an observation, for tests of an observer.
-    public init(activationID: String, lag: Duration) {
+    package init(activationID: String, lag: Duration) {
         self.activationID = activationID
         self.lag = lag
     }
@@ -16,17 +15,16 @@ public struct PollObservation: Sendable {
 public struct OperationListObservation: Sendable {
     /// The activation whose list it is.
     public let activationID: String
-    /// How many operations there are now.
+    /// The number of operations in the list now.
     public let count: Int
-    /// How many of them are new.
+    /// The number of new operations.
     public let added: Int
-    /// How many of them are other than before.
+    /// The number of operations that have changed.
     public let updated: Int
-    /// How many have left the list.
+    /// The number of operations that have left the list.
     public let removed: Int
 
-    /// Creates an observation, for tests of an observer.
-    public init(activationID: String, count: Int, added: Int, updated: Int, removed: Int) {
+    package init(activationID: String, count: Int, added: Int, updated: Int, removed: Int) {
         self.activationID = activationID
         self.count = count
         self.added = added

@@ -9,8 +9,7 @@ public struct RequestObservation: Sendable {
     /// The path below the base URL.
     public let path: String
 
-    /// Creates an observation, for tests of an observer.
-    public init(id: UInt64, activationID: String?, path: String) {
+    package init(id: UInt64, activationID: String?, path: String) {
         self.id = id
         self.activationID = activationID
         self.path = path
@@ -25,19 +24,18 @@ public struct RequestObservation: Sendable {
 }
 
 extension RequestObservation {
-    /// How a request ended.
+    /// The end of a request.
     public struct Result: Sendable {
-        /// What became of it.
+        /// The outcome.
         public let outcome: Outcome
         /// The HTTP status, or `nil` when there was no whole response.
         public let httpStatus: Int?
         /// Why it did not succeed; `nil` when it did, or was canceled.
         public let error: MobileTokenError?
-        /// How long it took, from sending to the whole response.
+        /// The time from sending to the whole response.
         public let duration: Duration
 
-        /// Creates a result, for tests of an observer.
-        public init(_ outcome: Outcome, httpStatus: Int?, error: MobileTokenError? = nil, duration: Duration) {
+        package init(_ outcome: Outcome, httpStatus: Int?, error: MobileTokenError? = nil, duration: Duration) {
             self.outcome = outcome
             self.httpStatus = httpStatus
             self.error = error
@@ -55,7 +53,7 @@ extension RequestObservation {
         }
     }
 
-    /// What became of a request. A struct, so that another one breaks nobody's `switch`.
+    /// The outcome of a request. A struct, so that another one breaks nobody's `switch`.
     public struct Outcome: Sendable, Hashable, CustomStringConvertible {
         /// The name of the outcome.
         public let description: String
@@ -78,11 +76,10 @@ public struct RetryObservation: Sendable {
     public let activationID: String?
     /// The path below the base URL.
     public let path: String
-    /// What was put right.
+    /// The cause that was put right.
     public let reason: RetryReason
 
-    /// Creates an observation, for tests of an observer.
-    public init(activationID: String?, path: String, reason: RetryReason) {
+    package init(activationID: String?, path: String, reason: RetryReason) {
         self.activationID = activationID
         self.path = path
         self.reason = reason

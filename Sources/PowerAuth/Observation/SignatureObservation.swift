@@ -6,13 +6,12 @@ public struct SignatureObservation: Sendable {
     public let factors: String
     /// The path that it is sent to; `nil` for one that a person carries to the server.
     public let path: String?
-    /// How far, with this signature, the counter is ahead of what the server is known to have followed: 1 when all is well.
+    /// The distance of the counter, with this signature, from the last value that the server is known to have followed: 1 when all is well.
     ///
     /// It grows with signatures whose fate is not known, such as those made offline.
     public let counterDistance: UInt64
 
-    /// Creates an observation, for tests of an observer.
-    public init(activationID: String, factors: String, path: String?, counterDistance: UInt64) {
+    package init(activationID: String, factors: String, path: String?, counterDistance: UInt64) {
         self.activationID = activationID
         self.factors = factors
         self.path = path

@@ -50,7 +50,7 @@ import Testing
         let telemetry = Telemetry(logger: Logger(label: "left"), metrics: SystemMetrics())
         for id in ["1", "2"] {
             telemetry.agentReported(
-                AgentObservation(
+                .sample(
                     activationID: "a\(id)",
                     operationID: "o\(id)",
                     operationName: "n\(id)",
