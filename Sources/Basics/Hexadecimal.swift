@@ -12,19 +12,11 @@ package enum Hexadecimal {
         var bytes: [UInt8] = []
         var digits = string.utf8[...]
         while let high = digits.popFirst() {
-            guard let low = digits.popFirst(), let high = self.value(high), let low = self.value(low) else {
-                return nil
-            }
+            guard let low = digits.popFirst(), !high.isASCIICapital, !low.isASCIICapital,
+                let high = high.hexadecimalValue, let low = low.hexadecimalValue
+            else { return nil }
             bytes.append(high << 4 | low)
         }
         return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -311,7 +311,7 @@ extension ErrorCodeTests {
             try await device.service.authorize(try #require(past.first), with: .twoFactors)
         },
         Way(to: .factorsNotAllowed) { try await $0.service.authorize(try await $0.offer(), with: .possession) },
-        Way(to: .invalidLanguage) { _ in _ = try AcceptLanguage("no language") },
+        Way(to: .invalidLanguage) { _ in _ = try AcceptLanguage("no_language") },
         Way(to: .pushAlreadyRegistering) { device in
             let (push, door) = (device.client.push(for: device.activation), Door())
             device.network.rule.value = { request, deliver in
