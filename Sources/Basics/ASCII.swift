@@ -1,15 +1,15 @@
 /// Bytes as characters of ASCII. Text from outside is looked at byte by byte: a `Character` may hold any number of them.
 extension UInt8 {
-    /// Whether this is one of the digits `0` to `9`.
+    /// Indicates whether this is one of the digits `0` to `9`.
     @inlinable package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 
-    /// Whether this is one of the letters `A` to `Z`.
+    /// Indicates whether this is one of the letters `A` to `Z`.
     @inlinable package var isASCIICapital: Bool { (0x41...0x5A).contains(self) }
 
-    /// Whether this is one of the letters `A` to `Z` and `a` to `z`.
+    /// Indicates whether this is one of the letters `A` to `Z` and `a` to `z`.
     @inlinable package var isASCIILetter: Bool { self.isASCIICapital || (0x61...0x7A).contains(self) }
 
-    /// Whether this is a letter or a digit of ASCII.
+    /// Indicates whether this is a letter or a digit of ASCII.
     @inlinable package var isASCIILetterOrDigit: Bool { self.isASCIILetter || self.isASCIIDigit }
 
     /// The small letter for a capital one, and any other byte itself.
@@ -28,7 +28,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether the name of an HTTP header field may hold it.
+    /// Indicates whether the name of an HTTP header field may hold it.
     @inlinable package var isHTTPNameCharacter: Bool {
         switch self {
         case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true  // !#$%&'*+-.^_`|~
@@ -36,7 +36,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether the value of an HTTP header field may hold it: everything but control characters other than the tab.
+    /// Indicates whether the value of an HTTP header field may hold it: everything but control characters other than the tab.
     @inlinable package var isHTTPValueCharacter: Bool { (self >= 0x20 && self != 0x7F) || self == 0x09 }
 }
 

@@ -72,7 +72,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether this is a control character (C0, DEL, C1) or the byte-order mark, which no identifier has.
+    /// Indicates whether this is a control character (C0, DEL, C1) or the byte-order mark, which no identifier has.
     package var isControlOrByteOrderMark: Bool {
         self.properties.generalCategory == .control || self == "\u{FEFF}"
     }

@@ -9,7 +9,7 @@ package struct CommandLineProgram: Sendable {
     let summary: String
     /// The environment variables that it reads.
     let environment: [(name: String, help: String)]
-    /// What `--version` shows.
+    /// The text of `--version`.
     let version: @Sendable () -> String
     /// Runs before the process ends by force.
     let cleanUp: @Sendable () -> Void

@@ -23,7 +23,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let configuration = Self(rawValue: 78)
     package static let interrupted = Self(rawValue: 130)
 
-    /// What each means, for the help page and the manual.
+    /// The meaning of each, for the help page and the manual.
     static let meanings: [(code: Self, meaning: String)] = [
         (.done, "done"),
         (.refused, "refused by the server, for a reason that has no code below"),

@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 import MobileToken
 
-/// How a command failed: what people are told, what programs are told, and the exit code.
+/// The failure of a command: a message for people, a name for programs, and the exit code.
 struct Failure {
     /// The name of the kind of failure, by which a program tells it from others.
     let code: String

@@ -22,7 +22,7 @@ extension CurlTransport {
         /// The age at which a connection no longer gets new requests, so that changes in DNS are noticed: 10 minutes by
         /// default.
         public var maximumConnectionAge: Duration = .seconds(600)
-        /// Whether compressed responses are requested, and decompressed: `true` by default.
+        /// Indicates whether compressed responses are requested, and decompressed: `true` by default.
         public var acceptsCompression = true
         /// The value of the `User-Agent` header, unless the request has its own.
         public var userAgent: UserAgent = .libraryDefault

@@ -61,7 +61,7 @@ extension CurlTransport {
 }
 
 extension CurlTransport.TLS {
-    /// Whether there is an option that only TLS can meet.
+    /// Indicates whether there is an option that only TLS can meet.
     var isExplicit: Bool {
         if case .certificateAuthority = self.validation.kind { return true }
         return !self.pinnedPublicKeys.isEmpty || self.clientCertificate != nil

@@ -38,7 +38,7 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { self.engine.stop() }
 
-    /// Whether there are pins, a certificate authority or a client certificate, which have no effect over `http`.
+    /// Indicates whether there are pins, a certificate authority or a client certificate, which have no effect over `http`.
     public var requiresTLS: Bool { self.configuration.tls.isExplicit }
 
     /// The ``Configuration/timeout``.

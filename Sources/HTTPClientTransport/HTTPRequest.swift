@@ -18,7 +18,7 @@ public struct HTTPRequest: Sendable, Hashable {
     public var body: [UInt8]?
     /// The longest time from the call to the whole response; `nil` leaves it to the transport.
     public var timeout: Duration?
-    /// Whether the server may receive this request twice without harm; `false` by default.
+    /// Indicates whether the server may receive this request twice without harm; `false` by default.
     ///
     /// A reused connection may break just as the request is sent, and then it is unknown whether the server received it. A repeatable request is sent again on a fresh connection; any other one fails with
     /// ``HTTPTransportError/Code/connectionLost``. A request that carries a signature or a one-time value is never

@@ -7,7 +7,7 @@ public protocol HTTPTransport: Sendable {
     /// - Throws: ``HTTPTransportError`` without a complete response, or `CancellationError` when the task is canceled.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 
-    /// Whether the transport is configured with pins, a certificate authority or a client certificate, which an `http` URL
+    /// Indicates whether the transport is configured with pins, a certificate authority or a client certificate, which an `http` URL
     /// would silently ignore. `false` by default.
     var requiresTLS: Bool { get }
 

@@ -97,7 +97,7 @@ extension CertificateRequest.AlternativeName {
         }
     }
 
-    /// Whether the value has the marks of its kind, so that one kind is not written in the place of another.
+    /// Indicates whether the value has the marks of its kind, so that one kind is not written in the place of another.
     fileprivate var isPlausible: Bool {
         switch self {
         case .hostName(let name): name.utf8.allSatisfy { !"@:/".utf8.contains($0) }

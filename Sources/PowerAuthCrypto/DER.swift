@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What libcrypto writes in DER, and its text form.
+/// DER as libcrypto writes it, and its text form.
 package enum DER {
     /// Returns what an `i2d` function writes.
     ///

@@ -13,7 +13,7 @@ package enum PostQuantumAlgorithm: String, Sendable, CaseIterable {
     /// Signatures of FIPS 204.
     case mlDSA87 = "ML-DSA-87"
 
-    /// Whether the libcrypto that was loaded has the algorithm. Versions are not compared: a provider may add or remove it.
+    /// Indicates whether the libcrypto that was loaded has the algorithm. Versions are not compared: a provider may add or remove it.
     package var isAvailable: Bool { Self.available.contains(self) }
 
     private static let available: Set<Self> = {

@@ -12,10 +12,10 @@ public enum ProtocolVersion: String, Sendable, Hashable, CaseIterable, Codable {
     /// The versions before 4, which share their keys, messages and headers.
     public static let version3: [Self] = [.v3_1, .v3_2, .v3_3]
 
-    /// Whether this is one of ``version3``.
+    /// Indicates whether this is one of ``version3``.
     package var isVersion3: Bool { Self.version3.contains(self) }
-    /// Whether encrypted requests and responses carry a timestamp, and tokens sign the version.
+    /// Indicates whether encrypted requests and responses carry a timestamp, and tokens sign the version.
     package var usesTimestamps: Bool { self != .v3_1 }
-    /// Whether requests are encrypted for a temporary key fetched from the server.
+    /// Indicates whether requests are encrypted for a temporary key fetched from the server.
     package var usesTemporaryKeys: Bool { self == .v3_3 || self == .v4_0 }
 }

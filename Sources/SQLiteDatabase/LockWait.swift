@@ -1,12 +1,12 @@
 import CSQLite
 import Glibc
 
-/// How a connection waits for a lock that another one holds.
+/// The wait of a connection for a lock that another one holds.
 ///
 /// SQLite's own timeout waits in steps of up to 100 ms. A commit takes less than one, so this one sleeps 0.1 ms at first
 /// and never more than 5 ms.
 struct LockWait {
-    /// How many attempts the timeout has room for.
+    /// The number of attempts that the timeout has room for.
     private let attemptLimit: Int
 
     init(timeout: Duration) {

@@ -15,7 +15,7 @@ import Glibc
 /// Calls block: they read and write files, and wait for other processes. A connection takes no locks of its own, so one
 /// thread at a time may use it; an actor on a queue of its own is a good owner.
 package final class SQLiteConnection {
-    /// What may be done with the file.
+    /// The permitted use of the file.
     package enum Access: Sendable, Equatable {
         case readOnly
         /// The file must be there.
@@ -149,7 +149,7 @@ package final class SQLiteConnection {
         }
     }
 
-    /// Whether a transaction is under way. SQLite ends one by itself after some failures.
+    /// Indicates whether a transaction is under way. SQLite ends one by itself after some failures.
     package var isInTransaction: Bool { sqlite3_get_autocommit(self.handle) == 0 }
 
     // MARK: The log

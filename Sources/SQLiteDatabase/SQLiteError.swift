@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The description quotes no statement and no value, so it may be logged.
 package struct SQLiteError: Error, Equatable, CustomStringConvertible {
-    /// What a caller can tell apart.
+    /// The kind of failure, as far as a caller needs to tell them apart.
     package enum Kind: Sendable {
         /// The disk, the quota or the database's size limit is reached.
         case full
@@ -40,7 +40,7 @@ package struct SQLiteError: Error, Equatable, CustomStringConvertible {
         self.systemError = systemError
     }
 
-    /// What the failure means.
+    /// The kind of failure.
     package var kind: Kind {
         switch self.extendedCode & 0xFF {
         case SQLITE_FULL: .full

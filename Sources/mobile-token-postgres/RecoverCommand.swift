@@ -41,10 +41,10 @@ extension StoreCommands {
     }
 }
 
-/// What became of an activation.
+/// The result for one activation.
 private struct Recovery: Sendable {
     let activationID: String
-    /// How many values were passed over.
+    /// The number of values that were passed over.
     let result: Result<UInt64, MobileTokenError>
 
     /// Recovers one, whatever became of the others.

@@ -13,7 +13,7 @@ package struct Command: Sendable {
         case run(@Sendable (Invocation) async throws -> ExitCode)
         /// Another program reads the remaining words, including `--help`.
         case hand(over: SiblingProgram)
-        /// What every program has, made from its own commands.
+        /// A command of every program, made from the program's own commands.
         case builtIn(@Sendable (CommandLineProgram, Invocation) throws -> ExitCode)
     }
 
@@ -22,7 +22,7 @@ package struct Command: Sendable {
         let name: String
         let help: String
         let isOptional: Bool
-        /// Whether it takes all remaining words, including options.
+        /// Indicates whether it takes all remaining words, including options.
         let takesRest: Bool
 
         /// The operand in a usage line.

@@ -1,6 +1,6 @@
 import Basics
 
-/// What a shell offers for the word that is being typed.
+/// The words that a shell offers for the one that is being typed.
 struct Completion {
     let commands: [Command]
     let commonOptions: [Command.Option]

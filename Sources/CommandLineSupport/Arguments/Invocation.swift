@@ -109,6 +109,6 @@ package struct Invocation: Sendable {
 }
 
 extension String {
-    /// Whether the word begins with two dashes, whatever is combined with the second.
+    /// Indicates whether the word begins with two dashes, whatever is combined with the second.
     fileprivate var isLongOption: Bool { self.utf8.starts(with: "--".utf8) }
 }

@@ -7,7 +7,7 @@ package struct ProxyChoice: Codable, Sendable {
     /// The string that names it.
     package let description: String
 
-    /// What `--proxy` takes.
+    /// The help of `--proxy`.
     package static let help =
         "the proxy: URL, none (default), or environment for that of https_proxy; the profile keeps it"
 
@@ -35,7 +35,7 @@ package struct ProxyChoice: Codable, Sendable {
         try container.encode(self.description)
     }
 
-    /// What the transport is told.
+    /// The transport's setting.
     package var setting: CurlTransport.Proxy {
         if self.description.isExactly("none") { return .none }
         if self.description.isExactly("environment") { return .environment }

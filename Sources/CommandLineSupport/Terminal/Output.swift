@@ -5,12 +5,12 @@ import Glibc
 
 /// The output of a command: text for people, or JSON documents for programs.
 package struct Output: Sendable {
-    /// Whether results are written as JSON.
+    /// Indicates whether results are written as JSON.
     package let isJSON: Bool
 
     package init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Whether standard output is a terminal, which can be redrawn.
+    /// Indicates whether standard output is a terminal, which can be redrawn.
     package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// Writes a result: `document` with `--json`, else `text`.

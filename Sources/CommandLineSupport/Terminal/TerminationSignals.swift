@@ -10,7 +10,7 @@ package final class TerminationSignals: Sendable {
     // Dispatch sources may be used from any thread; the compiler does not know that of the protocol type.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Whether the command must not be interrupted, for example because the server has used up an activation code.
+    /// Indicates whether the command must not be interrupted, for example because the server has used up an activation code.
     package static let mustFinish = Atomic(false)
 
     init(onSignal: @escaping @Sendable () -> Void, beforeForcedExit: @escaping @Sendable () -> Void) {

@@ -17,11 +17,11 @@ final class EasyHandle {
     private var wasRepeatRefused = false
     private var wasTooLate = false
 
-    /// Whether the handle may serve another transfer: libcurl counts repeats over the whole life of a handle, and gives
+    /// Indicates whether the handle may serve another transfer: libcurl counts repeats over the whole life of a handle, and gives
     /// up at the fifth.
     var isReusable: Bool { self.attempts <= 1 }
 
-    /// Whether the server may have seen some of the request: libcurl had a connection, and was let go ahead.
+    /// Indicates whether the server may have seen some of the request: libcurl had a connection, and was let go ahead.
     var mayHaveSent: Bool { self.attempts > 0 && !self.wasTooLate }
 
     /// Creates a handle with every option that stays the same from one request to the next.

@@ -12,7 +12,7 @@ struct TransferState<Continuation: Sendable>: Sendable {
 
     private var state: State = .created
 
-    /// Whether the caller no longer waits.
+    /// Indicates whether the caller no longer waits.
     var isFinished: Bool {
         switch self.state {
         case .finished, .canceledBeforeStart: true

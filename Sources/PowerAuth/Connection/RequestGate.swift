@@ -22,7 +22,7 @@ package protocol RequestGate: AnyObject, Sendable {
     func tokenRenewed(isAccepted: Bool)
 }
 
-/// What a request tells about the server's health, whatever was asked for.
+/// The server's health as one request shows it, whatever was asked for.
 package enum RequestOutcome: Equatable, Sendable {
     /// The server did its work, be it to refuse.
     case answered

@@ -4,7 +4,7 @@ import HTTPClientTransport
 import PowerAuthProtocol
 import Synchronization
 
-/// What all activations of one client share: the way to the server, its time and the application's keys.
+/// The connection that all activations of one client share: the way to the server, its time and the application's keys.
 final class ServerConnection: Sendable {
     /// The address below which `/api/…` is found, without a slash at its end.
     let baseURL: String
@@ -18,7 +18,7 @@ final class ServerConnection: Sendable {
     let clocks: LocalClocks
     /// Decides when requests may be sent, where a fleet is a guest of the server.
     let gate = Mutex<(any RequestGate)?>(nil)
-    /// What is waited for before the connections and the store are closed.
+    /// Work that must end before the connections and the store are closed.
     let unfinished = UnfinishedWork()
     private let userAgent: String
 
@@ -104,7 +104,7 @@ final class ServerConnection: Sendable {
         return RequestPermit(gate: gate, number: try await gate.enter(for: self.timeout))
     }
 
-    /// Whether requests may have to wait for a permit.
+    /// Indicates whether requests may have to wait for a permit.
     var isLimited: Bool { self.gate.withLock { $0 != nil } }
 
     private func url(of path: String) -> String {
@@ -130,7 +130,7 @@ final class ServerConnection: Sendable {
         }
     }
 
-    /// What came of sending a request: the response, and what its envelope says.
+    /// The response to a request, and the content of its envelope or the error that it stands for.
     private struct Exchange {
         let response: HTTPResponse
         let body: Result<[UInt8], MobileTokenError>

@@ -3,7 +3,7 @@ import Foundation
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// What a status says, in whichever version of the protocol it came.
+/// The content of a status, the same in every version of the protocol.
 struct StatusReport: Sendable {
     let state: ActivationState
     let failedAttempts: Int
@@ -12,7 +12,7 @@ struct StatusReport: Sendable {
     let customObject: JSONValue?
     /// The major version of the protocol in which the server knows the activation.
     let serverVersion: UInt8
-    /// Whether the server offers to upgrade the activation to a newer version.
+    /// Indicates whether the server offers to upgrade the activation to a newer version.
     let isUpgradeOffered: Bool
     var flags: ActivationStatus.Flags = []
     /// When a block that is temporary ends.

@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// What an activation keeps beside its counter and its tokens, which is of one version of the protocol.
+/// The keys of an activation, which are of one version of the protocol.
 package enum VersionedKeys: Sendable, Equatable {
     case version3(Version3Keys)
     case version4(Version4Keys)
@@ -13,7 +13,7 @@ package enum VersionedKeys: Sendable, Equatable {
         }
     }
 
-    /// Whether the biometry factor is set up.
+    /// Indicates whether the biometry factor is set up.
     var hasBiometryFactor: Bool {
         switch self {
         case .version3(let keys): keys.encryptedBiometryKey != nil

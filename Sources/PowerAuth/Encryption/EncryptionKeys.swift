@@ -4,14 +4,14 @@ import HTTPClientTransport
 import PowerAuthProtocol
 import Synchronization
 
-/// What requests are encrypted with.
+/// A key that requests are encrypted with.
 struct EncryptionKey<Material: Sendable>: Sendable {
     /// The identifier of a temporary key; `nil` where the server's own keys serve.
     let id: String?
     let material: Material
 }
 
-/// How one version of the protocol encrypts requests in one scope, application or activation.
+/// The encryption of requests in one version of the protocol and one scope, application or activation.
 protocol EncryptionScheme: Sendable {
     associatedtype Material: Sendable
     /// The version's name of ``SharedInfo``.
@@ -21,7 +21,7 @@ protocol EncryptionScheme: Sendable {
     var activationID: String? { get }
     /// The key that serves without being fetched; `nil` where there are temporary keys.
     var permanentKey: EncryptionKey<Material>? { get }
-    /// Whether encrypted requests carry the server's time.
+    /// Indicates whether encrypted requests carry the server's time.
     var usesTimestamps: Bool { get }
     /// Fetches a temporary key.
     ///

@@ -32,7 +32,7 @@ enum EncryptedCall: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What becomes of a temporary key when a request that was encrypted for it has failed.
+/// The verdict on a temporary key after the failure of a request that was encrypted for it.
 enum TemporaryKeyVerdict: Sendable, Hashable {
     /// The failure has another cause.
     case keep

@@ -12,15 +12,15 @@ public import PowerAuthProtocol
 public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodable & Sendable>: Sendable {
     /// The path below the base URL.
     public let path: String
-    /// How the request proves who sent it.
+    /// The proof of the sender.
     public let authentication: EndpointAuthentication
     /// For whom request and response are encrypted; `nil` leaves them to TLS.
     public let encryption: EncryptionScope?
-    /// Whether the request stands in `requestObject`.
+    /// Indicates whether the request stands in `requestObject`.
     ///
     /// Requests that are not encrypted do at nearly every server. Of encrypted ones many servers expect the bare object.
     public let wrapsRequest: Bool
-    /// Whether the response stands in `responseObject`. It does not depend on the request: an encrypted request is often bare
+    /// Indicates whether the response stands in `responseObject`. It does not depend on the request: an encrypted request is often bare
     /// while the response to it is wrapped.
     public let wrapsResponse: Bool
 
@@ -55,7 +55,7 @@ public struct PowerAuthEndpoint<Request: Encodable & Sendable, Response: Decodab
     }
 }
 
-/// How a request to an ``PowerAuthEndpoint`` proves who sent it.
+/// The proof of who sent a request to a ``PowerAuthEndpoint``.
 public struct EndpointAuthentication: Sendable, Hashable {
     let proof: ServerEndpoint.Proof
 

@@ -39,7 +39,7 @@ struct ServerEndpoint: Sendable, Hashable {
         case path(String)
     }
 
-    /// What proves who sent a request.
+    /// The proof of who sent a request.
     enum Proof: Sendable, Hashable {
         case none
         /// A token of this name, made with at least these factors.
@@ -62,7 +62,7 @@ struct ServerEndpoint: Sendable, Hashable {
         }
     }
 
-    /// How a request and its response are encrypted.
+    /// The encryption of a request and its response.
     struct Encryption: Sendable, Hashable {
         let scope: EncryptionScope
         let sharedInfo: SharedInfo
@@ -71,7 +71,7 @@ struct ServerEndpoint: Sendable, Hashable {
         static func activation(_ sharedInfo: SharedInfo) -> Self { Self(scope: .activation, sharedInfo: sharedInfo) }
     }
 
-    /// What a code covers, where a request is encrypted as well.
+    /// The order of signing and encrypting, and so the bytes that a code covers.
     enum Order: Sendable, Hashable {
         /// The plaintext: the server opens the envelope first. So do all endpoints but those that servers bring along.
         case signThenEncrypt
@@ -116,7 +116,7 @@ extension ServerEndpoint {
     }
 }
 
-/// What the keys of an encrypted request are derived from, so that an envelope for one call cannot be opened for another.
+/// The call's share in the derivation of an encrypted request's keys, so that an envelope for one call cannot be opened for another.
 enum SharedInfo: String, Sendable {
     /// The application's own endpoints, and whatever else has no keys of its own; followed by the scope.
     case generic = "/pa/generic"

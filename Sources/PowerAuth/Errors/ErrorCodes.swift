@@ -101,7 +101,7 @@ extension MobileTokenError.Code {
 
     // MARK: What happened here
 
-    /// What a call waited for did not happen in time; ``MobileTokenError/underlying`` is the last failure meanwhile, if there
+    /// The time limit of a waiting call is over; ``MobileTokenError/underlying`` is the last failure meanwhile, if there
     /// was one. Nothing was changed.
     public static let deadlinePassed = Self("deadlinePassed")
 

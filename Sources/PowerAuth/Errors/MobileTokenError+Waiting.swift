@@ -1,7 +1,7 @@
 import Basics
 
 extension MobileTokenError {
-    /// Whether the same call may succeed later without intervention: the network, an overloaded
+    /// Indicates whether the same call may succeed later without intervention: the network, an overloaded
     /// server or one behind it, a garbled response, a store that is busy or full.
     package var isPassing: Bool {
         switch self.code {

@@ -1,4 +1,4 @@
-/// What is known of a request that failed.
+/// The fate of a request that failed, as far as it is known.
 package enum RequestFate: Sendable, Hashable {
     /// The server did not carry it out: it said so, or the request never left.
     case refused
@@ -7,7 +7,7 @@ package enum RequestFate: Sendable, Hashable {
 }
 
 extension MobileTokenError {
-    /// What this error says of the request that it ended.
+    /// The fate of the request that this error ended.
     ///
     /// Two things alone are certain: the server's own word, and a request of which no byte was sent. Whoever else answers in the
     /// server's place (a proxy with a page of its own, under whatever status) may do so before or after the server did the work.
@@ -16,20 +16,20 @@ extension MobileTokenError {
             ? .refused : .unknown
     }
 
-    /// Whether the server itself refused: in its own envelope, by a code, and not because somebody behind it failed, who may have
+    /// Indicates whether the server itself refused: in its own envelope, by a code, and not because somebody behind it failed, who may have
     /// done the work.
     package var isServersRefusal: Bool {
         guard let httpStatus, let serverCode, httpStatus < 500, httpStatus != 408 else { return false }
         return !Self.serverCodesOfFailuresBehind.contains(serverCode)
     }
 
-    /// Whether it is an answer in the place of the server's: an error under HTTP, without the server's own envelope.
+    /// Indicates whether it is an answer in the place of the server's: an error under HTTP, without the server's own envelope.
     package var isPageOfAnother: Bool {
         guard let httpStatus, (400..<500).contains(httpStatus) else { return false }
         return self.serverCode == nil
     }
 
-    /// What transports and this side say of a request of which nothing was sent.
+    /// The codes of transports and of this side for a request of which nothing was sent.
     private static let codesOfWhatNeverLeft: Set<Code> = [
         .noConnection, .tlsFailed, .invalidConfiguration, .signingTurnLost,
     ]

@@ -63,7 +63,7 @@ package enum ResponseEnvelope {
     }
 
     private struct Envelope {
-        /// Whether the response calls itself an error. One `status` that says so suffices: a second one takes nothing
+        /// Indicates whether the response calls itself an error. One `status` that says so suffices: a second one takes nothing
         /// back.
         var isError: Bool
         var code: String?

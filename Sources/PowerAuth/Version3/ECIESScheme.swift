@@ -2,7 +2,7 @@ import Foundation
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// How version 3 encrypts requests in one scope: for a public key of the server.
+/// The encryption of version 3 in one scope: for a public key of the server.
 struct ECIESScheme: EncryptionScheme {
     /// For whom requests are encrypted.
     enum Scope: Sendable {

@@ -2,7 +2,7 @@ import Basics
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What a store keeps of an activation of version 3.
+/// The stored fields of an activation of version 3.
 extension RecordFields {
     private enum Version3Name {
         static let devicePublicKey: ExactString = "device-public-key"

@@ -1,7 +1,7 @@
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// What an activation of version 3 keeps.
+/// The keys of an activation of version 3.
 ///
 /// Nothing here can unlock the knowledge factor without the password, or the device's private key without the vault.
 package struct Version3Keys: Sendable, Equatable {
@@ -19,7 +19,7 @@ package struct Version3Keys: Sendable, Equatable {
     package var encryptedBiometryKey: SecretBytes?
     /// The device's private key under the vault key.
     package let encryptedDevicePrivateKey: SecretBytes
-    /// Whether the activation is being upgraded to version 4: the server may have been asked for new keys, which are not stored
+    /// Indicates whether the activation is being upgraded to version 4: the server may have been asked for new keys, which are not stored
     /// yet.
     package var isUpgrading = false
 

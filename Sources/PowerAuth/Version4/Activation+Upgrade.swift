@@ -246,6 +246,6 @@ struct RefusedConfirmation: Error {
 }
 
 extension MobileTokenError {
-    /// Whether the server said that it did nothing.
+    /// Indicates whether the server said that it did nothing.
     var isRefusal: Bool { self.httpStatus != nil && self.fate == .refused }
 }

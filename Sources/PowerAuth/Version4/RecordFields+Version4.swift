@@ -2,7 +2,7 @@ import Basics
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// What a store keeps of an activation of version 4.
+/// The stored fields of an activation of version 4.
 extension RecordFields {
     private enum Version4Name {
         static let suite: ExactString = "suite"
@@ -158,7 +158,7 @@ extension RecordFields {
     }
 }
 
-// What an upgraded activation was, under names of its own, until the server has gone the same way.
+// The former fields of an upgraded activation, under names of their own, until the server has gone the same way.
 extension RecordFields {
     private mutating func write(_ state: Version4Keys.Version3State) {
         var fields = RecordFields()

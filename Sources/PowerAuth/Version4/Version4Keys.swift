@@ -1,7 +1,7 @@
 package import PowerAuthCrypto
 package import PowerAuthProtocol
 
-/// What an activation of version 4 keeps.
+/// The keys of an activation of version 4.
 ///
 /// Nothing here can unlock the knowledge factor without the password, or the device's private keys without the vault: the
 /// secret that all keys were derived from is forgotten.
@@ -21,7 +21,7 @@ package struct Version4Keys: Sendable, Equatable {
     package var otherBiometryKey: SecretBytes?
     /// The device's private keys under a key of the vault.
     package let sealedDeviceKeys: SecretBytes
-    /// What the server has to be told before anything else is signed.
+    /// The confirmation that the server needs before anything else is signed.
     package var pendingConfirmation: PendingConfirmation?
 
     /// A step that the server has made and waits to hear confirmed.
@@ -32,7 +32,7 @@ package struct Version4Keys: Sendable, Equatable {
         case upgrade(from: Version3State)
     }
 
-    /// What an activation of version 3 was before its upgrade.
+    /// The state of an activation of version 3 before its upgrade.
     package struct Version3State: Sendable, Equatable {
         package let keys: Version3Keys
         package let ledger: CounterLedger
@@ -129,7 +129,7 @@ extension Version4Keys {
 }
 
 extension Version4Keys {
-    /// Whether the server may not know yet that its new keys are stored.
+    /// Indicates whether the server may not know yet that its new keys are stored.
     var isUpgradeUnconfirmed: Bool {
         guard case .upgrade? = self.pendingConfirmation else { return false }
         return true

@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 import PowerAuthProtocol
 
-/// How version 4 encrypts requests in one scope: with a secret that client and server agree on for a while.
+/// The encryption of version 4 in one scope: with a secret that client and server agree on for a while.
 struct Version4Scheme: EncryptionScheme {
     /// For whom requests are encrypted.
     enum Scope: Sendable {

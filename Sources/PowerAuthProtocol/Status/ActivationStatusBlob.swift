@@ -21,6 +21,9 @@ package struct ActivationStatusBlob: Sendable, Equatable {
         package static let biometryIsOn = Self(rawValue: 1 << 3)
     }
 
+    /// The major version that precedes version 4.
+    package static let version3: UInt8 = 3
+
     package var state: ActivationState
     /// The major version of the protocol that the activation has.
     package var currentVersion: UInt8

@@ -25,12 +25,12 @@ package struct CounterSynchronization<Counter: ForwardCounter>: Sendable, Equata
 
     /// The action that brings the counters back into agreement.
     package let outcome: Outcome
-    /// How far the client's counter is ahead of the server's; negative when it is behind. In a deadlock, only what the
+    /// The lead of the client's counter over the server's; negative when it is behind. In a deadlock, only what the
     /// counter bytes suggest.
     package let distance: Int
     /// The server's look-ahead.
     package let window: Int
-    /// Whether the deadlock is one because hash and byte contradict each other, so that the byte says nothing about which
+    /// Indicates whether the deadlock is one because hash and byte contradict each other, so that the byte says nothing about which
     /// side is ahead.
     package let isContradictory: Bool
 

@@ -30,7 +30,7 @@ public enum AlgorithmSuite: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// Whether the libcrypto of this process has every algorithm of the suite.
+    /// Indicates whether the libcrypto of this process has every algorithm of the suite.
     public var isAvailable: Bool { self.unavailableAlgorithms.isEmpty }
 
     /// The suites that this process can use.

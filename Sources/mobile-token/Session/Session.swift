@@ -215,7 +215,7 @@ struct Session: Sendable {
 }
 
 extension MobileTokenError {
-    /// Whether the server has no such thing. Some say so, to others a request about another user's is invalid.
+    /// Indicates whether the server has no such thing. Some say so, to others a request about another user's is invalid.
     fileprivate var saysNotFound: Bool {
         [.invalidRequest, .invalidOperation, .inboxFailed].contains(self.code) || self.httpStatus == 404
     }

@@ -7,7 +7,7 @@ import MobileToken
 /// Hands each change of the list to a command or a URL, one after the other. One that cannot be handed over is named on
 /// standard error and not handed over again: every change has the whole list.
 struct ChangeForwarding: Sendable {
-    /// What `/bin/sh` runs, with the change on its standard input.
+    /// The command that `/bin/sh` runs, with the change on its standard input.
     private let command: String?
     private let target: (url: String, transport: CurlTransport)?
 

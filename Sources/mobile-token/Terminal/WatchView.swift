@@ -51,7 +51,7 @@ struct WatchView: Sendable {
     }
 }
 
-/// How much a terminal's window shows.
+/// The size of a terminal's window.
 struct WindowSize {
     let rows: Int
     let columns: Int

@@ -10,8 +10,6 @@ extension ActivationStatusBlob {
     package static let byteCount = 32
     /// The length of a challenge, and of a nonce: 16 bytes.
     package static let challengeByteCount = 16
-    /// The major version of the protocol whose activations this kind of status describes.
-    package static let version3: UInt8 = 3
 
     /// Reads a decrypted blob.
     ///

@@ -96,7 +96,7 @@ extension Version4 {
 
     /// The content of the request that confirms an activation, which carries its first authentication code.
     package struct ActivationConfirmation: Sendable, Equatable, Codable {
-        /// Whether the client keeps the biometric key that was derived with the others.
+        /// Indicates whether the client keeps the biometric key that was derived with the others.
         package let enableBiometry: Bool
 
         package init(enableBiometry: Bool) { self.enableBiometry = enableBiometry }
@@ -106,7 +106,7 @@ extension Version4 {
     package struct UpgradeRequest: Sendable, Equatable, Codable {
         package let sharedSecretRequest: SharedSecretRequest
         package let devicePublicKeys: SigningKeysMessage
-        /// Whether the client has a biometric key. It is replaced by the derived one.
+        /// Indicates whether the client has a biometric key. It is replaced by the derived one.
         package let enableBiometry: Bool
 
         package init(

@@ -95,7 +95,7 @@ extension Version4 {
         /// The length of the online form.
         package var codeByteCount: Int { self.factors.count * AuthenticationCode.componentByteCount }
 
-        /// Whether a server counts failures of this type, and forgets them after a success.
+        /// Indicates whether a server counts failures of this type, and forgets them after a success.
         package var countsFailures: Bool { self != .possession }
     }
 }

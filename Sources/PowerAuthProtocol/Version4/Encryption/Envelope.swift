@@ -1,7 +1,7 @@
 import PowerAuthCrypto
 
 extension Version4 {
-    /// What protects one exchange: a nonce of 24 bytes, and the keys that its parameters give for it.
+    /// The protection of one exchange: a nonce of 24 bytes, and the keys that its parameters give for it.
     ///
     /// The first half of the nonce seals the request, the second half the response.
     package struct Envelope: Sendable {

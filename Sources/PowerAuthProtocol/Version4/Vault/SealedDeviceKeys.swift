@@ -47,7 +47,7 @@ extension Version4 {
                 associatedData: Self.associatedData(suite: suite, activationID: activationID)
             )
             defer { content.wipe() }
-            // What was sealed for a suite has its form: 4 and 48 bytes, and 4 and 32 in a hybrid one.
+            // The length is that of the suite: 4 and 48 bytes, and 4 and 32 in a hybrid one.
             guard content.count == 52 + (suite.signatureScheme == nil ? 0 : 36) else {
                 throw CryptoError(.invalidLength)
             }
