@@ -91,7 +91,10 @@ let package = Package(
         ),
 
         // Programs. What approves links no server: `mobile-token emulator` runs the other one.
-        .target(name: "CommandLineSupport", dependencies: ["MobileToken", "PowerAuth", "Basics", "ExactJSON"]),
+        .target(
+            name: "CommandLineSupport",
+            dependencies: ["MobileToken", "PowerAuth", "PowerAuthCrypto", "Basics", "ExactJSON"]
+        ),
         .executableTarget(
             name: "mobile-token",
             dependencies: [
@@ -227,8 +230,8 @@ if Context.environment["MOBILE_TOKEN_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP", "EmulatorMessages",
-                "PowerAuth",
+                "CommandLineSupport", "MobileToken", "MobileTokenEmulator", "EmulatorBackend", "EmulatorHTTP",
+                "EmulatorMessages", "PowerAuth",
                 "PowerAuthProtocol", "PowerAuthCrypto", "HTTPClientTransport", "ExactJSON", "Basics",
             ],
             path: "Tests/Fuzz",

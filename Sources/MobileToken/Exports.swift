@@ -70,10 +70,8 @@
 @_exported public import struct PowerAuth.SealedReceipt
 @_exported public import struct PowerAuth.Sealing
 @_exported public import struct PowerAuth.SealingKeyClosure
-@_exported public import struct PowerAuth.SealingKeyCommand
 @_exported public import struct PowerAuth.SealingKeyFile
 @_exported public import protocol PowerAuth.SealingKeyProvider
-@_exported public import struct PowerAuth.SealingKeySource
 @_exported public import struct PowerAuth.SealingKeyVariable
 @_exported public import struct PowerAuth.ServerConfigurationEntry
 @_exported public import enum PowerAuth.ServerSignatureFormat

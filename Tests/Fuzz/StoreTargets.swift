@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Basics
 import ExactJSON
 import Foundation

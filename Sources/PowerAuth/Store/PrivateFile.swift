@@ -152,7 +152,7 @@ enum PrivateFile {
 
 extension MobileTokenError {
     /// Returns the error of a system call that failed just now; reads `errno`.
-    static func system(_ action: String, _ path: String) -> Self {
+    package static func system(_ action: String, _ path: String) -> Self {
         let number = errno
         let code: Code =
             switch number {

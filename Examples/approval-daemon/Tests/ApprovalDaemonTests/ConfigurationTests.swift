@@ -47,7 +47,7 @@ import Testing
     @Test func everythingCanBeSaid() throws {
         let configuration = try self.read(Self.whole)
         #expect(configuration.server.publicKeyPins == ["sha256//x"])
-        #expect(configuration.store.sealingKey?.description == "file:/etc/key")
+        #expect(configuration.store.sealingKey == .file("/etc/key"))
         #expect(configuration.polling.interval == .seconds(30))
         #expect(configuration.polling.limits.requestsPerSecond == 20)
         #expect(configuration.policy.rules.map(\.limit) == [Decimal(string: "49.90"), 2])
@@ -80,7 +80,7 @@ import Testing
         )
         #expect(configuration.server.baseURL == "https://other")
         #expect(configuration.server.sdkConfiguration == "abc")
-        #expect(configuration.store.sealingKey?.description == "env:STORE_KEY")
+        #expect(configuration.store.sealingKey == .environment("STORE_KEY"))
         #expect(configuration.status.port == 1)
         #expect(configuration.gracePeriod == .seconds(9))
         #expect(configuration.approvesNothing)

@@ -37,7 +37,6 @@ let storeTypes: [Any.Type] = [
     (any ActivationStore).self, SigningTurn.self, SQLiteActivationStore.self, InMemoryActivationStore.self,
     ActivationRecord.self, SealedActivation.self, SealedActivation.Field.self, SealedActivation.Changes.self,
     Sealing.self, (any SealingKeyProvider).self, SealingKeyFile.self, SealingKeyVariable.self, SealingKeyClosure.self,
-    SealingKeyCommand.self, SealingKeySource.self,
 ]
 
 let receiptTypes: [Any.Type] = [

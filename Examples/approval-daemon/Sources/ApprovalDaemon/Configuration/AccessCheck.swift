@@ -31,8 +31,10 @@ extension DaemonConfiguration {
 extension DaemonConfiguration.Store {
     /// The file of the sealing key; `nil` when the key comes from elsewhere.
     fileprivate var sealingKeyFile: String? {
-        guard let sealingKey else { return self.path + ".key" }
-        let (place, prefix) = (sealingKey.description, "file:")
-        return place.utf8.starts(with: prefix.utf8) ? String(place.dropFirst(prefix.count)) : nil
+        switch self.sealingKey {
+        case nil: self.path + ".key"
+        case .file(let path)?: path
+        case .environment?, .command?: nil
+        }
     }
 }

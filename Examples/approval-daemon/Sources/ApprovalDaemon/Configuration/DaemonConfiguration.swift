@@ -16,7 +16,7 @@ public struct DaemonConfiguration: Sendable {
     struct Store: Sendable {
         var path: String
         /// Where the key is that seals it; `nil` beside it.
-        var sealingKey: SealingKeySource?
+        var sealingKey: SealingKeyPlace?
     }
 
     /// How often the bank is asked, and how much.
@@ -146,7 +146,7 @@ extension DaemonConfiguration.Store {
     /// Returns the refusal of the setting that keeps the store closed; `nil` for an error that a restart may mend, such as one of
     /// a program that had no key to give this time.
     func refusal(_ error: MobileTokenError) -> ConfigurationError? {
-        let isProgram = self.sealingKey?.description.utf8.starts(with: "command:".utf8) ?? false
+        let isProgram = if case .command? = self.sealingKey { true } else { false }
         let isRefused =
             error.code == .storeWrongSealingKey || error.code == .storeSealingKeyMissing && !isProgram
         return isRefused ? ConfigurationError("store.sealingKey", error.message) : nil

@@ -117,12 +117,12 @@ struct SettingsReader {
     }
 
     /// The place of a sealing key. Whether there is one is found out when the store is opened.
-    func sealingKey(_ member: String) throws -> SealingKeySource? {
+    func sealingKey(_ member: String) throws -> SealingKeyPlace? {
         guard let string = try self.string(member) else { return nil }
-        guard let source = try? SealingKeySource(string) else {
+        guard let place = SealingKeyPlace(string) else {
             throw self.error(member, "is none of: file:PATH, env:NAME, command:PROGRAM ARGUMENT…")
         }
-        return source
+        return place
     }
 
     /// A section of the file.

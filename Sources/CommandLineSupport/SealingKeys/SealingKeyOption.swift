@@ -1,5 +1,3 @@
-package import MobileToken
-
 extension Command.Option {
     /// An option that names the place of a sealing key.
     package static func sealingKey(_ name: String, default place: String, note: String = "") -> Self {

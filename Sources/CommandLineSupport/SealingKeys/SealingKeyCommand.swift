@@ -1,38 +1,22 @@
 import Basics
 import Foundation
 import Glibc
-public import PowerAuthCrypto
+package import MobileToken
+import PowerAuth
+import PowerAuthCrypto
 import Synchronization
 
-extension SealingKeyProvider where Self == SealingKeyCommand {
-    /// Runs a program that writes the key to its standard output: 32 bytes in Base64, on one line.
-    ///
-    /// This is how the key comes from a token, a key service or a system's keyring, each by the program that belongs to it.
-    /// An RSA key of a PKCS#11 token, which never leaves it, opens a file that is of no use without the token:
-    ///
-    /// ```swift
-    /// let key: some SealingKeyProvider = .command(
-    ///     "pkcs11-tool", "--module", "/usr/lib/softhsm/libsofthsm2.so", "--token-label", "sealing", "--pin", "env:PIN",
-    ///     "--decrypt", "--id", "01", "--mechanism", "RSA-PKCS-OAEP", "--hash-algorithm", "SHA-1",
-    ///     "--input-file", "/etc/bot/sealing-key.wrapped"
-    /// )
-    /// ```
-    ///
-    /// There is no shell: words are passed on as they are. The program has this process's environment, nothing to read, and
-    /// 30 seconds. What it says besides is lost, so that it cannot get into a log; call it by hand when it fails. Arguments
-    /// can be seen by all users of the machine, so a PIN belongs into the environment or a file.
-    public static func command(_ program: String, _ arguments: String...) -> Self {
-        SealingKeyCommand(words: [program] + arguments)
-    }
-}
-
-/// A sealing key from a program's standard output; see ``SealingKeyProvider/command(_:_:)``.
-public struct SealingKeyCommand: SealingKeyProvider {
+/// A sealing key from the standard output of a program: 32 bytes in Base64, on one line.
+///
+/// There is no shell: words are passed on as they are. The program has this process's environment, nothing to read, and
+/// 30 seconds. Its other output is lost, so that it cannot get into a log. Arguments can be seen by all users of the machine,
+/// so a PIN belongs into the environment or a file.
+package struct SealingKeyCommand: SealingKeyProvider {
     /// The program and its arguments.
-    let words: [String]
+    private let words: [String]
     private let timeLimit: Duration
 
-    init(words: [String], timeLimit: Duration = .seconds(30)) {
+    package init(words: [String], timeLimit: Duration = .seconds(30)) {
         (self.words, self.timeLimit) = (words, timeLimit)
     }
 
@@ -40,7 +24,7 @@ public struct SealingKeyCommand: SealingKeyProvider {
     ///
     /// - Throws: `storeSealingKeyMissing` when the program cannot be started, does not end in time, ends with another exit
     ///   status than 0, or writes anything but a key.
-    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
+    package func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
         let run = Run()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -136,7 +120,7 @@ private final class Run: Sendable {
 
     /// Reads until the program ends. What it has started may keep the pipe open for longer.
     ///
-    /// - Returns: How many bytes there were, and the exit status.
+    /// - Returns: The number of bytes, and the exit status.
     private func read(
         from output: CInt,
         into buffer: UnsafeMutableRawBufferPointer,
@@ -180,7 +164,7 @@ private final class Run: Sendable {
 
     /// Kills the program and what it has started, unless it has ended.
     ///
-    /// - Returns: Whether the task was canceled.
+    /// - Returns: `true` when the task was canceled.
     private func abandon() -> Bool {
         self.state.withLock { $0.kill() }
         var status: CInt = 0

@@ -1,6 +1,8 @@
 import Basics
 import Glibc
-public import PowerAuthCrypto
+package import MobileToken
+import PowerAuth
+import PowerAuthCrypto
 
 /// The place of a sealing key as an option or a configuration file names it.
 ///
@@ -8,22 +10,18 @@ public import PowerAuthCrypto
 /// |---|---|
 /// | `file:PATH` | in a file of 32 random bytes, made for a new store |
 /// | `env:NAME` | in an environment variable, in Base64 |
-/// | `command:PROGRAM ARGUMENT…` | in the standard output of a program, in Base64; see ``SealingKeyProvider/command(_:_:)`` |
+/// | `command:PROGRAM ARGUMENT…` | in the standard output of a program, in Base64; see ``SealingKeyCommand`` |
 ///
 /// The words of a command are apart by spaces, and there are no quotes: what needs more is a script.
-///
-/// ```swift
-/// let store = SQLiteActivationStore(path: path, sealingKey: try SealingKeySource("env:SEALING_KEY"))
-/// ```
-public struct SealingKeySource: SealingKeyProvider, CustomStringConvertible {
+package struct SealingKeySource: SealingKeyProvider, CustomStringConvertible {
     /// The string, with a path that begins at the root: it means the same in any folder.
-    public let description: String
+    package let description: String
     private let provider: any SealingKeyProvider
 
     /// Reads a string; the key itself is not looked for yet.
     ///
     /// - Throws: `invalidConfiguration`.
-    public init(_ string: String) throws {
+    package init(_ string: String) throws {
         let parts = string.unicodeScalars.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { String($0) }
         guard parts.count == 2, !string.utf8.contains(0) else { throw Self.invalid() }
@@ -49,7 +47,7 @@ public struct SealingKeySource: SealingKeyProvider, CustomStringConvertible {
     }
 
     /// Gets the key from its place.
-    public func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
+    package func sealingKey(isForNewStore: Bool) async throws -> SecretBytes {
         try await self.provider.sealingKey(isForNewStore: isForNewStore)
     }
 

@@ -1,11 +1,10 @@
+import CommandLineSupport
 import Foundation
 import Glibc
+import MobileToken
 import MobileTokenTesting
-import PowerAuthCrypto
 import TestSupport
 import Testing
-
-@testable import PowerAuth
 
 /// Keys that a program writes.
 @Suite(.timeLimit(.minutes(2)))
@@ -31,7 +30,7 @@ struct SealingKeyCommandTests {
     }
 
     @Test func wordsArePassedOnAsTheyAre() async throws {
-        let key = try await SealingKeyCommand.command("printf", "%s%.0s", Self.encodedKey, "$(exit 1); $HOME *")
+        let key = try await SealingKeyCommand(words: ["printf", "%s%.0s", Self.encodedKey, "$(exit 1); $HOME *"])
             .sealingKey(isForNewStore: false)
         #expect(key.withUnsafeBytes { Array($0) } == Self.key)
     }
@@ -58,7 +57,7 @@ struct SealingKeyCommandTests {
 
     @Test func aProgramThatIsNotThereIsNamed() async throws {
         let message = await self.message {
-            try await SealingKeyCommand.command("/nowhere/key", "argument").sealingKey(isForNewStore: false)
+            try await SealingKeyCommand(words: ["/nowhere/key", "argument"]).sealingKey(isForNewStore: false)
         }
         #expect(message == "The command '/nowhere/key' cannot be started: No such file or directory")
     }
