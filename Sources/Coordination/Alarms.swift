@@ -26,7 +26,7 @@ package final class Alarms: Sendable {
         var nextNumber: UInt64 = 0
     }
 
-    /// What deadlines are times of.
+    /// The clock of the deadlines.
     package let clock: ServiceClock
     private let state = Mutex(State())
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a subscriber has not read yet. It must not grow with the number of inputs: a slow subscriber gets them merged, or
+/// The inputs that a subscriber has not read yet. They must not grow with the number of inputs: a slow subscriber gets them merged, or
 /// its subscription ends.
 package protocol SubscriptionBuffer: Sendable {
     associatedtype Input: Sendable
@@ -10,7 +10,7 @@ package protocol SubscriptionBuffer: Sendable {
 
     mutating func append(_ input: Input)
     mutating func removeFirst() -> Element?
-    /// Whether an input had no room. The subscription then ends after what was kept; nothing more is appended.
+    /// Indicates whether an input had no room. The subscription then ends after what was kept; nothing more is appended.
     var hasOverflowed: Bool { get }
 }
 
@@ -25,7 +25,7 @@ extension SubscriptionBuffer {
 /// reader lets them go. Readers are woken outside the lock: an executor may run them on the spot.
 package final class Broadcast<Buffer: SubscriptionBuffer>: Sendable {
     private struct State {
-        /// What a new subscriber starts with.
+        /// The buffer that a new subscriber starts with.
         var start: Buffer
         var mailboxes: [UInt64: Mailbox<Buffer>] = [:]
         var nextID: UInt64 = 0

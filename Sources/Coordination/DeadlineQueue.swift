@@ -45,7 +45,7 @@ public struct DeadlineQueue<Time: Comparable & Sendable, Key: Hashable & Sendabl
 
     /// The number of values.
     @inlinable public var count: Int { self.entries.count }
-    /// Whether there are no values.
+    /// Indicates whether there are no values.
     @inlinable public var isEmpty: Bool { self.entries.isEmpty }
     /// The deadlines kept, those that no longer count included.
     @inlinable public var deadlineCount: Int { self.deadlines.count }

@@ -24,7 +24,7 @@ package final class Flight<Value: Sendable>: Sendable {
         var seats: [Seat: Waiter<Value>?] = [:]
         var nextNumber: UInt64 = 0
         var priority = TaskPriority.background
-        /// Whether the work goes on without anybody aboard.
+        /// Indicates whether the work goes on without anybody aboard.
         var isKept = false
 
         var isOver: Bool {
@@ -51,7 +51,7 @@ package final class Flight<Value: Sendable>: Sendable {
         return (flight, seat)
     }
 
-    /// How many wait for the work, a flight that is kept counting as one.
+    /// The number of waiters for the work; a flight that is kept counts as one.
     package var waiterCount: Int {
         self.state.withLock { state in
             guard !state.isOver else { return 0 }
@@ -59,7 +59,7 @@ package final class Flight<Value: Sendable>: Sendable {
         }
     }
 
-    /// Whether any seat is taken.
+    /// Indicates whether any seat is taken.
     var isAwaited: Bool { self.state.withLock { !$0.seats.isEmpty } }
 
     /// Starts the work, once. It does not start on a flight that was abandoned before.

@@ -20,12 +20,12 @@ package final class Gate: Sendable {
         self.width = width
     }
 
-    /// How many tasks wait for their turn.
+    /// Returns the number of tasks that wait for their turn.
     package func waitingCount(in line: String) -> Int {
         self.state.withLock { $0.queues[line]?.waitingCount ?? 0 }
     }
 
-    /// Whether a turn is taken.
+    /// Returns whether a turn is taken.
     package func isBusy(in line: String) -> Bool {
         self.state.withLock { $0.queues[line] != nil }
     }

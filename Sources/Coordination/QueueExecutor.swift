@@ -23,7 +23,7 @@ package final class QueueExecutor: SerialExecutor {
         }
     }
 
-    /// How many jobs wait for the queue; the one that runs is not counted.
+    /// The number of jobs that wait for the queue; the one that runs is not counted.
     package var waitingJobCount: Int { self.waitingJobs.load(ordering: .relaxed) }
 
     /// Waits until the jobs that are queued now have run. Heeds no cancellation, as they do not.

@@ -9,7 +9,7 @@ package final class SingleFlight<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// How many tasks wait for the work under way.
+    /// The number of tasks that wait for the work under way.
     package var waiterCount: Int { self.current.withLock { $0?.waiterCount ?? 0 } }
 
     /// Joins the work under way, or starts `work`.

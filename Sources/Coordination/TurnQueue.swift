@@ -2,7 +2,7 @@
 ///
 /// It only decides; its owner resumes the waiters. Each waiter comes out exactly once.
 package struct TurnQueue<Waiter: Sendable>: Sendable {
-    /// How many may have a turn at once.
+    /// The number of turns at once.
     private let width: Int
     private var turns = 0
     private var waiters: [UInt64: Waiter] = [:]
@@ -13,9 +13,9 @@ package struct TurnQueue<Waiter: Sendable>: Sendable {
         self.width = width
     }
 
-    /// How many wait.
+    /// The number of waiters.
     package var waitingCount: Int { self.waiters.count }
-    /// Whether any turn is taken.
+    /// Indicates whether any turn is taken.
     package var isBusy: Bool { self.turns > 0 }
 
     package enum EnterAction: Equatable {

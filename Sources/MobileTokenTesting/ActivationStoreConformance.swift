@@ -27,7 +27,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case keepsTokensAndFactors
     /// An activation that is upgraded to another version of the protocol keeps nothing of the former one.
     case keepsUpgrades
-    /// Whether an activation is being upgraded is known at once, and only of that activation.
+    /// An upgrade under way is known at once, and only of that activation.
     case tellsUpgrades
     /// A change that throws leaves the record as it was, and its error reaches the caller.
     case dropsChangesThatThrow
@@ -61,7 +61,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case losesNoChangeBetweenHandles
     /// A turn through one handle excludes turns through the other. Checked as the one before.
     case givesTurnsAcrossHandles
-    /// What one handle begins to upgrade, the other knows of when the change has returned. Checked as the one before.
+    /// An upgrade that one handle begins is known to the other when the change has returned. Checked as the one before.
     case tellsUpgradesAcrossHandles
     /// An intent is there with the move of the counter that goes with it. This and the following are checked for stores that are
     /// a `DecisionJournal`.
@@ -82,7 +82,7 @@ public enum ActivationStoreConformance: String, CaseIterable, Sendable {
     case erasesPersonalData
     /// While deciding is paused, an automatic decision moves no counter and leaves no intent; all else goes on.
     case decidesNothingWhilePaused
-    /// What one handle wrote in receipts, another one reads. Checked for stores that can be opened twice.
+    /// Receipts that one handle wrote are read by another one. Checked for stores that can be opened twice.
     case sharesReceiptsBetweenHandles
     /// Two handles number their entries together. Checked as the one before.
     case losesNoReceiptBetweenHandles

@@ -49,7 +49,7 @@ extension Emulator {
 }
 
 extension Emulator.JournalEntry {
-    /// Whether the request carried a signature, right or wrong.
+    /// Indicates whether the request carried a signature, right or wrong.
     public var isSigned: Bool { self.headers.contains { $0.name.lowercased() == "x-powerauth-authorization" } }
 }
 
@@ -60,7 +60,7 @@ extension [Emulator.JournalEntry] {
     /// The reasons why the others were refused.
     public var refusals: [String] { self.compactMap(\.refusal) }
 
-    /// Whether each moved the server's counter by one, from where the one before it left the counter.
+    /// Indicates whether each moved the server's counter by one, from where the one before it left the counter.
     public var areConsecutive: Bool {
         for (entry, next) in zip(self, self.dropFirst()) where entry.counterAfter != next.counterBefore { return false }
         return self.allSatisfy { entry in

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the services need of an activation: authenticated requests, and the server's time.
+/// The part of an activation that services need: authenticated requests, and the server's time.
 ///
 /// ``Activation`` conforms. So may a type in a unit test, which then needs no server: only an identifier and the responses
 /// are required. `MobileToken` makes the response to a request for the list of operations.
@@ -118,7 +118,7 @@ extension AuthenticatedChannel {
     ) -> Bool { false }
 }
 
-/// How a request proves who sent it.
+/// The proof of who sent a request.
 public enum RequestAuthentication: Sendable {
     /// With the token of this name, which is created on demand.
     case token(name: String)

@@ -11,7 +11,7 @@ public struct Authentication: Sendable {
 
     package var knowledge: Knowledge?
     package var biometryKey: SecretBytes?
-    /// What the signature decides, for the receipt that is written when the counter moves. Rides here so that it also gets
+    /// The decision that the signature makes, for the receipt that is written when the counter moves. Rides here so that it also gets
     /// through an ``AuthenticatedChannel`` that wraps an activation.
     package var decision: DecisionTicket?
 

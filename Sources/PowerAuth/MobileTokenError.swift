@@ -16,19 +16,19 @@ public struct MobileTokenError: Error, CustomStringConvertible {
 
     /// The kind of failure.
     public package(set) var code: Code
-    /// What happened, for people. It may be the server's, exactly as sent; ``description`` shows it escaped and cut.
+    /// The failure in words, for people. It may be the server's, exactly as sent; ``description`` shows it escaped and cut.
     public let message: String
     /// The HTTP status of the response, when there was one.
     public package(set) var httpStatus: Int?
     /// The server's own error code, such as `OPERATION_EXPIRED`, exactly as sent.
     public let serverCode: String?
-    /// How many attempts are left before the activation is blocked, where this error is of a failed attempt and the server tells.
+    /// The number of attempts that are left before the activation is blocked, where this error is of a failed attempt and the server tells.
     public package(set) var remainingAttempts: Int?
-    /// How long the server asks to be left alone (`Retry-After`).
+    /// The time for which the server asks to be left alone (`Retry-After`).
     public let retryAfter: Duration?
     /// The activation that was made, though the call failed: of `activationNotConfirmed` and `activationNotSaved`.
     public package(set) var activationID: String?
-    /// What was caught, if anything. Its message may come from outside, so ``description`` names its type only.
+    /// The error that was caught, if any. Its message may come from outside, so ``description`` names its type only.
     public let underlying: (any Error)?
 
     /// Creates an error.

@@ -1,4 +1,4 @@
-/// What a name that an application gives to a token or an activation may be.
+/// The rule for names that an application gives to tokens and activations.
 enum NameRule {
     /// The most bytes of UTF-8; what servers keep of an activation's name.
     static let maximumByteCount = 255

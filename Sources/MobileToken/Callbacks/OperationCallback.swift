@@ -1,7 +1,7 @@
 import Basics
 import ExactJSON
 
-/// What a server tells a bank's backend when an operation is made or its status changes.
+/// The callback with which a server tells a bank's backend that an operation was made or its status has changed.
 ///
 /// It is a hint to look at the server, not proof of anything: anybody who reaches the address can send one. Whoever gets it
 /// hands it to ``OperationsService/handle(_:)-(OperationCallback)``, which fetches the list, and decides by that alone.

@@ -36,7 +36,7 @@ extension MobileTokenError.Code {
     /// was signed.
     public static let notPolledHere = Self("notPolledHere")
 
-    /// What gives an ``ApprovalAgent`` its factors failed. Nothing was signed; it is tried again.
+    /// An ``ApprovalAgent`` was given no factors: their source failed. Nothing was signed; it is tried again.
     public static let factorsUnavailable = Self("factorsUnavailable")
 
     // MARK: The activation, push, and what the caller asked for

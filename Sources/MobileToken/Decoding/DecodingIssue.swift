@@ -28,7 +28,7 @@ public struct DecodingIssue: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// Where in the response, such as `responseObject[3].formData.attributes[0].label`.
+    /// The place in the response, such as `responseObject[3].formData.attributes[0].label`.
     public let path: String
     /// Why it could not be read.
     public let reason: Reason

@@ -5,7 +5,7 @@ import PowerAuthProtocol
 
 /// The form that a JSON value must have, and the Swift value that it then gives.
 struct Form<Value> {
-    /// What the value must be, to complete "not …".
+    /// The name of the form, to complete "not …".
     let name: String
     let read: (JSONView) -> Value?
 }

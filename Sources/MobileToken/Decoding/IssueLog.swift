@@ -6,15 +6,15 @@ import PowerAuthProtocol
 ///
 /// The first issues are kept and the rest counted: a server that sends nothing but rubbish must not be paid for in memory.
 struct IssueLog {
-    /// How many issues a list keeps.
+    /// The number of issues that a list keeps.
     static let capacity = 100
-    /// How many elements a list inside an operation may have; one that has more is reported as a whole.
+    /// The number of elements that a list inside an operation may have; one with more is reported as a whole.
     static let innerListLimit = 1_000
-    /// How much of the JSON that stood in the place of an issue is kept.
+    /// The number of bytes that are kept of the JSON in the place of an issue.
     private static let jsonCapacity = 16 << 10
 
     private(set) var issues: [DecodingIssue] = []
-    /// How many issues were counted and not kept.
+    /// The number of issues that were counted and not kept.
     private(set) var omittedCount = 0
     private var capacity = Self.capacity
     private var path: [Step] = []
@@ -24,7 +24,7 @@ struct IssueLog {
         case element(Int)
     }
 
-    /// Whether anything was reported.
+    /// Indicates whether anything was reported.
     var isEmpty: Bool { self.issues.isEmpty && self.omittedCount == 0 }
 
     /// Returns a log of its own for a part that tells its issues too, such as an operation of a list.

@@ -10,7 +10,7 @@ import PowerAuthProtocol
 /// be different. Whatever is in doubt counts as a change: then the response is decoded.
 package struct ListResponseComparison: Sendable {
     private let bytes: [UInt8]
-    /// Where the value of the one top-level `currentTimestamp` stands, if there is one.
+    /// The place of the one top-level `currentTimestamp`, if there is one.
     private let timestamp: Range<Int>?
 
     /// A response that says the same as the last.

@@ -15,7 +15,7 @@ public protocol Expirable: Sendable, Identifiable where ID: Sendable {
 
 extension UserOperation: Expirable {}
 
-/// What a watcher watches, by its type and its identifier.
+/// An item of a watcher, by its type.
 package enum WatchedItem: Sendable {
     // Operations are by far the most frequent; they need no box and hash fast.
     case operation(UserOperation)
@@ -29,7 +29,7 @@ package enum WatchedItem: Sendable {
         }
     }
 
-    /// What is watched.
+    /// The item itself.
     package var item: any Expirable {
         switch self {
         case .operation(let operation): operation

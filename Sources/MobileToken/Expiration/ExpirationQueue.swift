@@ -2,7 +2,7 @@ import Basics
 import Coordination
 package import Foundation
 
-/// What an ``ExpirationQueue`` can hold.
+/// An item of an ``ExpirationQueue``.
 package protocol ExpirationQueueItem: Sendable {
     associatedtype Key: Hashable, Sendable
 
@@ -24,10 +24,10 @@ extension UserOperation: ExpirationQueueItem {
 package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
     /// Reports are at least this far apart.
     package static var reportInterval: Duration { .seconds(5) }
-    /// How late a jump of the wall clock may be noticed.
+    /// The delay with which a jump of the wall clock may be noticed.
     package static var longestSleep: Duration { .seconds(30) }
 
-    /// Who watches an item.
+    /// The watcher of an item.
     package enum Holder: Hashable, Sendable {
         /// The caller of `add`.
         case hand
@@ -46,13 +46,13 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
     private struct Entry {
         var item: Item
         var holders: [Holder]
-        /// How often its lists were reminded.
+        /// The number of reminders that its lists were given.
         var reminders = 0
     }
 
-    /// What has not expired, by its date.
+    /// The items that have not expired, by date.
     private var expiries = DeadlineQueue<Date, Item.Key, Entry>()
-    /// What has expired and is still held, by the time of the next reminder.
+    /// The items that have expired and are still held, by the time of the next reminder.
     private var reminders = DeadlineQueue<Duration, Item.Key, Entry>()
     private var lastReport: Duration?
 
@@ -60,7 +60,7 @@ package struct ExpirationQueue<Item: ExpirationQueueItem>: Sendable {
 
     package var count: Int { self.expiries.count + self.reminders.count }
 
-    /// What is watched, the first to expire first.
+    /// The watched items, the first to expire first.
     package var items: [Item] {
         (self.expiries.values.map(\.item) + self.reminders.values.map(\.item)).sorted { $0.expires < $1.expires }
     }

@@ -20,7 +20,7 @@ public import PowerAuth
 public actor ExpirationWatcher {
     /// The watch of one service.
     private struct List {
-        /// What expired and is still on its list, for the watch to ask about.
+        /// The items that have expired and are still on their list, for the watch to ask about.
         var expired: Set<String> = []
         /// Raised when there is something to ask about.
         let signal = Signal()
@@ -66,7 +66,7 @@ public actor ExpirationWatcher {
 
     // MARK: What is watched
 
-    /// How many items are watched.
+    /// The number of watched items.
     public var count: Int { self.queue.count }
 
     /// Everything that is watched, the first to expire first.

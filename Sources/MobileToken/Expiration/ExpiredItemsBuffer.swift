@@ -9,7 +9,7 @@ package struct ExpiredItemsBuffer: SubscriptionBuffer {
     package init() {}
 
     package mutating func append(_ expired: [WatchedItem]) {
-        // What expires again, with another time, counts as it is now.
+        // An item that expires again, with another time, counts as it is now.
         let keys = Set(expired.map(\.key))
         self.pending.removeAll { keys.contains($0.key) }
         let excess = self.pending.count + expired.count - Self.capacity

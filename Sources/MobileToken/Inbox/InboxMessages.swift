@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// The messages of an inbox, page after page. Each iteration begins anew.
 public struct InboxMessages: AsyncSequence, Sendable {
-    /// What one step of the iteration gives.
+    /// The result of one step of the iteration.
     public typealias Element = InboxMessage
 
     let inbox: InboxService
@@ -51,7 +51,7 @@ public struct InboxMessages: AsyncSequence, Sendable {
 /// twice and are passed on once. A page of unread messages shrinks as they are marked, which pulls others to an earlier
 /// page, where no reader would look again: so all those pages are fetched before any of their messages is passed on.
 package struct InboxPaging: Sendable {
-    /// What the iteration does next.
+    /// The next step of the iteration.
     package enum Step: Sendable {
         case message(InboxMessage)
         case fetch(page: Int)

@@ -6,7 +6,7 @@ public import PowerAuth
 public struct InboxService: Sendable {
     /// The largest page that servers hand out.
     public static let largestPage = 100
-    /// How many messages ``messages(onlyUnread:)`` reads at most.
+    /// The greatest number of messages that ``messages(onlyUnread:)`` reads.
     public static let messageLimit = 1_000
 
     /// In which language the server presents messages.

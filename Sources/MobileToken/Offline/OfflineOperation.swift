@@ -14,9 +14,9 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     public let title: String
     /// The message.
     public let message: String
-    /// What the operation is about.
+    /// The subject of the operation.
     public let operationData: OfflineOperationData
-    /// How it is to be presented and authorized.
+    /// The demands on presenting and authorizing it.
     public let flags: Flags
     /// The one-time code that is signed along, where there is one.
     public let totp: String?
@@ -27,7 +27,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
     /// Which of the server's keys signed.
     public let signingKey: SigningKey
 
-    /// Whether the code has lines that this version does not know.
+    /// Indicates whether the code has lines that this version does not know.
     public var isNewerFormat: Bool { !self.additionalLines.isEmpty }
 
     /// The reasons why a person may not understand what would be signed; empty when there are none.
@@ -41,7 +41,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
 
     /// The nonce's 16 bytes.
     package var nonceBytes: [UInt8] { Base64.decode(self.nonce) ?? [] }
-    /// What an offline signature covers, `operationId&operationData[&totp]`, made of the bytes received.
+    /// The data that an offline signature covers, `operationId&operationData[&totp]`, made of the bytes received.
     package let dataToSign: [UInt8]
 
     /// Creates an operation, such as for a test or a preview.
@@ -105,7 +105,7 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
         case shared = 0x32
     }
 
-    /// How an offline operation is to be presented and authorized.
+    /// The demands on presenting and authorizing an offline operation.
     public struct Flags: Sendable, Hashable {
         /// The flags as they came, those that this version does not know included.
         public let text: String
@@ -115,13 +115,13 @@ public struct OfflineOperation: Sendable, Hashable, Identifiable {
             self.text = text
         }
 
-        /// Whether the biometry key may sign.
+        /// Indicates whether the biometry key may sign.
         public var isBiometryAllowed: Bool { self.has("B") }
-        /// Whether to swap the buttons that approve and reject.
+        /// Indicates whether to swap the buttons that approve and reject.
         public var flipButtons: Bool { self.has("X") }
-        /// Whether to warn of fraud.
+        /// Indicates whether to warn of fraud.
         public var fraudWarning: Bool { self.has("F") }
-        /// Whether to refuse approval while the person is on the phone.
+        /// Indicates whether to refuse approval while the person is on the phone.
         public var blockApprovalOnCall: Bool { self.has("C") }
 
         private func has(_ flag: Unicode.Scalar) -> Bool { self.text.unicodeScalars.contains(flag) }

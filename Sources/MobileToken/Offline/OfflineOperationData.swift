@@ -3,7 +3,7 @@ import ExactJSON
 public import Foundation
 import PowerAuthProtocol
 
-/// What an offline operation is about: `A1*A100CZK*ICZ2730300000001165254011` is a payment of 100 CZK to an account.
+/// The subject of an offline operation: `A1*A100CZK*ICZ2730300000001165254011` is a payment of 100 CZK to an account.
 public struct OfflineOperationData: Sendable, Hashable {
     /// The data exactly as they came. This is what is signed.
     public let text: String

@@ -2,7 +2,7 @@ import Basics
 public import Foundation
 import PowerAuthProtocol
 
-/// What a deep link or a QR code says of an operation, and perhaps the one-time code that proves being there.
+/// The content of a deep link or a QR code: an operation, and perhaps the one-time code that proves being there.
 ///
 /// It is not signed: it is a hint which operation to fetch, and nothing is trusted because of it. The scheme, host and
 /// path of a link are the application's affair and not looked at.

@@ -3,7 +3,7 @@ public import PowerAuth
 
 /// Registers an activation's device for push messages.
 public actor PushService {
-    /// Where push messages come from. A struct, so that a new platform breaks no caller's `switch`.
+    /// The service that push messages come from. A struct, so that a new platform breaks no caller's `switch`.
     public struct Platform: Sendable, Hashable, CustomStringConvertible {
         /// The name that is sent.
         public let description: String
@@ -39,7 +39,7 @@ public actor PushService {
 
     /// A device as it is, or is being, registered.
     public struct Registration: Sendable, Hashable {
-        /// Where push messages come from.
+        /// The service that push messages come from.
         public let platform: Platform
         /// The device's token there.
         public let token: String
@@ -58,14 +58,14 @@ public actor PushService {
     /// The registration that the server last accepted from this service; `nil` before the first.
     public private(set) var registration: Registration?
 
-    /// Whether a registration is under way.
+    /// Indicates whether a registration is under way.
     public var isRegistering: Bool { self.pending != nil }
 
     private let channel: any AuthenticatedChannel
     private nonisolated let flight = SingleFlight<Void>()
     private var pending: (registration: Registration, callers: Int)?
 
-    /// How many callers share the registration under way.
+    /// The number of callers that share the registration under way.
     package nonisolated var waiterCount: Int { self.flight.waiterCount }
 
     /// Creates the service of an activation. Nothing is sent yet.
@@ -81,7 +81,7 @@ public actor PushService {
     ///
     /// - Parameters:
     ///   - token: The device's token at the platform.
-    ///   - platform: Where push messages come from.
+    ///   - platform: The service that push messages come from.
     ///   - environment: Which of the platform's servers reach the device: Apple's alone has more than one. `nil`, the default,
     ///     leaves that to the server's configuration.
     /// - Throws: `MobileTokenError`, such as `pushRegistrationFailed`; `pushAlreadyRegistering` while another token is being

@@ -14,7 +14,7 @@ public enum PushPayload: Sendable, Hashable {
     /// The status of an activation changed: it was blocked, unblocked or removed, say.
     case activationStatusChanged(activationID: String)
 
-    /// What the notification shows.
+    /// The visible part of the notification.
     public struct Content: Sendable, Hashable {
         /// The title.
         public let title: String
@@ -28,7 +28,7 @@ public enum PushPayload: Sendable, Hashable {
         }
     }
 
-    /// How an operation ended.
+    /// The end of an operation.
     public enum OperationResult: Sendable, Hashable {
         /// It was authorized.
         case success

@@ -49,7 +49,7 @@ extension Activation {
 
     /// Confirms a recovery code that was handed out on paper, so that it can be used. In version 3 of the protocol only.
     ///
-    /// - Returns: Whether it was confirmed already.
+    /// - Returns: `true` when it was confirmed already.
     @discardableResult
     public func confirmRecoveryCode(_ code: String, with authentication: Authentication) async throws -> Bool {
         try await self.withStoredDialect { dialect in

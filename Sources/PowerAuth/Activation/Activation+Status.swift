@@ -29,7 +29,7 @@ extension Activation {
         }
     }
 
-    /// Whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
+    /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
     /// is counted. Signs nothing.
     package func mayGoOnSigning() async throws -> Bool {
         let status = try await self.unsignedStatus()
@@ -126,7 +126,7 @@ extension Activation {
 }
 
 extension MobileTokenError {
-    /// Whether the server may have the activation in another version of the protocol. Where it has no keys of this one any more,
+    /// Indicates whether the server may have the activation in another version of the protocol. Where it has no keys of this one any more,
     /// it sends random bytes, or refuses.
     fileprivate var mayBeAboutAnotherVersion: Bool {
         switch self.underlying as? ActivationStatusError {

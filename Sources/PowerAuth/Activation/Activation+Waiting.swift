@@ -51,7 +51,7 @@ extension Activation {
 }
 
 extension ActivationStatus {
-    /// Whether the activation may sign.
+    /// Indicates whether the activation may sign.
     ///
     /// - Throws: when it never will, or only after an administrator's decision.
     fileprivate var isCommitted: Bool {

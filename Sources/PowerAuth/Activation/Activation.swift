@@ -21,9 +21,9 @@ public actor Activation: AuthenticatedChannel {
     nonisolated let applicationKeys: ApplicationEncryption
     private nonisolated let currentDialect: Mutex<any ActivationDialect>
 
-    /// Whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
+    /// Indicates whether ``removeLocally()`` was called. Outside the actor, for the client looks for instances that still serve.
     private nonisolated let removed = Atomic(false)
-    /// What this process knows about the counter; the rest is in the store.
+    /// The knowledge of this process about the counter; the rest is in the store.
     var counterKnowledge = CounterKnowledge()
     var failedAttempts = FailedAttempts()
     /// Tokens as last read or created, so that polling does not read the store.
@@ -41,7 +41,7 @@ public actor Activation: AuthenticatedChannel {
         self.currentDialect = Mutex(try record.dialect(applicationKeys: applicationKeys))
     }
 
-    /// How it speaks with the server, until it is upgraded.
+    /// The codec of its version of the protocol, until it is upgraded.
     nonisolated var dialect: any ActivationDialect { self.currentDialect.withLock { $0 } }
 
     /// Takes in what another process may have done to the activation in the store: an upgrade to another version of the protocol.
@@ -144,7 +144,7 @@ public actor Activation: AuthenticatedChannel {
         self.dialect.applicationEncryption.drop(id)
     }
 
-    /// Whether the activation is still in the store, as far as this process knows.
+    /// Indicates whether the activation is still in the store, as far as this process knows.
     nonisolated var isPresent: Bool { !self.removed.load(ordering: .acquiring) }
 
     nonisolated func checkNotRemoved() throws(MobileTokenError) {

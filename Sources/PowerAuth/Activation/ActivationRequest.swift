@@ -84,7 +84,7 @@ public struct ActivationRequest: Sendable {
 }
 
 extension OIDCCredentials {
-    /// What the server finds the user by.
+    /// The attributes by which the server finds the user.
     fileprivate var attributes: [String: JSONValue] {
         var attributes: [String: JSONValue] = [
             "method": "oidc", "providerId": .string(self.providerID), "code": .string(self.code.text),
@@ -103,7 +103,7 @@ public struct ActivationResult: Sendable {
     public let fingerprint: String
     /// The codes that restore the activation elsewhere, to be kept on paper. They are stored nowhere.
     public let recovery: RecoveryCodes?
-    /// What the server says about the user.
+    /// The server's facts about the user.
     public let userInfo: JSONValue?
     /// The custom attributes that the server's own code returned.
     public let customAttributes: JSONValue?

@@ -4,25 +4,25 @@ public import PowerAuthProtocol
 
 /// An activation as the server sees it, and how the counters of both sides compare.
 public struct ActivationStatus: Sendable {
-    /// Where the activation stands in its life.
+    /// The state of the activation in its life.
     public let state: ActivationState
     /// Signatures refused since the last accepted one.
     public let failedAttempts: Int
     /// This many refused signatures block the activation.
     public let maximumFailedAttempts: Int
-    /// How the counters compare, and what was done about it.
+    /// The comparison of the counters, and what was done about it.
     public let counter: CounterComparison
-    /// What else the server says about the activation.
+    /// The server's own data about the activation.
     public let customObject: JSONValue?
-    /// Whether the server offers to upgrade the activation to version 4 of the protocol; see
+    /// Indicates whether the server offers to upgrade the activation to version 4 of the protocol; see
     /// ``Activation/upgrade(password:biometryKey:suite:)``.
     public var isUpgradeOffered = false
-    /// What the server says beside the state; empty before version 4.
+    /// The facts beside the state; empty before version 4.
     public var flags: Flags = []
     /// When a block that is temporary ends.
     public var blockedUntil: Date?
 
-    /// How many more signatures may be refused before the activation is blocked.
+    /// The number of signatures that may still be refused before the activation is blocked.
     public var remainingAttempts: Int { max(0, self.maximumFailedAttempts - self.failedAttempts) }
 }
 

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// One client serves a whole process. Nothing is opened or sent before a method needs it.
 public final class MobileTokenClient: Sendable {
-    /// What the client was made with, besides the server and the application.
+    /// The settings of the client, besides the server and the application.
     public let configuration: Configuration
 
     /// The version of this SDK, such as `1.0.0`.
@@ -25,7 +25,7 @@ public final class MobileTokenClient: Sendable {
     let server: ServerConnection
     let encryptionKeys: ApplicationEncryption
 
-    /// What the client made for itself, and ends with itself.
+    /// The transport that the client made for itself, and ends with itself.
     private let ownTransport: CurlTransport?
     private let ownStore: SQLiteActivationStore?
 

@@ -3,9 +3,9 @@ import Foundation
 
 /// Which addresses of servers are accepted.
 package struct BaseURLRule {
-    /// Whether plain `http` may lead to another machine.
+    /// Indicates whether plain `http` may lead to another machine.
     let allowsInsecureHTTP: Bool
-    /// Whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
+    /// Indicates whether the transport is to check the server, or to show who it is itself, in ways that only TLS has.
     let requiresTLS: Bool
 
     package init(allowsInsecureHTTP: Bool, requiresTLS: Bool) {

@@ -3,7 +3,7 @@ public import HTTPClientTransport
 public import PowerAuthProtocol
 
 extension MobileTokenClient {
-    /// What a client can be given besides the server and the application.
+    /// The settings of a client, besides the server and the application.
     public struct Configuration: Sendable {
         /// The version of the protocol that new activations speak: 3.3 by default. An existing one goes on in the version it
         /// was made with.
@@ -13,22 +13,22 @@ extension MobileTokenClient {
         public var suite = AlgorithmSuite.p384MLLevel3
         /// The address below which `/pa/v3/…` is found, where it is not the base URL; none by default.
         public var powerAuthURL: String?
-        /// What keeps the activations: by default an SQLite database at ``SQLiteActivationStore/defaultPath``.
+        /// The store of the activations: by default an SQLite database at ``SQLiteActivationStore/defaultPath``.
         public var store: (any ActivationStore)?
-        /// What carries the requests: by default the client's own `CurlTransport`, which ``MobileTokenClient/shutdown()``
+        /// The transport of the requests: by default the client's own `CurlTransport`, which ``MobileTokenClient/shutdown()``
         /// ends. One that is given here stays its owner's to end.
         public var transport: (any HTTPTransport)?
         /// The longest a request may take: by default 20 s, which is the transport's.
         public var timeout: Duration?
-        /// Whether plain `http` may lead to another machine: no by default. Any party on the way can then read
+        /// Indicates whether plain `http` may lead to another machine: `false` by default. Any party on the way can then read
         /// everything, tokens included, and change most of it. `http` to this machine (`localhost`, `127.0.0.0/8`,
         /// `[::1]`) needs no permission.
         public var allowsInsecureHTTP = false
         /// In which language the server presents operations and messages: English by default.
         public var acceptLanguage = AcceptLanguage.english
-        /// How many digits each group of an offline code has: 4 to 8, as the server is configured; 8 by default, as servers have it.
+        /// The number of digits in each group of an offline code: 4 to 8, as the server is configured; 8 by default, as servers have it.
         public var offlineCodeDigits = 8
-        /// What is sent as `User-Agent`, in printable ASCII: by default the SDK's name and version with the system's.
+        /// The value of `User-Agent`, in printable ASCII: by default the SDK's name and version with the system's.
         public var userAgent: String?
         /// The observer of what the SDK does: none by default.
         public var observer: (any MobileTokenObserver)?

@@ -1,6 +1,6 @@
 package import PowerAuthCrypto
 
-/// Where nonces, challenges and private keys come from; replaceable so that a test can repeat itself.
+/// The source of nonces, challenges and private keys; replaceable so that a test can repeat itself.
 package struct Randomness: Sendable {
     private let secret: @Sendable (Int) -> SecretBytes
     private let disclosed: @Sendable (Int) -> [UInt8]

@@ -6,10 +6,10 @@ public struct ServerConfigurationEntry: Sendable, Equatable {
     public let key: String
     /// The value: any JSON.
     public let value: JSONValue
-    /// Who may have it.
+    /// The range of those who may have it.
     public let scope: Scope
 
-    /// Who may have a value. A struct, so that a new scope breaks no caller's `switch`.
+    /// The range of those who may have a value. A struct, so that a new scope breaks no caller's `switch`.
     public struct Scope: RawRepresentable, Sendable, Hashable {
         /// The server's word.
         public let rawValue: String

@@ -18,7 +18,7 @@ public enum DeviceWebSignatureForm: Sendable, Hashable {
     case general
 }
 
-/// What the device's own keys sign. The vault is opened for the length of the call.
+/// Signatures by the device's own keys. The vault is opened for the length of the call.
 extension Activation {
     /// Makes a request for a certificate (PKCS#10) of one of the device's keys, signed by that key.
     ///

@@ -45,7 +45,7 @@ extension MobileTokenClient {
         name: String? = nil,
         password: SecretBytes
     ) async throws -> Activation {
-        // What is wrong with the call is found before the attempt is used up.
+        // Mistakes in the call are found before the attempt is used up.
         try Password.validate(password)
         if let name { try NameRule.check(name, of: "an activation") }
         var request = try ActivationRequest(oidc: authorization, callback: callback)

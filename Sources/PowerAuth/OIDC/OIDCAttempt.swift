@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import PowerAuthCrypto
 
-/// What proves to the server that a provider signed a user in.
+/// The proof to the server that a provider signed a user in.
 struct OIDCCredentials: Sendable {
     let providerID: String
     let code: SecretBytes

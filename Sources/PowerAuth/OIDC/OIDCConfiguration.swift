@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// How a provider is asked to sign a user in, as the server says and as far as it can be used.
+/// The parameters with which a provider is asked to sign a user in, as the server says and as far as they can be used.
 struct OIDCConfiguration: Sendable {
     /// The members of the server's response.
     struct Response: Decodable, Sendable {
@@ -18,7 +18,7 @@ struct OIDCConfiguration: Sendable {
     let scopes: String
     let authorizeURL: String
     let redirectURL: String
-    /// Whether a code is bound to a secret of this process. Assumed where the server does not say.
+    /// Indicates whether a code is bound to a secret of this process. Assumed where the server does not say.
     let usesPKCE: Bool
 
     /// Checks what the server said.

@@ -11,9 +11,9 @@ struct LocalClocks: Sendable {
         self.wall = wall
     }
 
-    /// Where both clocks stand.
+    /// The present reading of both clocks.
     var reading: TimeSynchronization.Reading { .init(monotonic: self.clock.now, wall: self.wall()) }
 
-    /// Where the monotonic clock stands.
+    /// The present reading of the monotonic clock.
     var monotonic: Duration { self.clock.now }
 }

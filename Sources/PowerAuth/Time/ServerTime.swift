@@ -33,7 +33,7 @@ final class ServerTime: Sendable {
     /// The server's date in milliseconds since 1970, as the protocol counts.
     var milliseconds: Int64 { self.date.millisecondsSince1970 }
 
-    /// Whether the date rests on a measurement that still holds.
+    /// Indicates whether the date rests on a measurement that still holds.
     var isSynchronized: Bool {
         let reading = self.clocks.reading
         return !self.synchronization.withLock { $0.needsMeasurement(at: reading) }
@@ -45,7 +45,7 @@ final class ServerTime: Sendable {
         return self.synchronization.withLock { $0.isMeasured(at: reading) ? $0.serverDate(at: reading) : nil }
     }
 
-    /// Whether asking for the time is of use now: it is not known, and was not asked for in vain just before.
+    /// Indicates whether asking for the time is of use now: it is not known, and was not asked for in vain just before.
     var mayBeAskedFor: Bool {
         guard !self.isSynchronized else { return false }
         let now = self.clocks.monotonic

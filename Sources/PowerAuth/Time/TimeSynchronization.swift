@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What is known of the server's time: an estimate, how good it is, and whether the local clock can be trusted with it.
+/// The estimate of the server's time, with its quality, and with the trust that the local clock deserves.
 ///
 /// A value with rules and no clock; ``ServerTime`` feeds it readings.
 struct TimeSynchronization: Sendable {
@@ -13,11 +13,11 @@ struct TimeSynchronization: Sendable {
         var wall: Date
     }
 
-    /// What became of a measurement.
+    /// The outcome of a measurement.
     enum Outcome: Equatable {
         /// The server's date is now computed from this measurement.
         case adopted
-        /// What is known already is as good or better.
+        /// The estimate that there is already is as good or better.
         case kept
         /// The round trip took too long to say anything.
         case discarded
@@ -33,12 +33,12 @@ struct TimeSynchronization: Sendable {
     static let largestDrift: TimeInterval = 2
 
     fileprivate struct Estimate {
-        /// Where both clocks stood when the response arrived.
+        /// The reading of both clocks when the response arrived.
         var reading: Reading
         /// The server's date at that instant.
         var serverDate: Date
         var roundTrip: Duration
-        /// Whether this is the local clock's word, because the server's was not to be had.
+        /// Indicates whether this is the local clock's word, because the server's was not to be had.
         var isAssumed = false
     }
 

@@ -6,7 +6,7 @@ struct TokenDemand: Sendable {
     let name: ExactString
     /// Those that it must have been made with at least.
     let factors: SignatureType
-    /// What is at hand besides possession, which always is.
+    /// The factors at hand besides possession, which always is.
     private let authentication: Authentication
 
     /// - Throws: ``MobileTokenError/Code/invalidName`` for a name that no token can have.
@@ -33,7 +33,7 @@ extension SignatureType {
 }
 
 extension ActivationRecord.Token {
-    /// Whether its identifier has the form of one: it goes into a header.
+    /// Indicates whether its identifier has the form of one: it goes into a header.
     var isUsable: Bool { UUIDString.isValid(self.id) }
 }
 

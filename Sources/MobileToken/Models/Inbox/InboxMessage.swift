@@ -6,7 +6,7 @@ import PowerAuthProtocol
 
 /// A message in the inbox.
 public struct InboxMessage: Sendable, Hashable, Identifiable {
-    /// What the body is written in.
+    /// The format of the body.
     public enum ContentType: Sendable, Hashable {
         /// Plain text.
         case text
@@ -18,15 +18,15 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
 
     /// The message's identifier.
     public let id: String
-    /// What the body is written in.
+    /// The format of the body.
     public let contentType: ContentType
     /// The subject.
     public let subject: String
-    /// What the message says, in short.
+    /// A summary of the message.
     public let summary: String?
-    /// What the message says. Lists have no bodies; `InboxService.message(id:)` has.
+    /// The text of the message. Lists have no bodies; `InboxService.message(id:)` has.
     public let body: String?
-    /// Whether the message was read.
+    /// Indicates whether the message was read.
     public let isRead: Bool
     /// When the message was written, in the server's time.
     public let created: Date
@@ -55,15 +55,15 @@ public struct InboxMessage: Sendable, Hashable, Identifiable {
 public struct InboxPage: Sendable, Hashable {
     /// The messages that could be read, in the server's order.
     public let messages: [InboxMessage]
-    /// What could not be read; the first 100 issues.
+    /// The parts that could not be read; the first 100 issues.
     public let issues: [DecodingIssue]
-    /// How many more issues there were.
+    /// The number of further issues.
     public let omittedIssueCount: Int
     /// Why the first message that is missing from ``messages`` could not be read.
     package let firstUnreadable: DecodingIssue?
-    /// How many of the server's messages could not be read, and are missing from ``messages``.
+    /// The number of the server's messages that could not be read, and are missing from ``messages``.
     package var unreadableCount: Int { self.receivedCount - self.messages.count }
-    /// How many messages the server sent, those that could not be read included: a short page is the last.
+    /// The number of messages that the server sent, those that could not be read included: a short page is the last.
     package let receivedCount: Int
 
     /// Creates a page.

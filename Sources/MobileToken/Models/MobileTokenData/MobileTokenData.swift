@@ -1,7 +1,7 @@
 public import ExactJSON
 public import PowerAuth
 
-/// What an app tells the server side of itself along with a decision, such as how a person went through the screens before it.
+/// Data of an app's own that go to the server along with a decision, such as how a person went through the screens before it.
 ///
 /// ```swift
 /// var data = MobileTokenData(["deviceFingerprint": "abc123"])
@@ -47,6 +47,6 @@ public struct MobileTokenData: Sendable, Hashable {
 public protocol MobileTokenRecord: Sendable {
     /// The name that the server side knows it by.
     var name: String { get }
-    /// What was recorded so far.
+    /// The record so far.
     var json: JSONValue { get }
 }

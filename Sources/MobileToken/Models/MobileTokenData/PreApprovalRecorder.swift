@@ -14,7 +14,7 @@ import PowerAuthProtocol
 ///
 /// The stamps are in the server's time, so that a clock that is wrong does not matter.
 public struct PreApprovalRecorder: MobileTokenRecord {
-    /// What a person did on a screen. A struct, so that an app may have actions of its own.
+    /// An action of a person on a screen. A struct, so that an app may have actions of its own.
     public struct Action: RawRepresentable, Sendable, Hashable {
         /// The name that is sent.
         public let rawValue: String
@@ -42,11 +42,11 @@ public struct PreApprovalRecorder: MobileTokenRecord {
         public let opened: Date
         /// When it was left, in the server's time; `nil` when the person was led elsewhere, or is still there.
         public fileprivate(set) var closed: Date?
-        /// What the person did there.
+        /// The person's action there.
         public fileprivate(set) var action: Action?
     }
 
-    /// What was recorded so far, in its order.
+    /// The visits so far, in their order.
     public private(set) var visits: [Visit] = []
     private let serverDate: @Sendable () -> Date
 

@@ -2,9 +2,9 @@ import ExactJSON
 public import PowerAuth
 import PowerAuthProtocol
 
-/// What an operation must be signed with.
+/// The factors that an operation must be signed with.
 public struct AllowedSignatureType: Sendable, Hashable {
-    /// How many factors the server asks for.
+    /// The number of factors that the server asks for.
     public enum Kind: String, Sendable, Hashable, Codable {
         /// One factor.
         case singleFactor = "1FA"
@@ -24,7 +24,7 @@ public struct AllowedSignatureType: Sendable, Hashable {
         case possessionBiometry = "possession_biometry"
     }
 
-    /// How many factors the server asks for.
+    /// The number of factors that the server asks for.
     public let kind: Kind
     /// The combinations that the server accepts, in its order. Those that this version does not know are left out.
     public let variants: [Variant]
@@ -35,10 +35,10 @@ public struct AllowedSignatureType: Sendable, Hashable {
         self.variants = variants
     }
 
-    /// Whether the biometry key may sign.
+    /// Indicates whether the biometry key may sign.
     public var isBiometryAllowed: Bool { self.variants.contains(.possessionBiometry) }
 
-    /// Whether there is any combination of factors to sign with.
+    /// Indicates whether there is any combination of factors to sign with.
     public var isAuthorizable: Bool { !self.variants.isEmpty }
 
     /// Returns whether the server accepts a signature made with these factors.

@@ -2,11 +2,11 @@ public import Foundation
 public import PowerAuth
 import PowerAuthProtocol
 
-/// What can be authorized or rejected: an operation from the server, or one built by hand.
+/// An operation that can be authorized or rejected: one from the server, or one built by hand.
 public protocol AuthorizableOperation: Sendable {
     /// The operation's identifier.
     var id: String { get }
-    /// What is signed, exactly as the server made it.
+    /// The data that are signed, exactly as the server made them.
     var data: String { get }
     /// Until when it can be decided, in the server's time. Without an end by default, which is `Date.distantFuture`.
     var expires: Date { get }
@@ -37,7 +37,7 @@ extension AuthorizableOperation {
 public struct LocalOperation: AuthorizableOperation, Expirable, Hashable, Codable {
     /// The operation's identifier.
     public var id: String
-    /// What is signed, exactly as the server made it.
+    /// The data that are signed, exactly as the server made them.
     public var data: String
     /// Until when it can be decided, in the server's time; `Date.distantFuture` where that is not known, which is then the
     /// server's to judge.

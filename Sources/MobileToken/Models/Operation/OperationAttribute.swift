@@ -7,10 +7,10 @@ public struct OperationAttribute: Sendable, Hashable {
     public let id: String?
     /// The attribute's name for people. Only a malformed attribute has none.
     public let label: String?
-    /// What the attribute says.
+    /// The content of the attribute.
     public let content: Content
 
-    /// What an attribute says.
+    /// The content of an attribute.
     public enum Content: Sendable, Hashable {
         /// An amount of money.
         case amount(Money)
@@ -63,13 +63,13 @@ public struct OperationAttribute: Sendable, Hashable {
 
     /// A party with a name and a logo.
     public struct PartyInfo: Sendable, Hashable {
-        /// Where the logo is.
+        /// The address of the logo.
         public let logoURL: String
         /// The name.
         public let name: String
         /// A description.
         public let description: String
-        /// Where the website is.
+        /// The address of the website.
         public let websiteURL: String?
 
         /// Creates a party.
@@ -83,7 +83,7 @@ public struct OperationAttribute: Sendable, Hashable {
 
     /// A notice.
     public struct Alert: Sendable, Hashable {
-        /// How serious a notice is.
+        /// The weight of a notice.
         public enum Kind: String, Sendable, Hashable, Codable {
             /// Good news.
             case success = "SUCCESS"
@@ -95,7 +95,7 @@ public struct OperationAttribute: Sendable, Hashable {
             case error = "ERROR"
         }
 
-        /// How serious it is.
+        /// The weight of the notice.
         public let kind: Kind
         /// The title.
         public let title: String?

@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 import PowerAuthProtocol
 
-/// What a person is shown before deciding.
+/// The form that a person is shown before deciding.
 public struct OperationForm: Sendable, Hashable {
     /// The title.
     public let title: String

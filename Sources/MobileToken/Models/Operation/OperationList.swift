@@ -8,15 +8,15 @@ public struct OperationList: Sendable, Hashable {
     public let operations: [UserOperation]
     /// The server's time, where it sends it.
     public let currentTimestamp: Date?
-    /// What could not be read: whole operations that are left out, and parts of those that are there. The first 100 issues.
+    /// The parts that could not be read: whole operations that are left out, and parts of those that are there. The first 100 issues.
     public let issues: [DecodingIssue]
-    /// How many more issues there were than ``issues`` names.
+    /// The number of issues beyond those in ``issues``.
     public let omittedIssueCount: Int
-    /// How old the server's word was when a service handed the list out, counted from the moment its request was sent; `nil`
+    /// The age of the server's word when a service handed the list out, counted from the moment its request was sent; `nil`
     /// for a list that was never fetched by a service. It has no part in equality.
     public let age: Duration?
 
-    /// How many operations a list may hold. What the server sends more of is `invalidResponse`.
+    /// The greatest number of operations in a list. A longer one is `invalidResponse`.
     public static let operationLimit = 10_000
 
     /// Creates a list.

@@ -1,7 +1,7 @@
 import Basics
 import PowerAuthProtocol
 
-/// Where an operation is in its life.
+/// The state of an operation in its life.
 public enum OperationStatus: Sendable, Hashable {
     /// Waits for a decision. Older servers send no status; their operations are pending.
     case pending

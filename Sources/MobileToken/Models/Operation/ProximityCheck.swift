@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// A one-time code that shows that the person is where the operation began, sent along with the authorization.
 public struct ProximityCheck: Sendable, Hashable, Codable {
-    /// How the code reached this side.
+    /// The way by which the code reached this side.
     public enum Source: String, Sendable, Hashable, Codable {
         /// Scanned.
         case qrCode = "QR_CODE"
@@ -22,7 +22,7 @@ public struct ProximityCheck: Sendable, Hashable, Codable {
 
     /// The code.
     public let totp: String
-    /// How the code reached this side.
+    /// The way by which the code reached this side.
     public let source: Source
     /// When it did, by ``clock``. What is sent is always in the server's time.
     public let received: Date
@@ -91,7 +91,7 @@ extension ProximityCheck {
         self.clock = try view.ifPresent("clock", .known, log) ?? .server
     }
 
-    /// What is stored with an operation that is coded.
+    /// The members that are stored with an operation that is coded.
     var json: JSONObject {
         var members = self.json(received: self.received)
         if self.clock != .server { members["clock"] = .string(self.clock.rawValue) }

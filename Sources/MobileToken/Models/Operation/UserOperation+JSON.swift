@@ -1,6 +1,6 @@
 import ExactJSON
 
-// What is made by hand has the JSON that a server would send of it.
+// An operation made by hand has the JSON that a server would send of it.
 
 extension OperationForm {
     var json: JSONValue {

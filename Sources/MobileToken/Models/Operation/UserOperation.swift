@@ -19,9 +19,9 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var id: String { self.storage.id }
     /// The name of the operation's kind, such as `authorize_payment`.
     public var name: String { self.storage.name }
-    /// What is signed, exactly as the server made it.
+    /// The data that are signed, exactly as the server made them.
     public var data: String { self.storage.data }
-    /// Where the operation is in its life.
+    /// The state of the operation in its life.
     public var status: OperationStatus { self.storage.status }
     /// Why it is there.
     public var statusReason: String? { self.storage.statusReason }
@@ -29,21 +29,21 @@ public struct UserOperation: Sendable, Identifiable, AuthorizableOperation {
     public var created: Date { self.storage.created }
     /// Until when it can be decided, in the server's time.
     public var expires: Date { self.storage.expires }
-    /// What it must be signed with.
+    /// The factors that it must be signed with.
     public var allowedSignatureType: AllowedSignatureType { self.storage.allowedSignatureType }
-    /// What a person is shown before deciding.
+    /// The form that a person is shown before deciding.
     public var formData: OperationForm { self.storage.formData }
-    /// How the server wants it presented.
+    /// The server's wishes for its presentation.
     public var ui: OperationUI? { self.storage.ui }
     /// The operation exactly as the server sent it, members that this version does not know included.
     public var json: [UInt8] { self.storage.json }
     /// The parts of the presentation that could not be read and are left out: at most 100, and at least one where there are
     /// any.
     public var issues: [DecodingIssue] { self.storage.issues }
-    /// How many more such parts there are than ``issues`` names.
+    /// The number of such parts beyond those in ``issues``.
     public var omittedIssueCount: Int { self.storage.omittedIssueCount }
 
-    /// Whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
+    /// Indicates whether there is a way to authorize the operation: it is pending, and we know factors that the server accepts.
     public var isAuthorizable: Bool { self.status == .pending && self.allowedSignatureType.isAuthorizable }
 
     /// Returns whether the operation is pending and the server accepts these factors for it.
@@ -158,7 +158,7 @@ extension UserOperation {
         }
     }
 
-    /// What the server said, shared by all copies.
+    /// The server's words, shared by all copies.
     fileprivate final class Storage: Sendable {
         let id: String
         let hashOfID: Int
@@ -262,7 +262,7 @@ extension UserOperation: Hashable {
         }
     }
 
-    /// What tells this operation from others.
+    /// The identity, which tells this operation from others.
     package var identity: Identity { Identity(storage: self.storage) }
 
     /// Hashes the identity alone: lists rarely have two states of one operation.

@@ -1,15 +1,15 @@
 import ExactJSON
 import PowerAuthProtocol
 
-/// How the server wants an operation presented.
+/// The server's wishes for the presentation of an operation.
 public struct OperationUI: Sendable, Hashable {
-    /// Whether to swap the buttons that approve and reject.
+    /// Indicates whether to swap the buttons that approve and reject.
     public let flipButtons: Bool?
-    /// Whether to refuse approval while the person is on the phone.
+    /// Indicates whether to refuse approval while the person is on the phone.
     public let blockApprovalOnCall: Bool?
-    /// What to show before the operation can be approved. An older server's single screen is offered the same way.
+    /// The screens to show before the operation can be approved. An older server's single screen is offered the same way.
     public let preApprovalScreens: [PreApprovalScreen]
-    /// What to show after the operation was approved.
+    /// The screen to show after the operation was approved.
     public let postApprovalScreen: PostApprovalScreen?
     /// The server's display templates, as they came.
     public let templates: JSONValue?

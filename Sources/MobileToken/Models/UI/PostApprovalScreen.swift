@@ -4,7 +4,7 @@ import PowerAuthProtocol
 
 /// A screen to show after an operation was approved.
 public struct PostApprovalScreen: Sendable, Hashable {
-    /// What the screen shows below its message.
+    /// The part of the screen below its message.
     public enum Content: Sendable, Hashable {
         /// Details of what was approved.
         case review([OperationAttribute])
@@ -20,7 +20,7 @@ public struct PostApprovalScreen: Sendable, Hashable {
     public struct Redirect: Sendable, Hashable {
         /// The text to press.
         public let text: String
-        /// Where it leads.
+        /// The address that it leads to.
         public let url: String
         /// After how many seconds to go there unasked.
         public let countdown: Int
@@ -37,7 +37,7 @@ public struct PostApprovalScreen: Sendable, Hashable {
     public let heading: String
     /// The message.
     public let message: String
-    /// What the screen shows below its message.
+    /// The part of the screen below its message.
     public let content: Content
 
     /// Creates a screen.

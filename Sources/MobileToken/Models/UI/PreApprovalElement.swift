@@ -7,10 +7,10 @@ public struct PreApprovalElement: Sendable, Hashable {
     public let id: String?
     /// The name of an icon.
     public let icon: String?
-    /// What the element is.
+    /// The content of the element.
     public let content: Content
 
-    /// What an element is.
+    /// The content of an element.
     public enum Content: Sendable, Hashable {
         /// A line of a list.
         case listItem(text: String, style: Style? = nil)
@@ -22,7 +22,7 @@ public struct PreApprovalElement: Sendable, Hashable {
         case unknown(type: String, json: JSONValue)
     }
 
-    /// How serious a notice or a line of a list is.
+    /// The weight of a notice or a line of a list.
     public enum Style: Sendable, Hashable {
         /// Something to know.
         case info
@@ -46,7 +46,7 @@ public struct PreApprovalElement: Sendable, Hashable {
 
     /// Something to press.
     public struct Button: Sendable, Hashable {
-        /// What pressing does.
+        /// The effect of pressing.
         public enum Action: Sendable, Hashable {
             /// Opens a page.
             case link
@@ -73,9 +73,9 @@ public struct PreApprovalElement: Sendable, Hashable {
 
         /// The button's text.
         public let text: String
-        /// What pressing does.
+        /// The effect of pressing.
         public let action: Action?
-        /// What the action is about: a URL, an address, a number.
+        /// The object of the action: a URL, an address, a number.
         public let href: String?
         /// All other members, such as `actionSettings`, as they came.
         public let otherMembers: JSONObject

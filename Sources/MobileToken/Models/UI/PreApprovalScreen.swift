@@ -3,7 +3,7 @@ import PowerAuthProtocol
 
 /// A screen to pass before an operation can be approved.
 public struct PreApprovalScreen: Sendable, Hashable {
-    /// What the screen is for.
+    /// The purpose of the screen.
     public enum Kind: Sendable, Hashable {
         /// Something to know.
         case info
@@ -27,19 +27,19 @@ public struct PreApprovalScreen: Sendable, Hashable {
 
     /// The screen's identifier.
     public let id: String?
-    /// What the screen is for.
+    /// The purpose of the screen.
     public let kind: Kind
     /// The heading.
     public let heading: String
     /// The message.
     public let message: String
-    /// Whether to offer a way back.
+    /// Indicates whether to offer a way back.
     public let backButton: Bool?
     /// The name of a picture.
     public let image: String?
     /// The parts of the screen, in order.
     public let elements: [PreApprovalElement]
-    /// How to approve and decline.
+    /// The controls to approve and decline with.
     public let controls: PreApprovalControls?
 
     /// Creates a screen.
@@ -64,9 +64,9 @@ public struct PreApprovalScreen: Sendable, Hashable {
     }
 }
 
-/// How a pre-approval screen is approved and declined.
+/// The controls with which a pre-approval screen is approved and declined.
 public struct PreApprovalControls: Sendable, Hashable {
-    /// How two controls lie beside each other.
+    /// The direction in which two controls lie beside each other.
     public enum Axis: String, Sendable, Hashable, Codable {
         /// Side by side.
         case horizontal = "HORIZONTAL"
@@ -76,7 +76,7 @@ public struct PreApprovalControls: Sendable, Hashable {
 
     /// The control that declines.
     public struct Decline: Sendable, Hashable {
-        /// What declining does.
+        /// The effect of declining.
         public enum Kind: String, Sendable, Hashable, Codable {
             /// Goes back.
             case back = "BACK"
@@ -84,7 +84,7 @@ public struct PreApprovalControls: Sendable, Hashable {
             case reject = "REJECT"
         }
 
-        /// What declining does.
+        /// The effect of declining.
         public let kind: Kind
         /// The control's text.
         public let text: String?
@@ -98,7 +98,7 @@ public struct PreApprovalControls: Sendable, Hashable {
 
     /// The control that approves.
     public struct Approve: Sendable, Hashable {
-        /// What the control looks like.
+        /// The look of the control.
         public enum Kind: String, Sendable, Hashable, Codable {
             /// To be slid.
             case slider = "SLIDER"
@@ -106,11 +106,11 @@ public struct PreApprovalControls: Sendable, Hashable {
             case button = "BUTTON"
         }
 
-        /// What the control looks like.
+        /// The look of the control.
         public let kind: Kind
         /// The control's text.
         public let text: String?
-        /// How many seconds to wait before the control works.
+        /// The number of seconds to wait before the control works.
         public let counter: Int?
 
         /// Creates a control.
@@ -121,9 +121,9 @@ public struct PreApprovalControls: Sendable, Hashable {
         }
     }
 
-    /// Whether to swap the two controls.
+    /// Indicates whether to swap the two controls.
     public let flip: Bool?
-    /// How they lie beside each other.
+    /// The direction in which they lie beside each other.
     public let axis: Axis?
     /// The control that declines.
     public let decline: Decline?
