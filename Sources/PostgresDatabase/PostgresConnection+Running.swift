@@ -3,7 +3,7 @@ import CPostgreSQL
 
 // Running: what callers run, and how it is sent.
 extension PostgresConnection {
-    /// What statements leave behind.
+    /// The effect of statements.
     package enum Effect: Sendable {
         /// Nothing: they may be repeated whenever the connection is lost.
         case none

@@ -47,7 +47,7 @@ extension PostgresConnection {
         throw self.lost(mayCommit: exchange.mayCommit)
     }
 
-    /// What is known of a round trip on its way.
+    /// The progress of a round trip on its way.
     struct Exchange {
         var deadline: ContinuousClock.Instant
         let mayCommit: Bool
@@ -97,7 +97,7 @@ extension PostgresConnection {
 
     /// Waits for a notification on a channel that is listened to.
     ///
-    /// - Returns: Whether there was any; all that have come so far are taken.
+    /// - Returns: `true` when there was any; all that have come so far are taken.
     /// - Throws: ``PostgresError/Kind/connectionLost`` or ``PostgresError/Kind/canceled``.
     package func waitForNotification(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         while true {

@@ -13,13 +13,13 @@ import CPostgreSQL
 /// Calls block, and resolving a host's name may block for as long as the resolver likes. One thread at a time may use a
 /// connection; an actor on a queue of its own is a good owner. Only its ``Interrupt`` may be raised from elsewhere.
 package final class PostgresConnection {
-    /// How statements are run.
+    /// The settings with which statements are run.
     package struct Options: Sendable, Equatable {
-        /// How long the server works on one statement.
+        /// The longest time that the server works on one statement.
         package var statementTimeout = Duration.seconds(5)
-        /// How long the server's end of it is waited for beyond that, before the connection counts as lost.
+        /// The time to wait beyond that for the server to end it, before the connection counts as lost.
         package var grace = Duration.seconds(2)
-        /// Whether statements are prepared. A pooler that gives each transaction another connection may not carry that.
+        /// Indicates whether statements are prepared. A pooler that gives each transaction another connection may not carry that.
         package var preparesStatements = true
         /// The schema that unqualified names are looked for in; `nil` leaves it to the role.
         package var searchPath: String?
@@ -41,11 +41,11 @@ package final class PostgresConnection {
     var preparedNames: [String: String] = [:]
     var lastPreparedNumber = 0
     var channels: Set<String> = []
-    /// Whether something went wrong after which nobody can say where the conversation stands.
+    /// Indicates whether something went wrong after which nobody can say where the conversation stands.
     var isLost = false
-    /// Whether our settings are the session's, so that no transaction needs to bring them.
+    /// Indicates whether our settings are the session's, so that no transaction needs to bring them.
     var sessionIsSet = false
-    /// How many round trips were made so far, for tests and statistics.
+    /// The number of round trips so far, for tests and statistics.
     package internal(set) var roundTripCount = 0
 
     /// Connects.
@@ -69,7 +69,7 @@ package final class PostgresConnection {
         guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
             throw PostgresError(connecting: handle)
         }
-        // What the server has to say beside results would go to standard error.
+        // Notices of the server would go to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
         do throws(PostgresError) {
             try self.setSession(until: deadline)
@@ -116,7 +116,7 @@ package final class PostgresConnection {
 
     // MARK: The state of the connection
 
-    /// Whether another call may use the connection: it stands, and no transaction is left open.
+    /// Indicates whether another call may use the connection: it stands, and no transaction is left open.
     package var isUsable: Bool {
         !self.isLost && PQstatus(self.handle) == CONNECTION_OK && PQtransactionStatus(self.handle) == PQTRANS_IDLE
     }
@@ -124,7 +124,7 @@ package final class PostgresConnection {
     /// Returns whether the server has said anything unasked, such as that it closes the connection. Does not block.
     package var hasUnexpectedInput: Bool { SocketWait.isReadable(PQsocket(self.handle)) }
 
-    /// Whether no pooler lends the session to others, so that its locks last for longer than a transaction.
+    /// Indicates whether no pooler lends the session to others, so that its locks last for longer than a transaction.
     package var ownsSession: Bool { self.sessionIsSet }
 
     /// The version of the server, such as 150018.

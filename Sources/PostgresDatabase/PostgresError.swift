@@ -4,7 +4,7 @@ import CPostgreSQL
 ///
 /// The description quotes no statement, no value and no password, so it may be logged.
 package struct PostgresError: Error, Equatable, CustomStringConvertible {
-    /// What is known of what was asked for.
+    /// The fate of the request, as far as it is known.
     package enum Kind: String, Sendable {
         /// The connection string, or an option, cannot be used.
         case invalidConfiguration
@@ -22,7 +22,7 @@ package struct PostgresError: Error, Equatable, CustomStringConvertible {
         case unexpectedResult
     }
 
-    /// What a caller can tell apart of what the server refuses.
+    /// The kind of a refusal, as far as a caller needs to tell them apart.
     package enum Refusal: Sendable {
         /// The disk is full.
         case full
@@ -53,7 +53,7 @@ package struct PostgresError: Error, Equatable, CustomStringConvertible {
     package let kind: Kind
     /// The server's code of five characters, where it said one.
     package let sqlState: String?
-    /// What libpq says of a connection that was not made: host, port, role and database. Otherwise empty.
+    /// The words of libpq about a connection that was not made: host, port, role and database. Otherwise empty.
     package let detail: String
 
     package init(_ kind: Kind, sqlState: String? = nil, detail: String = "") {
@@ -62,7 +62,7 @@ package struct PostgresError: Error, Equatable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// What the server refused, if it did.
+    /// The kind of the server's refusal, if it refused.
     package var refusal: Refusal? {
         guard let sqlState, self.kind == .refused || self.kind == .unreachable else { return nil }
         return switch sqlState {

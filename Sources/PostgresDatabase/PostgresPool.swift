@@ -89,7 +89,7 @@ package final class PostgresPool: Sendable {
         for session in self.idle.withLock({ $0 }) { await session.close() }
     }
 
-    /// How many round trips idle connections have made, for tests and statistics.
+    /// The number of round trips that idle connections have made, for tests and statistics.
     package var roundTripCount: Int {
         get async {
             var count = 0
@@ -98,7 +98,7 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// How many tasks wait for a connection, for tests.
+    /// The number of tasks that wait for a connection, for tests.
     package var waitingCount: Int { self.gate.waitingCount(in: Self.line) }
 
     /// Waits for a session, whether it has a connection or not.
@@ -171,7 +171,7 @@ package actor PostgresSession {
         self.connection = connection
     }
 
-    /// Whether there is a connection that stands, as far as can be told without asking the server.
+    /// Returns whether there is a connection that stands, as far as can be told without asking the server.
     package func isConnected() -> Bool {
         if let connection, !connection.isUsable || !self.listens && connection.hasUnexpectedInput {
             self.connection = nil

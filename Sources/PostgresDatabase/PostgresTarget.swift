@@ -3,7 +3,7 @@ import CPostgreSQL
 
 /// Which server to connect to, and how.
 package struct PostgresTarget: Sendable, Equatable {
-    /// How the server is made sure of.
+    /// The verification of the server's identity.
     package enum TLS: Sendable, Equatable {
         /// Its certificate is of a trusted authority and names the host. Sockets of this machine need none.
         case verified(rootCertificates: String)
@@ -18,7 +18,7 @@ package struct PostgresTarget: Sendable, Equatable {
     package var tls: TLS
     /// The time that all of connecting may take.
     package var connectTimeout: Duration
-    /// How long sent bytes may stay unacknowledged, and a silent connection unprobed, before it counts as lost.
+    /// The time for which sent bytes may stay unacknowledged, and a silent connection unprobed, before it counts as lost.
     package var silenceTimeout: Duration
 
     package init(
@@ -69,7 +69,7 @@ package struct PostgresTarget: Sendable, Equatable {
         case .verified(let rootCertificates):
             parameters["sslmode"] = "verify-full"
             parameters["sslrootcert"] = rootCertificates
-            // What is unencrypted must not come through the back door of another kind of encryption.
+            // An unencrypted connection must not come through the back door of another kind of encryption.
             parameters["gssencmode"] = "disable"
         case .disabled:
             parameters["sslmode"] = "disable"

@@ -14,7 +14,7 @@ import Synchronization
 /// What happens to one statement is no other's concern: when the server refuses it, or a row that it wants is locked for longer
 /// than a moment, nothing of the transaction was done, and each statement is run on its own.
 package final class SharedTransactions: Sendable {
-    /// What a statement does next.
+    /// The next step of a statement.
     fileprivate enum Turn: Sendable {
         /// It is the first of a transaction of this number, and runs it.
         case lead(UInt64)
@@ -30,13 +30,13 @@ package final class SharedTransactions: Sendable {
     }
 
     fileprivate struct State {
-        /// What is run with the first statements of transactions that have not begun.
+        /// The statements that run with the first ones of transactions that have not begun.
         var gathered: [UInt64: [Entry]] = [:]
         /// The transaction that others may join.
         var open: UInt64?
     }
 
-    /// How many statements one transaction runs at most.
+    /// The greatest number of statements in one transaction.
     private static let limit = 64
     /// Another's lock is waited for by the statement alone that wants it. It also ends two nodes' waiting for each other.
     private static let patience = PostgresStatement("SELECT set_config('lock_timeout', '100', true)")
@@ -50,7 +50,7 @@ package final class SharedTransactions: Sendable {
         self.effect = effect
     }
 
-    /// How many statements wait for a transaction that another one begins, for tests.
+    /// The number of statements that wait for a transaction that another one begins, for tests.
     package var gatheredCount: Int { self.state.withLock { $0.gathered.values.reduce(0) { $0 + $1.count } } }
 
     /// Runs a statement in a transaction that others may share.
