@@ -3,7 +3,7 @@ import PostgresDatabase
 package import PowerAuth
 
 extension PostgresActivationStore {
-    /// How the server is made sure of.
+    /// The verification of the server's identity.
     public struct TLS: Sendable, Hashable {
         enum Kind: Hashable {
             case verified(String)
@@ -29,7 +29,7 @@ extension PostgresActivationStore {
         public static let disabled = Self(kind: .disabled)
     }
 
-    /// What a store can be given.
+    /// The settings of a store.
     public struct Configuration: Sendable {
         /// Says where the database is, `host=… dbname=… user=… password=…` or `postgresql://…`. Called for each new
         /// connection, so that credentials may change while the store is in use.
@@ -38,24 +38,24 @@ extension PostgresActivationStore {
         public var sealingKeys: SealingKeyRing
         /// The schema of the tables, which is made when it is missing and the role may.
         public var schema = "mobile_token"
-        /// Whether tables are made and changed when they are missing or older than this package. Switch it off for a role with
+        /// Lets tables be made and changed when they are missing or older than this package. Switch it off for a role with
         /// the least rights, and run ``PostgresActivationStore/migrate(grantingTo:)`` with another one.
         public var migrates = true
         /// The number of connections at most, beside one for the heartbeat.
         public var poolSize = 8
-        /// How the server is made sure of.
+        /// The verification of the server's identity.
         public var tls: TLS = .verified
-        /// How long the server may work on a change or a query. A connection that is silent for two seconds longer counts as
+        /// The time that the server may take for a change or a query. A connection that is silent for two seconds longer counts as
         /// lost.
         public var statementTimeout: Duration = .seconds(5)
-        /// How long connecting may take.
+        /// The time that connecting may take.
         public var connectTimeout: Duration = .seconds(10)
-        /// Whether a pooler may give each transaction another session: nothing is prepared or listened to then. What other
+        /// Takes it that a pooler may give each transaction another session: nothing is prepared or listened to then. What other
         /// nodes wish for is looked for four times a second instead.
         public var pollOnly = false
-        /// How this node is called in `fleet status`, by default the machine and the process.
+        /// The name of this node in `fleet status`, by default the machine and the process.
         public var nodeName = Self.defaultNodeName
-        /// How a node shows that it is alive; the same for all nodes.
+        /// The heartbeat of a node and its limits; the same for all nodes.
         public var lifetimes = NodeLifetimes()
         /// A folder of this machine, outside the database, where it is noted how far each counter had come. A database that was
         /// put back to an earlier state is recognized by it.

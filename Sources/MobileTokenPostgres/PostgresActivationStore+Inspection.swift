@@ -6,9 +6,9 @@ package import PowerAuth
 package struct NodeStatus: Sendable {
     package let number: Int64
     package let name: String
-    /// How long it has been there.
+    /// The time for which it has been there.
     package let age: Duration
-    /// How long it is taken for alive unless it says more.
+    /// The time for which it is taken for alive unless it says more.
     package let timeLeft: Duration
     /// The latest form of activations that it reads; see `RecordFormat`.
     package let newestFormat: RecordFormat
@@ -25,12 +25,12 @@ package struct DatabaseLife: Sendable {
     package let age: Duration
 }
 
-/// What a check finds of one activation.
+/// The result of the check of one activation.
 package struct ActivationCheck: Sendable {
     package let activationID: String
     /// The counter's moves; `nil` when the record cannot be opened.
     package let moves: UInt64?
-    /// Whether the counter may have been put back, and is compared with the server before the next signature.
+    /// Indicates that the counter may have been put back, and is compared with the server before the next signature.
     package let wasPutBack: Bool
     package let failure: MobileTokenError?
 }

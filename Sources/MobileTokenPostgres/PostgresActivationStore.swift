@@ -23,7 +23,7 @@ public import PowerAuth
 ///
 /// Nothing is opened before it is needed, or ``open()`` is called.
 public final class PostgresActivationStore: PrunableJournal, JournalBacked {
-    /// What the store was made with.
+    /// The settings that the store was made with.
     public let configuration: Configuration
     package let journal: Journal
     let driver: PostgresDriver
@@ -120,6 +120,6 @@ public final class PostgresActivationStore: PrunableJournal, JournalBacked {
 }
 
 extension PostgresActivationStore {
-    /// How many round trips the pool has made, for tests.
+    /// The number of round trips that the pool has made, for tests.
     package var roundTripCount: Int { get async { await self.pool.roundTripCount } }
 }

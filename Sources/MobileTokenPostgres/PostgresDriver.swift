@@ -368,7 +368,7 @@ enum OlderNodes {
     }
 }
 
-/// What tells this store's file of marks from others: made with the first tables, and copied with them.
+/// The identifier that tells this store's file of marks from others: made with the first tables, and copied with them.
 private enum StoreIdentifier {
     static func find(_ connection: PostgresConnection) throws -> String {
         let rows = try connection.run([

@@ -28,7 +28,7 @@ public final class PostgresFleetMembership: FleetMembership {
 
     private static let interval = Duration.seconds(1)
 
-    /// What this node owns, and under which number.
+    /// The buckets that this node owns, and the number under which it does.
     private struct Held {
         var buckets: Set<Int> = []
         var seat: Int64?
@@ -50,7 +50,7 @@ public final class PostgresFleetMembership: FleetMembership {
         self.exchange = ListExchange(store, clock: self.clock)
     }
 
-    /// How long the oldest transaction of the server is under way at least, whatever database it is of; zero when there is none.
+    /// The least age of the oldest transaction of the server, whatever database it is of; zero when there is none.
     ///
     /// While it stays open, each node reads the lists again that changed since it began, and tables that are written all the
     /// time cannot be vacuumed: raise an alarm on minutes. Known while the fleet runs.

@@ -1,4 +1,4 @@
-/// Where a row of a list stands.
+/// The place of a row of a list.
 struct ListPlace: Sendable, Equatable {
     /// The activation.
     let slot: Int64
@@ -8,7 +8,7 @@ struct ListPlace: Sendable, Equatable {
     let transaction: Int64
 }
 
-/// What a reading tells of transactions, whatever database of the server they are of.
+/// The transactions that a reading found, whatever database of the server they are of.
 struct ListHorizon: Sendable, Equatable {
     /// All before this one had ended, and could be seen.
     let oldest: Int64
@@ -18,12 +18,12 @@ struct ListHorizon: Sendable, Equatable {
     let incarnation: Int64
 }
 
-/// How far the lists were read.
+/// The place up to which the lists were read.
 ///
 /// Numbers are not given in the order in which transactions commit. So a reading begins where the oldest transaction stood that
 /// was under way at the last one, and passes over versions that were seen. A long transaction costs that much, and no delay.
 struct ListCursor: Sendable, Equatable {
-    /// What to do after a page.
+    /// The step after a page.
     enum Step: Equatable {
         /// Read on: there may be more.
         case readOn
@@ -33,14 +33,14 @@ struct ListCursor: Sendable, Equatable {
         case startOver
     }
 
-    /// Where the next reading begins.
+    /// The place at which the next reading begins.
     struct Start: Sendable, Equatable {
         var transaction: Int64 = 0
         var slot: Int64 = 0
     }
 
     private(set) var start = Start()
-    /// What was seen at or past the start of the next reading.
+    /// The rows that were seen at or past the start of the next reading.
     private(set) var seen: [ListPlace] = []
     /// The horizon at the beginning of a reading of several pages.
     private var horizon: ListHorizon?

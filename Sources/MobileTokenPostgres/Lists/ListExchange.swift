@@ -26,7 +26,7 @@ final class ListExchange: Sendable {
     private let clock: ServiceClock
     /// `nil` where sessions cannot listen.
     private let hints: Hints?
-    /// How long lists are not looked at without a hint.
+    /// The time between two readings without a notification.
     private let interval: Duration
     private let state = Mutex(State())
     /// Raised when there is something to be written.
@@ -60,7 +60,7 @@ final class ListExchange: Sendable {
         }
     }
 
-    /// What there is no seat for is written when there is one again.
+    /// Lists for which there is no lease are written when there is one again.
     private struct NoSeat: Error {}
 
     private func pause(_ duration: Duration) async {
@@ -84,7 +84,7 @@ final class ListExchange: Sendable {
         }
     }
 
-    /// - Returns: Whether anything was written.
+    /// - Returns: `true` when something was written.
     private func writePending() async throws -> Bool {
         var hasWritten = false
         while true {

@@ -3,9 +3,9 @@ import PostgresDatabase
 
 /// The statements by which nodes share lists.
 enum ListTable {
-    /// What the values are sealed as.
+    /// The name that the values are sealed as.
     static let name = "operation-list"
-    /// How many rows are read or written at once.
+    /// The number of rows that are read or written at once.
     static let pageSize = 200
 
     /// A list as it is kept.
@@ -16,7 +16,7 @@ enum ListTable {
         let body: [UInt8]
     }
 
-    /// What one reading found.
+    /// The result of one reading.
     struct Page: Sendable {
         let horizon: ListHorizon
         let rows: [Row]

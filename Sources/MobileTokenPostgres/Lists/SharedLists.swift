@@ -1,17 +1,17 @@
 import Basics
 import MobileToken
 
-/// What is known of the lists in the database, and what is to be written. It decides; ``ListExchange`` reads and writes.
+/// The lists of the database as they are known, and those to be written. It decides; ``ListExchange`` reads and writes.
 struct SharedLists: Sendable {
-    /// What the database holds, as far as it was read or written.
+    /// The lists that the database holds, as far as they were read or written.
     private var known: [ExactString: FleetListing] = [:]
-    /// What this node polled since, and the database lacks.
+    /// The lists that this node polled since, and the database lacks.
     private var pending: [ExactString: FleetListing] = [:]
-    /// What is being written.
+    /// The lists that are being written.
     private var writing: [ExactString: FleetListing] = [:]
-    /// What was not found yet in a database that is read from the beginning.
+    /// The lists that were not found yet in a database that is read from the beginning.
     private var unconfirmed: Set<ExactString>?
-    /// Whether everything was read once.
+    /// Indicates that everything was read once.
     private var isComplete = false
 
     /// Everything is read anew, and is news. What waits to be written goes on waiting.
@@ -26,7 +26,7 @@ struct SharedLists: Sendable {
 
     /// This node polled a list.
     ///
-    /// - Returns: Whether there is something to be written.
+    /// - Returns: `true` when there is something to be written.
     mutating func polled(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         let newest = self.pending[id] ?? self.writing[id] ?? self.known[id]
@@ -74,7 +74,7 @@ struct SharedLists: Sendable {
 
     /// A list was read.
     ///
-    /// - Returns: Whether it is news.
+    /// - Returns: `true` when the list is another one.
     mutating func read(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         self.unconfirmed?.remove(id)

@@ -1,4 +1,4 @@
-/// How long the oldest transaction of the server is under way, as far as readings can tell.
+/// The age of the oldest transaction of the server, as far as readings can tell.
 ///
 /// No role needs a right for it, and it sees the transactions of other databases and prepared ones, which keep vacuum from its
 /// work as well.

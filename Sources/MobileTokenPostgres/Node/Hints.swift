@@ -5,13 +5,13 @@ import PostgresDatabase
 
 /// An empty message from one node to the others, which says where to look. It may be lost.
 struct Hints: Sendable {
-    /// What there is to be looked at.
+    /// The subject of a notification.
     enum Subject: String {
         case wishes
         case lists
     }
 
-    /// Where hints come and go.
+    /// The channel of notifications.
     let channel: String
     private let pool: PostgresPool
     private let clock: ServiceClock

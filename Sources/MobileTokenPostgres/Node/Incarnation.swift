@@ -94,7 +94,7 @@ enum Incarnation {
         ])
     }
 
-    /// How long no right may be given yet: nodes of the life before may still rely on theirs.
+    /// The time in which no right may be given yet: nodes of the epoch before may still rely on theirs.
     struct Quarantine: Sendable, Equatable {
         let life: Int64
         /// By the database's clock, and a lifetime at most.

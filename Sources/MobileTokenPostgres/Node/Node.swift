@@ -10,11 +10,11 @@ import Synchronization
 final class Node: Sendable {
     private struct State {
         var holdings = NodeHoldings()
-        /// What renews the seat.
+        /// The task that renews the lease.
         var keeper: Task<Void, Never>?
     }
 
-    /// How often wishes are looked for where no notification comes through.
+    /// The time between two looks for handover requests where no notification comes through.
     private static let pollInterval = Duration.milliseconds(250)
 
     let name: String

@@ -1,15 +1,15 @@
 import Basics
 
-/// What a node has: its seat, the rights to sign that it holds under it, and who needs them. It decides; ``Node`` asks the
+/// The state of a node: its lease, the rights to sign that it holds under it, and who needs them. It decides; ``Node`` asks the
 /// database.
 struct NodeHoldings: Sendable {
     /// A node that was not needed for a lifetime.
     struct Idle: Sendable, Equatable {
-        /// What is to be given back.
+        /// The lease that is to be given back.
         let seat: Seat?
     }
 
-    /// What a node does that is needed.
+    /// The step of a node that is needed.
     enum Use: Equatable {
         /// It was closed.
         case refuse
@@ -24,7 +24,7 @@ struct NodeHoldings: Sendable {
     /// The activations that it may sign with.
     private var rights: Set<ExactString> = []
     private var handingOver: Set<ExactString> = []
-    /// How many turns, and fleets, need the seat.
+    /// The number of turns and fleets that need the lease.
     private var userCount = 0
     private var lastUse = Duration.zero
     private var isKept = false

@@ -1,8 +1,8 @@
-/// How a node shows that it is alive, and how long the others wait before they take its place.
+/// The heartbeat by which a node shows that it is alive, and the time for which the others wait before they take its place.
 ///
 /// All times are the database's: the clocks of the nodes do not matter.
 public struct NodeLifetimes: Sendable, Equatable {
-    /// How often a node renews its membership: every 2 s by default.
+    /// The time between two renewals of a node's membership: 2 s by default.
     public var heartbeat: Duration
     /// After how long without a heartbeat the others take over: 6 s by default. What a node signs must leave within that time.
     public var death: Duration
@@ -14,12 +14,12 @@ public struct NodeLifetimes: Sendable, Equatable {
         self.death = death
     }
 
-    /// Whether a node whose heartbeat is late once is still alive, and no number is out of bounds.
+    /// Indicates that a node whose heartbeat is late once is still alive, and that no number is out of bounds.
     var areUsable: Bool {
         self.heartbeat > .zero && self.death <= .seconds(86_400) && self.heartbeat <= self.death / 2
     }
 
-    /// How long a heartbeat is relied on by the node itself, from before it was sent: less than the others wait, since no two
+    /// The time for which the node itself relies on a heartbeat, from before it was sent: less than the others wait, since no two
     /// clocks run equally fast.
     var reliance: Duration { self.death * 19 / 20 }
 }

@@ -43,7 +43,7 @@ extension Seat {
         return Seat(number: try row.integer(0), reliableUntil: sentAt + lifetimes.reliance)
     }
 
-    /// What a heartbeat finds.
+    /// The result of a heartbeat.
     struct Heartbeat: Sendable {
         /// `nil` when the seat was taken away.
         let seat: Seat?

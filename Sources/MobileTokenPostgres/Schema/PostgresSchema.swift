@@ -8,7 +8,7 @@ import PowerAuth
 struct PostgresSchema: Sendable {
     /// The namespace of all tables.
     let name: String
-    /// What this program knows of the tables, oldest first.
+    /// The steps that this program knows, oldest first.
     var steps = Self.steps
 
     /// One step: what it does, and the oldest version of this package that can work with the result.
@@ -33,7 +33,7 @@ struct PostgresSchema: Sendable {
 
     /// Keeps nodes that start at once from migrating at once. Freed with its transaction.
     private static let lock = "SELECT pg_advisory_xact_lock(hashtextextended('mobile-token schema ' || $1, 0))"
-    /// How long a step waits for the lock of a table: for so long, whoever comes later waits behind it.
+    /// Limits the wait for the lock of a table: for so long, whoever comes later waits behind it.
     private static let patience = "SELECT set_config('lock_timeout', '200', true)"
 
     enum Mismatch: Error, Equatable {
@@ -157,7 +157,7 @@ extension PostgresSchema {
         guard isFirst else { return }
         defer { _ = try? connection.run("SELECT pg_advisory_unlock(\(name))", [.text(self.name)]) }
         for index in missing {
-            // What an interrupted attempt left is not used, and in the way.
+            // An index that an interrupted attempt left is not used, and in the way.
             let place = PostgresConnection.quotedName(self.name) + "." + index.name
             try connection.runAlone("DROP INDEX CONCURRENTLY IF EXISTS \(place)")
             try connection.runAlone(self.creation(of: index, "CONCURRENTLY"))
@@ -169,7 +169,7 @@ extension PostgresSchema {
     static let steps = [
         Step(
             statements: [
-                // What concerns the store as a whole.
+                // Settings of the store as a whole.
                 "CREATE TABLE setting (name text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)",
                 // The keys that anything is sealed with. The check recognizes a key, and does not help to find it.
                 """
@@ -282,7 +282,7 @@ extension PostgresSchema {
                 // The greatest number that was given to a node, so that each is greater than those before whatever the clock says.
                 "CREATE TABLE fence (last int8 NOT NULL)",
                 "INSERT INTO fence VALUES (0)",
-                // Who polls what.
+                // The buckets, and the nodes that poll them.
                 """
                 CREATE TABLE bucket (
                     number int8 PRIMARY KEY,

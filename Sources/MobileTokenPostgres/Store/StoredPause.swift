@@ -14,7 +14,7 @@ enum StoredPause {
     /// The condition under which a change that heeds a pause may be made.
     static let isAbsent = "NOT \(Self.isThere)"
 
-    /// What follows a change that heeds a pause, in the same transaction, which fails when there is one by now.
+    /// The statements that follow a change which heeds a pause, in the same transaction, which fails when there is one by now.
     ///
     /// The change may have waited for the lock of its row, and its condition is that of the moment before. From the first of
     /// these statements on, whoever pauses waits for the transaction's end; what paused before is seen by the second.

@@ -3,12 +3,12 @@ import PowerAuth
 
 /// The deletion of receipts that are kept elsewhere.
 extension StoredReceipts {
-    /// What a step deleted.
+    /// The result of a step.
     struct Deletion: Sendable {
-        /// Where the next step begins; `nil` when there is nothing behind.
+        /// The number behind which the next step begins; `nil` when there is nothing behind.
         let end: UInt64?
         let count: Int
-        /// Whether nothing that this step looked at was old enough.
+        /// Indicates that nothing this step looked at was old enough.
         let isRecent: Bool
     }
 
@@ -62,7 +62,7 @@ extension StoredReceipts {
     }
 }
 
-/// What an operator watches.
+/// Figures for an operator.
 extension StoredReceipts {
     /// Returns the last number, how many entries have none yet, the bytes of the table with its indexes, and what was noted of
     /// the last export.

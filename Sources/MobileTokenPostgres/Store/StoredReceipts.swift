@@ -4,11 +4,11 @@ import PowerAuth
 
 /// Receipts as rows, and the statements that read and write them. What they say is sealed; which is open is not.
 enum StoredReceipts {
-    /// How many entries one transaction numbers, erases or deletes at most: some hundredths of a second's work.
+    /// The number of entries that one transaction numbers, erases or deletes at most: some hundredths of a second's work.
     static let batch: Int64 = 1_000
-    /// How many entries one statement returns at most.
+    /// The number of entries that one statement returns at most.
     static let largestPage = 1_000
-    /// How many open intents one statement returns at most.
+    /// The number of open intents that one statement returns at most.
     static let pageSize = 100
 
     /// Of an intent `i`, or an entry, and of an outcome `o`.

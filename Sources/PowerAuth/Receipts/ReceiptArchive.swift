@@ -14,7 +14,7 @@ import Foundation
 /// alone. Lines are written in groups, each of which is on the disk before the next. What the lines hold, and what they prove,
 /// is in <doc:Receipts>.
 public actor ReceiptArchive {
-    /// Where the files are.
+    /// The folder of the files.
     public nonisolated let folder: String
     /// Files block, so they are read and written on a queue of this archive's own; see ``QueueExecutor``.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }

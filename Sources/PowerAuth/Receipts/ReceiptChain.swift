@@ -83,7 +83,7 @@ package struct ReceiptChain: Sendable, Equatable {
         self.unfinished[intent] = outcome.isFinal ? nil : Fate(outcome: outcome)
     }
 
-    /// What is known of an intent.
+    /// The latest that is known of an intent.
     private struct Fate: Equatable {
         var outcome: DecisionOutcome?
         var isOpen: Bool { self.outcome?.isOpen ?? true }

@@ -33,7 +33,7 @@ struct ReceiptFile: ~Copyable {
 
     enum Piece {
         case line([UInt8])
-        /// What follows the last whole line: all of it, unless it is longer than any line may be.
+        /// The bytes behind the last whole line: all of them, unless they are more than any line may have.
         case rest(ArraySlice<UInt8>)
     }
 

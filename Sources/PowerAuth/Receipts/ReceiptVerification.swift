@@ -1,6 +1,6 @@
-/// What exported receipts show when every line is checked against those before it.
+/// The result of checking every line of exported receipts against those before it.
 public struct ReceiptVerification: Sendable, Hashable {
-    /// How much there is.
+    /// The extent of what was read.
     public struct Counts: Sendable, Hashable {
         /// Lines in all.
         public internal(set) var lines = 0
@@ -16,7 +16,7 @@ public struct ReceiptVerification: Sendable, Hashable {
         public internal(set) var unreadable = 0
     }
 
-    /// How much was checked, up to the fault if there is one.
+    /// The extent of what was checked, up to the fault if there is one.
     public internal(set) var counts = Counts()
     /// The number of the first entry. When it is not 1, earlier lines are kept elsewhere, and what they say was not checked.
     public internal(set) var firstNumber: UInt64?
@@ -26,19 +26,19 @@ public struct ReceiptVerification: Sendable, Hashable {
     public internal(set) var head: [UInt8]?
     /// The signatures among the lines. Each is valid for the key that it names.
     public internal(set) var signatures: [ReceiptSignature] = []
-    /// How many bytes follow the last whole line: the trace of a crash, which the next export removes. No line that was there
+    /// The number of bytes behind the last whole line: the trace of a crash, which the next export removes. No line that was there
     /// before is affected.
     public internal(set) var tornByteCount = 0
     /// The first line that does not follow from those before; `nil` when all do.
     public internal(set) var fault: ReceiptFault?
 
-    /// Whether every line follows from those before it.
+    /// Indicates that every line follows from those before it.
     public var isIntact: Bool { self.fault == nil }
 }
 
 /// The first line of exported receipts that was changed, moved, left out or added.
 public struct ReceiptFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong with a line.
+    /// A fault of a line.
     public enum Reason: Error, Sendable, Hashable, CustomStringConvertible {
         /// It is not JSON, no object, or names a member twice.
         case malformed
@@ -79,7 +79,7 @@ public struct ReceiptFault: Error, Sendable, Hashable, CustomStringConvertible {
     public let file: String
     /// The line in the file, from 1.
     public let line: Int
-    /// What is wrong with it.
+    /// The fault.
     public let reason: Reason
 
     /// File, line and reason.

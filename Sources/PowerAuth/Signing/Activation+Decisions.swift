@@ -97,7 +97,7 @@ extension Activation {
 /// The server's refusal of a decision, and what its counter says of the signature.
 struct JudgedRefusal: Error {
     let error: MobileTokenError
-    /// What the receipt says.
+    /// The result that the receipt has.
     let result: DecisionOutcome.Result
     /// The status after it; `nil` when it could not be had.
     let status: Activation.ComparedStatus?
@@ -107,7 +107,7 @@ struct JudgedRefusal: Error {
     /// The move, if the server may have carried out the decision that it signed.
     var doubtfulMove: UInt64? { self.result.isOpen ? self.move : nil }
 
-    /// Whether another signature may be made at once, for the counter may have been the reason. An agent asks for the operation
+    /// Returns whether another signature may be made at once, for the counter may have been the reason. An agent asks for the operation
     /// first, where there is a doubt: another signature would wipe out the trace. Whoever decides by hand may decide once more.
     func allowsAnother(_ maySynchronize: Bool) -> Bool {
         maySynchronize && self.error.code == .authenticationFailed
@@ -116,7 +116,7 @@ struct JudgedRefusal: Error {
 }
 
 extension MobileTokenError {
-    /// Whether the server answers so to the second copy of a request of which it has carried out the first.
+    /// Indicates that the server answers so to the second copy of a request of which it has carried out the first.
     fileprivate var mayBeOfSecondCopy: Bool {
         guard self.isServersRefusal else { return false }
         return self.code == .authenticationFailed
@@ -142,7 +142,7 @@ extension DecisionOutcome.Result {
 
 // MARK: - Finding out what became of a signature
 
-/// What the server's counter says of one signature.
+/// The fate of one signature, as the server's counter tells it.
 package enum SignatureFate: Sendable, Hashable {
     /// The server's counter stands right behind it: it was accepted.
     case followed

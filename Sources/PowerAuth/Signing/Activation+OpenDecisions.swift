@@ -35,7 +35,7 @@ extension Activation {
         }
     }
 
-    /// Whether a request that was signed so long ago cannot reach the server any more, by every clock that is known.
+    /// Returns whether a request that was signed so long ago cannot reach the server any more, by every clock that is known.
     package nonisolated func cannotArrive(_ decision: OpenDecision) -> Bool {
         let intent = decision.intent
         var age = self.server.clocks.reading.wall.timeIntervalSince(intent.localDate)
@@ -45,14 +45,14 @@ extension Activation {
         return age >= self.requestTimeout / .seconds(1)
     }
 
-    /// Whether a status has shown, before later signatures hid it, that the server accepted the signature of a move.
+    /// Returns whether a status has shown, before later signatures hid it, that the server accepted the signature of a move.
     nonisolated func wasFollowed(_ move: UInt64) async throws -> Bool {
         try await self.hasReceipt(nearMove: move, of: self.activationID) { receipt in
             receipt.intent.moves == move && receipt.outcome?.result == .followed
         }
     }
 
-    /// Whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
+    /// Returns whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
     /// concluded.
     ///
     /// - Parameter move: The counter's move of the signature in question.

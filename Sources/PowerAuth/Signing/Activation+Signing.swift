@@ -118,7 +118,7 @@ extension Activation {
 
     /// Forgets the temporary key of a signed request that it may have failed for.
     ///
-    /// - Returns: Whether the request may be made once more with another key.
+    /// - Returns: `true` when the request may be made once more with another key.
     private func mayRenewKey(of body: RequestBody, after error: MobileTokenError) -> Bool {
         guard let keyID = body.temporaryKeyID else { return false }
         let verdict = TemporaryKeyVerdict(EncryptedCall(signed: body), error)

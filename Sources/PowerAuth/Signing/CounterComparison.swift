@@ -1,4 +1,4 @@
-/// How far the counters of client and server are apart, and what follows from that.
+/// The distance between the counters of client and server, and its consequence.
 ///
 /// The server tries its own counter and those after it, as many as its window N in all (20 unless told otherwise):
 ///
@@ -15,7 +15,7 @@
 /// A signature that is made without asking first, and refused because the server is ahead, has itself brought the client
 /// one step closer; the comparison follows it.
 public struct CounterComparison: Sendable, Hashable {
-    /// What follows from the distance.
+    /// The consequence of the distance.
     public enum Result: Sendable, Hashable {
         /// Signatures are accepted; the client may be ahead by up to half the window.
         case inSync
@@ -30,15 +30,15 @@ public struct CounterComparison: Sendable, Hashable {
         case rolledBack
     }
 
-    /// What follows from the distance.
+    /// The consequence of the distance.
     public let result: Result
     /// Steps by which the client was ahead of the server (positive) or behind it (negative). When nothing can be repaired,
     /// only what the lowest byte of both counters suggests.
     public let distance: Int
-    /// How far ahead the server searches for a signature's counter.
+    /// The distance within which the server searches for a signature's counter.
     public let window: Int
 
-    /// Whether signatures are accepted, if need be after a repair that is made without asking.
+    /// Indicates that signatures are accepted, if need be after a repair that is made without asking.
     public var canSign: Bool {
         switch self.result {
         case .inSync, .movedForward, .signatureRecommended: true

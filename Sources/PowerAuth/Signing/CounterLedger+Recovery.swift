@@ -14,7 +14,7 @@ extension CounterLedger {
         let before = self.history.moves
         for _ in 0..<steps { self.counter = self.counter.next() }
         self.confirm()
-        // What any state is taken for that was put back: compared, it passes over what the server cannot know.
+        // As any state that was put back: compared, it passes over values of which the server cannot know.
         self.notePutBack()
         _ = try self.compare(with: server)
         return self.history.moves - before

@@ -10,15 +10,15 @@ package struct CounterLedger: Sendable, Equatable {
     package var counter: SigningCounter {
         didSet { self.history.moves += UInt64(self.counter.byte &- oldValue.byte) }
     }
-    /// How far the counter has come. Follows ``counter`` by itself.
+    /// The moves of the counter so far. Follows ``counter`` by itself.
     package private(set) var history: CounterHistory
-    /// Whether the server's counter must be asked for before the next signature: the response to a signed request is not
+    /// Demands that the server's counter is asked for before the next signature: the response to a signed request is not
     /// known, or the store noticed that it holds an older state than it once did.
     package var isUnsettled: Bool
-    /// Whether the store knows that this state is so much older than one that has signed that it cannot be made up for.
+    /// Indicates that this state is so much older than one that has signed that it cannot be made up for.
     /// Not kept: the store finds it out each time. Nothing may be signed from such a state.
     package private(set) var isRolledBack = false
-    /// Whether the store was put back since this state was last compared with the server's. Not kept: the store finds it out
+    /// Indicates that the store was put back since this state was last compared with the server's. Not kept: the store finds it out
     /// each time. Nothing may be signed before ``compare(with:)`` has passed over what may have been used.
     package private(set) var wasPutBack = false
 
@@ -32,7 +32,7 @@ package struct CounterLedger: Sendable, Equatable {
 // MARK: - Taking a value
 
 extension CounterLedger {
-    /// Whether a counter value may be taken while the fate of an earlier signature is not known.
+    /// The condition for taking a counter value while the fate of an earlier signature is not known.
     package enum SettledRequirement: Sendable {
         case notRequired
         /// Only when the counter still stands where the last exchange left it, with a known end.
@@ -47,7 +47,7 @@ extension CounterLedger {
         package let next: SigningCounter
         /// The counter's moves as this one left them, by which receipts know the signature.
         package let moves: UInt64
-        /// How many of these moves the server is not known to have followed: 1 when it had followed all before this one.
+        /// The number of these moves that the server is not known to have followed: 1 when it had followed all before this one.
         let unconfirmedMoves: UInt64
     }
 
@@ -127,7 +127,7 @@ extension CounterLedger {
 }
 
 extension CounterLedger {
-    /// How many values beyond the server's are passed over once a state that was put back has been compared: half of the
+    /// The number of values beyond the server's that are passed over once a state that was put back has been compared: half of the
     /// server's usual window. The server cannot know those that were signed offline, or never arrived.
     package static let putBackAllowance = 10
 
@@ -206,7 +206,7 @@ extension ReportedCounter {
     }
 }
 
-/// How far a counter has come since the activation was made, kept with the counter itself.
+/// The moves of a counter since the activation was made, kept with the counter itself.
 ///
 /// The counter proper tells its place modulo 256 only. The whole count, and the part of it that the server is known to
 /// have followed, tell a client that lost responses from a store that was restored from an old backup: the server cannot
@@ -245,7 +245,7 @@ package struct CounterHistory: Sendable, Equatable {
 
 // MARK: - What only this process knows
 
-/// What one process has learned about a counter from the server's responses, beyond the durable ``CounterLedger``.
+/// The knowledge of one process about a counter from the server's responses, beyond the durable ``CounterLedger``.
 ///
 /// Kept in memory only: the ledger says "unsettled" from the moment a counter value is taken, and clearing that after each
 /// response would cost a second durable write for every signature. After a restart one status request settles it.
@@ -258,7 +258,7 @@ struct CounterKnowledge: Sendable, Equatable {
     /// The counter as the latest signature left it.
     private(set) var taken: SigningCounter?
 
-    /// Whether the ledger is unsettled, as far as this process knows: it has not signed yet, or not heard how that ended.
+    /// Indicates that the ledger is unsettled, as far as this process knows: it has not signed yet, or not heard how that ended.
     var mayBeUnsettled: Bool { self.settled == nil || self.settled != self.taken }
 
     /// Notes that a signature has used up a value.
@@ -277,7 +277,7 @@ struct CounterKnowledge: Sendable, Equatable {
         self.settled = nil
     }
 
-    /// What a comparison asks for before the next signature.
+    /// The step that a comparison asks for before the next signature.
     enum NextStep: Sendable, Equatable {
         case sign
         /// A signature that serves nothing else, because this side is more than half the window ahead.

@@ -27,7 +27,7 @@ package final class DerivationQueue: Sendable {
         self.willRun = willRun
     }
 
-    /// How many derivations wait for their turn.
+    /// The number of derivations that wait for their turn.
     package var waitingCount: Int { self.gate.waitingCount(in: Self.line) }
 
     /// Runs `derivation` when its turn comes, in order of arrival.

@@ -1,4 +1,4 @@
-/// What this process knows of the server's count of failed attempts: whether a refusal was counted tells wrong factors from a refusal
+/// The server's count of failed attempts, as this process knows it: whether a refusal was counted tells wrong factors from a refusal
 /// that has nothing to do with them.
 struct FailedAttempts: Sendable, Equatable {
     /// As the server said last. What came before this process counts as none, so a doubt is taken for a failure.
@@ -9,7 +9,7 @@ struct FailedAttempts: Sendable, Equatable {
 
     /// The server said its count after a refusal.
     ///
-    /// - Returns: Whether the refusal was counted.
+    /// - Returns: `true` when the refusal was counted.
     mutating func rise(to count: Int) -> Bool {
         defer { self.known = count }
         return count > self.known

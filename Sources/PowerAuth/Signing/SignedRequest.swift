@@ -6,13 +6,13 @@ struct SignedRequest: Sendable {
     let uriID: String
     let keys: SigningKeys
     var headers: HTTPHeaders = [:]
-    /// What the signature decides, if it decides an operation.
+    /// The decision that the signature makes, if it decides an operation.
     var decision: DecisionTicket?
     /// Makes the body anew for every attempt: an encrypted one may be used once.
     let body: @Sendable () async throws -> RequestBody
-    /// Whether it may come before a confirmation that the server waits for.
+    /// Lets the request come before a confirmation that the server waits for.
     var isConfirming = false
-    /// Whether the header of encryption goes with that of the signature, as it does where the two are of different versions.
+    /// Sends the header of encryption with that of the signature, as is done where the two are of different versions.
     var sendsEncryptionHeader = false
 
     init(
@@ -44,7 +44,7 @@ struct RequestBody: Sendable {
     var temporaryKeyID: String?
     /// Tells the server how to open it; left out when the request is signed, for the signature's header says as much.
     var encryptionHeader: String?
-    /// What a code covers in place of ``bytes``, where a request is signed before it is encrypted. The two do not depend on each
+    /// The bytes that a code covers in place of ``bytes``, where a request is signed before it is encrypted. The two do not depend on each
     /// other, so which is computed first is of no matter.
     var signedPlaintext: [UInt8]?
     /// Decrypts the response; the identity for bodies in the clear.
@@ -52,7 +52,7 @@ struct RequestBody: Sendable {
 }
 
 extension RequestBody {
-    /// What a code covers.
+    /// The bytes that a code covers.
     var signedBytes: [UInt8] { self.signedPlaintext ?? self.bytes }
 }
 

@@ -14,7 +14,7 @@ struct SigningKeys: Sendable {
     /// The stored keys that the factors were unlocked from; `nil` where they were not.
     var knowledgeSalt: [UInt8]?
     var wrappedBiometryKey: SecretBytes?
-    /// Whether the factor is being changed, so that the server may take another key of it instead.
+    /// Indicates that the factor is being changed, so that the server may take another key of it instead.
     var hasRival = false
 
     /// Throws unless these may sign now.
@@ -136,13 +136,13 @@ extension Activation {
         guard let counter = try? await self.fetchStatus().status.counter, counter.result == .inSync,
             counter.distance == 0
         else { return }
-        // What cannot be written now is found out again by the next signature.
+        // If it cannot be written now, the next signature finds it out again.
         try? await self.updateRecord(in: turn) { $0.version4?.keepProven(keys) }
     }
 }
 
 extension MobileTokenError {
-    /// Whether a signature was refused that may be accepted with another key of its factor. Never the last attempt: a wrong
+    /// Indicates that a signature was refused which may be accepted with another key of its factor. Never the last attempt: a wrong
     /// password must not cost two when one is left.
     fileprivate var mayBeOfTheOtherKey: Bool {
         self.code == .authenticationFailed && self.remainingAttempts.map { $0 > 1 } ?? false

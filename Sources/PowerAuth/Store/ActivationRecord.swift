@@ -16,7 +16,7 @@ public struct ActivationRecord: Sendable, Equatable {
     public let createdAt: Date
 
     package let applicationKey: String
-    /// What depends on the version of the protocol.
+    /// The part that depends on the version of the protocol.
     package var keys: VersionedKeys
 
     /// The counter that signs, and what is known about it.
@@ -49,7 +49,7 @@ public struct ActivationRecord: Sendable, Equatable {
     package struct Token: Sendable, Equatable {
         package let id: String
         package let secret: SecretBytes
-        /// What it was made with, and vouches for.
+        /// The factors that it was made with, and vouches for.
         package var factors: SignatureType
 
         package init(id: String, secret: SecretBytes, factors: SignatureType = .possession) {
@@ -61,13 +61,13 @@ public struct ActivationRecord: Sendable, Equatable {
 }
 
 extension ActivationRecord {
-    /// How often the counter was moved since the activation was made: the number by which a receipt knows its signature.
+    /// The moves of the counter since the activation was made: the number by which a receipt knows its signature.
     public var counterMoves: UInt64 { self.history.moves }
 
     /// The version of the protocol that the activation speaks.
     public var version: ProtocolVersion { self.keys.version }
 
-    /// Whether the activation is being upgraded to another version of the protocol, or whoever did so died on the way. Until it
+    /// Indicates that the activation is being upgraded to another version of the protocol, or that whoever did so died on the way. Until it
     /// has ended, the server is asked for nothing else.
     public var isUpgrading: Bool {
         switch self.keys {

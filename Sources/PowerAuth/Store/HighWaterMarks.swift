@@ -1,7 +1,7 @@
 import Glibc
 import PowerAuthCrypto
 
-/// How far each counter of a store had come, in a file beside the store: what is behind its mark was put back.
+/// The moves that each counter of a store had made, in a file beside the store: what is behind its mark was put back.
 ///
 /// Each activation has a slot of sixteen bytes. Its content is the greatest count of moves that was ever committed. It is
 /// written after each commit without being synchronized, so a power failure may lose it, but neither a killed process nor a

@@ -16,7 +16,7 @@ extension MobileTokenError.Code {
     public static let storeFull = Self("storeFull")
     /// The store may be read but not written. What was stored before stands.
     public static let storeReadOnly = Self("storeReadOnly")
-    /// What is stored is damaged: not a database, or a value that fails authentication.
+    /// The stored data are damaged: not a database, or a value that fails authentication.
     public static let storeCorrupted = Self("storeCorrupted")
     /// The store was written by a newer version of this package. Nothing was changed.
     public static let storeFromFuture = Self("storeFromFuture")

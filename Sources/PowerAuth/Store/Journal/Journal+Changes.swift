@@ -4,9 +4,9 @@ import Synchronization
 
 // Changes of one activation.
 extension Journal {
-    /// How often a change is made anew because others were quicker, before it takes its turn to sign, which keeps them away.
+    /// The number of attempts at a change for which others are quicker, before it takes the turn to sign, which keeps them away.
     private static let attemptLimit = 10
-    /// How often with the turn, against those that come without.
+    /// The number of attempts with the turn, against those that come without.
     private static let attemptLimitInTurn = 100
 
     @discardableResult
@@ -148,7 +148,7 @@ extension Journal {
         var last: WriteTag?
         while let row = try await self.driver.load(activationID) {
             let isSame = row.tag == last
-            // What is behind its mark when it is read again has not been overtaken: the store was put back. Where epochs are
+            // A row that is behind its mark when it is read again has not been overtaken: the store was put back. Where epochs are
             // counted, the row says so itself from now on, to every node.
             if isSame, try await self.driver.beginEpoch(after: row.epoch) {
                 last = nil
@@ -187,7 +187,7 @@ extension Journal {
 
     // MARK: Preparing
 
-    /// What a change comes to.
+    /// The result of a change in memory.
     private struct Prepared<Result: Sendable>: Sendable {
         let result: Result
         let moves: UInt64
@@ -211,7 +211,7 @@ extension Journal {
         guard !fields.written.isEmpty || !fields.removed.isEmpty || comparedEpoch != row.comparedEpoch else {
             return Prepared(result: result, moves: record.counterMoves, change: nil)
         }
-        // What is sealed makes no form; a counter that moves is the usual change.
+        // Sealed fields make no form; a counter that moves is the usual change.
         let mayMakeForm = !fields.removed.isEmpty || !fields.written.allSatisfy(\.isSealed)
         let format = mayMakeForm ? row.sealed.applying(fields).format : row.format
         let sealedIntent = try intent.flatMap { intent in

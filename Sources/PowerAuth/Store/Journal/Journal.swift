@@ -262,14 +262,14 @@ package final class Journal: PrunableJournal {
 
     // MARK: For tests
 
-    /// How many records were opened so far, for tests.
+    /// The number of records that were opened so far, for tests.
     var decryptionCount: Int { self.decryptions.load(ordering: .relaxed) }
 
     func noteDecryption() { self.decryptions.add(1, ordering: .relaxed) }
 }
 
 extension SealedActivation {
-    /// What takes as much room as an activation.
+    /// A row that takes as much room as an activation.
     fileprivate static let rehearsal = SealedActivation(
         activationID: "rehearsal",
         fields: (0..<16).map {

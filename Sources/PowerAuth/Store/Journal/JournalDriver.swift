@@ -93,7 +93,7 @@ package protocol JournalDriver: Sendable {
 
 // MARK: - Facts and rows
 
-/// What a driver tells of an open store.
+/// The facts that a driver tells of an open store.
 package struct StoreFacts: Sendable {
     /// A sealing key: its number, and what it is recognized by.
     package struct Key: Sendable, Equatable {
@@ -108,11 +108,11 @@ package struct StoreFacts: Sendable {
 
     /// The keys that anything may be sealed with.
     package var keys: [Key]
-    /// Where marks are kept, outside of the database; `nil` where a store cannot be put back.
+    /// The marks, which are kept outside of the database; `nil` where a store cannot be put back.
     package var marks: HighWaterMarks?
-    /// Whether other processes may change the store.
+    /// Indicates that other processes may change the store.
     package var isShared: Bool
-    /// How long a call is repeated whose outcome is unknown.
+    /// The time for which a call is repeated whose outcome is unknown.
     package var patience: Duration
 
     package init(
@@ -178,7 +178,7 @@ package struct LoadedRow: Sendable, Equatable {
         self.comparedEpoch = comparedEpoch
     }
 
-    /// Whether the counter may have been put back since it was last compared with the server's.
+    /// Indicates that the counter may have been put back since it was last compared with the server's.
     var wasPutBack: Bool { self.comparedEpoch != self.epoch }
 
     /// Returns the change that seals all fields with another key, which needs no right to sign.
@@ -242,13 +242,13 @@ package struct RowChange: Sendable {
     package let key: Int64
     /// The form that the row gets, which every living process must read; `nil` when it stays.
     package let format: RecordFormat?
-    /// What the move of the counter is about to decide. It is known by ``newTag`` too.
+    /// The decision that the move of the counter is about to make. It is known by ``newTag`` too.
     package let intent: SealedReceipt?
-    /// Whether a pause keeps it from being written.
+    /// Lets a pause keep it from being written.
     package let heedsPause: Bool
 }
 
-/// How a swap ended. Nothing was written but by ``written``.
+/// The end of a swap. Nothing was written but by ``written``.
 package enum SwapAnswer: Sendable, Equatable {
     /// It was written, now or by an earlier attempt with the same tag.
     case written
@@ -299,10 +299,10 @@ package struct Turn: Sendable {
 
 // MARK: - Receipts
 
-/// What became of an intent, sealed.
+/// The outcome of an intent, sealed.
 package struct SealedOutcome: Sendable {
     package let sealed: SealedReceipt
-    /// How much it says; see ``DecisionOutcome/Result/weight``.
+    /// The weight of the outcome; see ``DecisionOutcome/Result/weight``.
     package let weight: Int
     package let key: Int64
     /// The tag of the swap that wrote the intent; `nil` means the latest intent of that move.
@@ -319,7 +319,7 @@ package struct SealedOutcome: Sendable {
     }
 }
 
-/// How an append ended.
+/// The end of an append.
 package enum AppendAnswer: Sendable, Equatable {
     case written
     /// Known already, or there is no such intent.
@@ -343,7 +343,7 @@ package enum ReceiptQuery: Sendable {
 /// Some entries of the receipts.
 package struct ReceiptPage: Sendable {
     package var rows: [ReceiptRow]
-    /// Where the next page begins; `nil` when there is nothing behind this one.
+    /// The number behind which the next page begins; `nil` when there is nothing behind this one.
     package var end: UInt64?
 
     package init(rows: [ReceiptRow], end: UInt64? = nil) {

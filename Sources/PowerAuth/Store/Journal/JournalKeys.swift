@@ -39,7 +39,7 @@ package struct SealingKeys: Sendable {
             return current.map { JournalKeys(current: $0, currentSealing: self.current, sealings: sealings) }
         }
 
-        /// Whether the current key may become one of the store's: nothing was sealed yet, or another key proves that these belong
+        /// Returns whether the current key may become one of the store's: nothing was sealed yet, or another key proves that these belong
         /// to it.
         func mayJoin(_ known: [StoreFacts.Key]) -> Bool {
             known.isEmpty || known.contains { key in self.earlier.contains { $0.matches(keyCheck: key.check) } }

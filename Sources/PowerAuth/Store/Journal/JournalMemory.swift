@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What a journal remembers between its calls: rows as it left them, and what of the receipts is not in the store yet.
+/// The memory of a journal between its calls: rows as it left them, and the outcomes that are not in the store yet.
 ///
 /// Nothing in it is opened, and all of it is bounded.
 struct JournalMemory: Sendable {

@@ -6,7 +6,7 @@ import Synchronization
 /// A process that begins an upgrade waits for that second before it goes on. Then every process knows that can reach the database;
 /// one that cannot goes on polling by what it knew.
 package final class UpgradeWatch: Sendable {
-    /// How old knowledge may be.
+    /// The age that knowledge may have.
     private static let lifetime = Duration.seconds(1)
 
     private struct Knowledge {

@@ -1,7 +1,7 @@
 public import Foundation
 package import PowerAuthProtocol
 
-/// What a signature is about to decide: one row of the receipts.
+/// The decision that a signature is about to make: one row of the receipts.
 ///
 /// The row is written in the transaction that moves the counter, so that no decision leaves without it, and a decision that
 /// has no room for its receipt is not made. Its key is the activation and the number of that move, which no other signature
@@ -10,7 +10,7 @@ package import PowerAuthProtocol
 /// An intent holds no secret: neither a counter value nor a key nor a password. Its personal data are what ``RecordedIntent``
 /// keeps apart, so that they can be erased.
 public struct DecisionIntent: Sendable, Hashable {
-    /// What is decided.
+    /// The verdict.
     public enum Verdict: Sendable, Hashable {
         /// The operation is authorized.
         case approve
@@ -39,11 +39,11 @@ public struct DecisionIntent: Sendable, Hashable {
     /// Which attempt at this operation it is, from 1. The signatures of one attempt, such as before and after the counter
     /// was brought in step, share the number.
     public let attempt: Int
-    /// What is decided.
+    /// The verdict.
     public let verdict: Verdict
     /// The rule that decided; `nil` for a call by hand.
     public let policy: Policy?
-    /// Whether everything about the operation could be read, and what is shown agrees with what is signed; `nil` when nobody
+    /// Indicates that everything about the operation could be read, and that what is shown agrees with what is signed; `nil` when nobody
     /// looked, because only the operation's identifier and data were known.
     public let isComplete: Bool?
     /// The factors that sign.

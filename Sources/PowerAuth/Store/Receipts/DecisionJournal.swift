@@ -69,7 +69,7 @@ public protocol DecisionJournal: ActivationStore {
 
 /// An intent whose fate is not known.
 public struct OpenDecision: Sendable, Hashable {
-    /// What was to be decided.
+    /// The decision that was to be made.
     public let intent: DecisionIntent
     /// The number of the counter's move that its signature used up.
     public let moves: UInt64

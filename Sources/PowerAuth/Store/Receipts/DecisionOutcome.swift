@@ -1,8 +1,8 @@
 public import Foundation
 
-/// What became of a ``DecisionIntent``, written after the response, or once its fate was found out.
+/// The outcome of a ``DecisionIntent``, written after the response, or once its fate was found out.
 public struct DecisionOutcome: Sendable, Hashable {
-    /// How a decision ended.
+    /// The end of a decision.
     public enum Result: Sendable, Hashable {
         /// The server said that it carried the decision out.
         case accepted
@@ -24,7 +24,7 @@ public struct DecisionOutcome: Sendable, Hashable {
         case unknown
     }
 
-    /// How the decision ended.
+    /// The end of the decision.
     public let result: Result
     /// When that was known, by the local clock.
     public let localDate: Date
@@ -38,13 +38,13 @@ public struct DecisionOutcome: Sendable, Hashable {
         self.serverDate = serverDate
     }
 
-    /// Whether the fate of the decision has still to be found out.
+    /// Indicates that the fate of the decision has still to be found out.
     public var isOpen: Bool { self.result.isOpen }
 
-    /// Whether nothing takes its place any more.
+    /// Indicates that nothing takes its place any more.
     var isFinal: Bool { self.result.weight == Result.finalWeight }
 
-    /// Whether this takes the place of what was known before: knowledge replaces ignorance, and never the reverse. While nothing
+    /// Returns whether this takes the place of what was known before: knowledge replaces ignorance, and never the reverse. While nothing
     /// is known for good, each attempt to find out is noted.
     ///
     /// A store asks it before it adds the entry; see ``DecisionJournal/record(_:ofMove:of:)``.
@@ -63,7 +63,7 @@ extension DecisionOutcome.Result {
     /// The weight of an outcome that nothing replaces.
     package static let finalWeight = 5
 
-    /// How much it says: more replaces less. What weighs less than ``decidedWeight`` is open, and replaces as much.
+    /// The weight of the result: more replaces less. A result that weighs less than ``decidedWeight`` is open, and replaces as much.
     package var weight: Int {
         switch self {
         case .unanswered: 1

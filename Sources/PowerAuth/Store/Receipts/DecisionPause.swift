@@ -17,7 +17,7 @@ public struct DecisionPause: Sendable, Hashable {
 }
 
 extension DecisionIntent {
-    /// Whether a policy decided, and not a call by hand: what a ``DecisionPause`` stops.
+    /// Indicates that a policy decided, and not a call by hand: such decisions a ``DecisionPause`` stops.
     public var isAutomatic: Bool { self.policy != nil }
 }
 

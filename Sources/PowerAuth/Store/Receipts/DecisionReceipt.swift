@@ -2,9 +2,9 @@
 public struct DecisionReceipt: Sendable, Hashable {
     /// The number of the intent's entry; see ``DecisionJournal``.
     public let number: UInt64
-    /// What was to be decided.
+    /// The decision that was to be made.
     public let intent: RecordedIntent
-    /// What became of it, as far as it is known; `nil` before there was any response.
+    /// The outcome, as far as it is known; `nil` before there was any response.
     public let outcome: DecisionOutcome?
 
     /// Puts together a receipt from what a store kept.
@@ -17,7 +17,7 @@ public struct DecisionReceipt: Sendable, Hashable {
 
 /// One entry of a journal: an intent, or what became of one.
 public struct ReceiptEntry: Sendable, Hashable {
-    /// What an entry says.
+    /// The content of an entry.
     public enum Content: Sendable, Hashable {
         /// Something is about to be decided.
         case intent(RecordedIntent)
@@ -29,7 +29,7 @@ public struct ReceiptEntry: Sendable, Hashable {
 
     /// The place in the journal: 1, 2, 3 and so on.
     public let number: UInt64
-    /// What the entry says.
+    /// The content.
     public let content: Content
 
     /// Puts together an entry from what a store kept.

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Needed when no response came: that number is what the server's counter is compared with.
 package final class DecisionTicket: Sendable {
-    /// What is decided.
+    /// The verdict.
     package let intent: DecisionIntent
     /// Returns whether the body of a response says that the decision was carried out.
     package let isSuccess: @Sendable ([UInt8]) -> Bool
@@ -18,7 +18,7 @@ package final class DecisionTicket: Sendable {
 
     /// The counter's moves as the latest signature left them; `nil` when nothing was signed.
     package var lastMove: UInt64? { self.latest.withLock { $0?.move } }
-    /// What became of the latest signature; `nil` as long as it is on its way.
+    /// The result of the latest signature; `nil` as long as it is on its way.
     package var result: DecisionOutcome.Result? { self.latest.withLock { $0?.result } }
 
     func signed(byMove moves: UInt64) { self.latest.withLock { $0 = (moves, nil) } }

@@ -31,7 +31,7 @@ public protocol PrunableJournal: DecisionJournal {
 
 /// A step of deleting receipts.
 public struct PrunedReceipts: Sendable, Hashable {
-    /// How many entries were deleted.
+    /// The number of entries that were deleted.
     public let count: Int
     /// The number behind which the next step begins; `nil` when nothing behind it is old enough.
     public let end: UInt64?
@@ -45,7 +45,7 @@ public struct PrunedReceipts: Sendable, Hashable {
 
 /// Figures of the receipts of a store, for an operator.
 public struct ReceiptFigures: Sendable, Hashable {
-    /// How many entries were written since the last export, or at all when there was none.
+    /// The number of entries that were written since the last export, or at all when there was none.
     public let unexportedCount: Int
     /// When an export ended last, whether it found anything or not, by the clock of the machine that exported; `nil` when there
     /// was none.
@@ -94,7 +94,7 @@ extension PrunableJournal {
     }
 }
 
-/// Where an export ended, as it is kept.
+/// The end of an export, as it is kept.
 package struct ExportNote: Sendable, Equatable {
     /// The name of the setting.
     package static let name = "receipts-exported"

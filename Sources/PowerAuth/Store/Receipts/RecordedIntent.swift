@@ -24,7 +24,7 @@ public struct RecordedIntent: Sendable, Hashable {
         }
     }
 
-    /// What belongs to the person whose operation it was.
+    /// The data of the person whose operation it was.
     public struct PersonalData: Sendable, Hashable {
         /// 16 random bytes, without which the digest could be found again by trying what the data may have been.
         public let salt: [UInt8]
@@ -48,7 +48,7 @@ public struct RecordedIntent: Sendable, Hashable {
     public let verdict: Verdict
     /// The rule that decided; `nil` for a call by hand.
     public let policy: DecisionIntent.Policy?
-    /// Whether everything about the operation could be read; `nil` when nobody looked.
+    /// Indicates that everything about the operation could be read; `nil` when nobody looked.
     public let isComplete: Bool?
     /// The factors that signed, as the protocol names them: `possession`, `possession_knowledge`.
     public let factors: String
@@ -127,7 +127,7 @@ public struct RecordedIntent: Sendable, Hashable {
         return erased
     }
 
-    /// Whether a policy decided, and not a call by hand.
+    /// Indicates that a policy decided, and not a call by hand.
     public var isAutomatic: Bool { self.policy != nil }
 
     /// The intent again; `nil` once the personal data were erased.

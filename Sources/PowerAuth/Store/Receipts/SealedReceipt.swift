@@ -13,7 +13,7 @@ public struct SealedReceipt: Sendable, Equatable {
     public let moves: UInt64
     /// When it was decided, or what became of it was known, by the local clock.
     public let date: Date
-    /// What the entry says, sealed.
+    /// The content, sealed.
     public let body: [UInt8]
     /// The personal data of an intent, sealed; `nil` once they were erased, and for an outcome.
     public let personalData: [UInt8]?
@@ -72,7 +72,7 @@ extension Sealing {
         }
     }
 
-    /// What became of an intent, as it was kept.
+    /// Returns the outcome of an intent, as it was kept.
     ///
     /// - Throws: `storeCorrupted` when it fails authentication, or is an intent.
     public func openOutcome(_ sealed: SealedReceipt) throws -> DecisionOutcome {
@@ -101,7 +101,7 @@ extension Sealing {
         )
     }
 
-    /// What was sealed with the right key may still be of a form that this version does not know.
+    /// Content that was sealed with the right key may still be of a form that this version does not know.
     private static func reading<Value>(
         _ name: ReceiptFieldName,
         _ body: (ReceiptFieldName) throws -> Value
@@ -116,7 +116,7 @@ extension Sealing {
     }
 }
 
-/// What a sealed part of a receipt is bound to, beside its activation.
+/// The name that a sealed part of a receipt is bound to, beside its activation.
 private enum ReceiptFieldName {
     case intent(UInt64)
     case personalData(UInt64)

@@ -106,7 +106,7 @@ extension ActivationDatabase {
         }
     }
 
-    /// How many entries one statement looks at, at most, where no index leads to those that are looked for.
+    /// The number of entries that one statement looks at, at most, where no index leads to those that are looked for.
     private static let partSize: Int64 = 1_000
 
     /// Returns the number of the last entry that is looked at together with others behind a number; `nil` when there is none.

@@ -3,7 +3,7 @@ import SQLiteDatabase
 
 /// Deleting receipts, and counting them.
 extension ActivationDatabase {
-    /// Whether an intent may go: it is decided and old, and its last outcome is kept elsewhere.
+    /// The condition for deleting an intent: it is decided and old, and its last outcome is kept elsewhere.
     private static let isOld =
         "weight >= \(ActivationDatabase.decidedWeight) AND date < ?4 AND coalesce(outcome, 0) < ?3"
 

@@ -60,7 +60,7 @@ final class ActivationDatabase {
         return connection
     }
 
-    /// How many statements were run.
+    /// The number of statements that were run.
     var statementCount: Int { self.connection.statementCount + (self.relaxed?.statementCount ?? 0) }
 
     /// Runs `body` as one change of the store, of which all is kept or nothing, and which is on the disk when the call returns.

@@ -13,9 +13,9 @@ final class LeaseFile: Sendable {
     private static let slotByteCount = HighWaterMarks.slotByteCount
     static let slots = HighWaterMarks.slots
 
-    /// Where the tickets of the first slot begin.
+    /// The offset at which the tickets of the first slot begin.
     private static let firstTicket: Int64 = 1 << 56
-    /// How many tickets a slot has. They start over whenever there is no waiter; until that happens, waiters beyond the last
+    /// The number of tickets that a slot has. They start over whenever there is no waiter; until that happens, waiters beyond the last
     /// ticket wait.
     private static let ticketCount: Int64 = 1 << 24
 

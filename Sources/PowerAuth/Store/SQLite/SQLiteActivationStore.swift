@@ -42,7 +42,7 @@ public final class SQLiteActivationStore: PrunableJournal, JournalBacked {
         package init() {}
     }
 
-    /// Where the database is.
+    /// The path of the database.
     public let path: String
     package let journal: Journal
     let driver: SQLiteDriver
@@ -108,7 +108,7 @@ public final class SQLiteActivationStore: PrunableJournal, JournalBacked {
 // MARK: - For tests
 
 extension SQLiteActivationStore {
-    /// How much was done so far.
+    /// The work that was done so far.
     var work: (statements: Int, decryptions: Int) {
         get async throws { (try await self.driver.statementCount, self.journal.decryptionCount) }
     }

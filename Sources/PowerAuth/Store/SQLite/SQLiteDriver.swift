@@ -102,7 +102,7 @@ actor SQLiteDriver: JournalDriver {
     func swap(_ change: RowChange) async throws -> SwapAnswer {
         let pending = PendingSwap(change)
         self.pendingSwaps.append(pending)
-        // What is queued behind this call joins the commit.
+        // Calls that are queued behind this one join the commit.
         if self.executor.waitingJobCount > 0 { await self.executor.waitForQueuedJobs() }
         if pending.answer == nil { self.commitSwaps() }
         guard let answer = pending.answer else { throw MobileTokenError.notStored() }
@@ -257,7 +257,7 @@ actor SQLiteDriver: JournalDriver {
 
     var statementCount: Int { get throws { try self.opened().database.statementCount } }
 
-    /// How SQLite runs the statements that were run so far.
+    /// The plans by which SQLite runs the statements that were run so far.
     var plans: [String: [String]] {
         get throws {
             let database = try self.opened().database
@@ -265,7 +265,7 @@ actor SQLiteDriver: JournalDriver {
         }
     }
 
-    /// How many calls wait for the driver's thread.
+    /// The number of calls that wait for the driver's thread.
     nonisolated var waitingCallCount: Int { self.executor.waitingJobCount }
 
     /// Keeps the driver's thread until so many calls wait for it.

@@ -5,7 +5,7 @@ import Glibc
 struct StoreFiles {
     let database: String
 
-    /// Where processes queue for the right to sign; see ``LeaseFile``.
+    /// The file at which processes queue for the right to sign; see ``LeaseFile``.
     var lease: String { self.database + "-lease" }
 
     private var folder: String { PrivateFile.folder(of: self.database) }

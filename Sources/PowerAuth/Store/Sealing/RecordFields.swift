@@ -111,7 +111,7 @@ struct RecordFields {
     }
 }
 
-// What changes with every signature is one value: flags, moves, confirmed moves, counter byte, counter data.
+// Every signature changes one value: flags, moves, confirmed moves, counter byte, counter data.
 extension RecordFields {
     private static let counterHeaderByteCount = 18
 

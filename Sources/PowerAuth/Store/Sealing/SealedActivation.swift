@@ -19,9 +19,9 @@ public struct SealedActivation: Sendable, Equatable {
 
     /// One value of an activation.
     public struct Field: Sendable, Equatable {
-        /// What the value is, such as `counter` or `token:possession_universal`: unique within an activation.
+        /// The name of the value, such as `counter` or `token:possession_universal`: unique within an activation.
         public let name: String
-        /// Whether the bytes are sealed. Those that are not hold nothing secret, and are authenticated all the same.
+        /// Indicates that the bytes are sealed. Those that are not hold nothing secret, and are authenticated all the same.
         public let isSealed: Bool
         /// The bytes to keep.
         public let bytes: [UInt8]
@@ -41,7 +41,7 @@ public struct SealedActivation: Sendable, Equatable {
         bytes: Array("upgrade".utf8)
     )
 
-    /// What a change of an activation leaves to write.
+    /// The fields that a change of an activation leaves to be written.
     public struct Changes: Sendable, Equatable {
         /// Fields to write, over those of the same names.
         public let written: [Field]

@@ -1,6 +1,6 @@
 import PowerAuthCrypto
 
-// What a store keeps beside the record of an activation.
+// Bytes that a store keeps beside the record of an activation.
 extension Sealing {
     /// Seals bytes, bound to an activation and to what they are.
     package func seal(_ bytes: [UInt8], as name: String, of activationID: String) throws -> [UInt8] {

@@ -3,7 +3,7 @@ public import PowerAuthCrypto
 
 /// A sealing key in a file; see ``SealingKeyProvider/file(_:)``.
 public struct SealingKeyFile: SealingKeyProvider {
-    /// Where the file is.
+    /// The path of the file.
     public let path: String
 
     /// Names a file; nothing is read yet.

@@ -1,7 +1,7 @@
 public import PowerAuthCrypto
 import Glibc
 
-/// Where the key comes from that a store's secrets are sealed with.
+/// A source of the key that a store's secrets are sealed with.
 ///
 /// Anyone who has the store's file and this key can sign with the possession factor, so keep the two apart where it
 /// matters: a backup should hold one of them.
