@@ -13,7 +13,7 @@ let activation = try await client.activate(code: code, name: "approval bot", pas
 print("Compare with the server's side:", activation.fingerprint)
 
 let operations = OperationsService(activation: activation)
-let agent = ApprovalAgent(
+let agent = try ApprovalAgent(
     operations: operations,
     factors: { try await activation.unlockKnowledge(password: password) }
 ) { review in

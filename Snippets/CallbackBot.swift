@@ -7,12 +7,12 @@ struct CallbackBot: Sendable {
     private let operations: OperationsService
     private let agent: ApprovalAgent
 
-    init(activation: Activation, password: String) {
+    init(activation: Activation, password: String) throws {
         var configuration = OperationsService.Configuration()
         configuration.pollInterval = .seconds(900)
         let operations = OperationsService(activation: activation, configuration: configuration)
         self.operations = operations
-        self.agent = ApprovalAgent(
+        self.agent = try ApprovalAgent(
             operations: operations,
             factors: { try await activation.unlockKnowledge(password: password) }
         ) { review in
@@ -45,7 +45,7 @@ let client = try MobileTokenClient(
     configuration: configuration
 )
 let activation = try await client.activate(code: CommandLine.arguments[1], password: CommandLine.arguments[2])
-let bot = CallbackBot(activation: activation, password: CommandLine.arguments[2])
+let bot = try CallbackBot(activation: activation, password: CommandLine.arguments[2])
 FileHandle.standardOutput.write(Data("activated\n".utf8))
 Thread.detachNewThread {
     while let body = readLine() {

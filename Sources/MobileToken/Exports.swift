@@ -23,6 +23,7 @@
 @_exported public import struct PowerAuth.CertificateSubject
 @_exported public import struct PowerAuth.ChannelResponse
 @_exported public import struct PowerAuth.CounterComparison
+@_exported public import struct PowerAuth.DecisionEvidence
 @_exported public import struct PowerAuth.DecisionIntent
 @_exported public import protocol PowerAuth.DecisionJournal
 @_exported public import struct PowerAuth.DecisionObservation

@@ -40,6 +40,9 @@ public protocol AuthenticatedChannel: Sendable {
     func synchronizeTime() async throws
     /// The observer of what the SDK does, if there is one. None by default.
     var observer: (any MobileTokenObserver)? { get }
+    /// The evidence of the activation's decisions, without which no agent decides and no lost answer is traced. None by default; a
+    /// type that wraps an activation forwards the activation's.
+    var evidence: DecisionEvidence? { get }
 
     /// Posts a JSON body.
     ///
@@ -94,6 +97,8 @@ extension AuthenticatedChannel {
     public func synchronizeTime() async throws {}
     /// None.
     public var observer: (any MobileTokenObserver)? { nil }
+    /// None.
+    public var evidence: DecisionEvidence? { nil }
 
     /// Throws ``MobileTokenError/Code/invalidAuthentication``.
     public func offlineSignature(

@@ -200,7 +200,7 @@ private struct Run {
         configuration.clock = clock
         var agentConfiguration = ApprovalAgent.Configuration()
         agentConfiguration.policyName = "everything"
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: OperationsService(activation: self.activation, configuration: configuration),
             factors: { Authentication.twoFactors },
             configuration: agentConfiguration

@@ -71,7 +71,7 @@ import TestSupport
             try await emulator.setProtocolRules(rules)
             var configuration = OperationsService.Configuration()
             configuration.clock = clock
-            let agent = ApprovalAgent(
+            let agent = try ApprovalAgent(
                 operations: client.operations(of: activation, configuration: configuration),
                 factors: { try await activation.unlockKnowledge(password: password) },
                 policy: { _ in .approve }

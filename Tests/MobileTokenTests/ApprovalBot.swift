@@ -14,7 +14,7 @@ struct ApprovalBot: Sendable {
         configuration.policyName = "small payments"
         configuration.reviewsIncomplete = true  // so that what nobody could understand is rejected as well
         configuration.factorLifetime = .zero  // the password is at hand anyhow
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: self.operations,
             factors: { self.authentication },
             configuration: configuration,

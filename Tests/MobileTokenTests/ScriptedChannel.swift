@@ -49,14 +49,22 @@ final class ScriptedChannel: AuthenticatedChannel {
 
     let activationID = "3f2c0d1e"
     let observer: (any MobileTokenObserver)?
+    let evidence: DecisionEvidence?
 
     private let state = Mutex(State())
     private let arrival = Signal()
     private let cancellation = Signal()
 
-    /// - Parameter rule: Answers every request at once; without one, requests wait for the test.
-    init(observer: (any MobileTokenObserver)? = nil, rule: Rule? = nil) {
+    /// - Parameters:
+    ///   - evidence: The evidence of the decisions; by default that of an active activation in step.
+    ///   - rule: Answers every request at once; without one, requests wait for the test.
+    init(
+        observer: (any MobileTokenObserver)? = nil,
+        evidence: ScriptedEvidence? = ScriptedEvidence(),
+        rule: Rule? = nil
+    ) {
         self.observer = observer
+        self.evidence = evidence.map { DecisionEvidence($0) }
         self.state.withLock { $0.rule = rule }
     }
 

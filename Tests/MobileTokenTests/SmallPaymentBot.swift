@@ -4,7 +4,7 @@ import MobileToken
 // What the README and the documentation of OperationsService show, as functions.
 
 func runSmallPaymentBot(_ operations: OperationsService, of activation: Activation, password: String) async throws {
-    let agent = ApprovalAgent(
+    let agent = try ApprovalAgent(
         operations: operations,
         factors: { try await activation.unlockKnowledge(password: password) }
     ) { review in

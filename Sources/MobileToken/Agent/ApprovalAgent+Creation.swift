@@ -18,10 +18,7 @@ extension ApprovalAgent {
         self.init(
             source: FleetSource(fleet: fleet),
             configuration: configuration,
-            unlock: { channel in
-                guard let activation = channel as? Activation else { return .possession }
-                return try await factors(activation)
-            },
+            unlock: { try await factors(try await fleet.openedActivation($0.activationID)) },
             policy: policy
         )
     }
@@ -50,7 +47,7 @@ extension ApprovalAgent {
     /// Creates an agent for one activation, which ends with it.
     ///
     /// ```swift
-    /// let agent = ApprovalAgent(operations: operations, factors: { .possessionAndKnowledge(password: password) }) { review in
+    /// let agent = try ApprovalAgent(operations: operations, factors: { .possessionAndKnowledge(password: password) }) { review in
     ///     guard review.operation.name == "authorize_payment",
     ///         let total = review.total(in: "CZK"), total > 0, total <= 50
     ///     else { return .leave }  // to people
@@ -65,14 +62,16 @@ extension ApprovalAgent {
     ///     ``Configuration/factorLifetime`` is over. When it throws, the decision is tried again later.
     ///   - configuration: Everything else.
     ///   - policy: Decides. Called for one operation at a time.
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` when the service is of a type that stands for an activation, or wraps
+    ///   one, and gives no ``AuthenticatedChannel/evidence``.
     public init(
         operations: OperationsService,
         factors: @escaping @Sendable () async throws -> Authentication,
         configuration: Configuration = Configuration(),
         policy: @escaping Policy
-    ) {
+    ) throws {
         self.init(
-            source: ServiceSource(operations),
+            source: try ServiceSource(operations),
             configuration: configuration,
             unlock: { _ in try await factors() },
             policy: policy
@@ -82,7 +81,7 @@ extension ApprovalAgent {
     /// Creates an agent for one activation of which the password is unlocked.
     ///
     /// ```swift
-    /// let agent = ApprovalAgent(
+    /// let agent = try ApprovalAgent(
     ///     operations: operations,
     ///     factors: { try await activation.unlockKnowledge(password: password) }
     /// ) { review in
@@ -98,13 +97,15 @@ extension ApprovalAgent {
     ///   - factors: Gives the unlocked factor, such as by `unlockKnowledge(password:)`.
     ///   - configuration: Everything else.
     ///   - policy: Decides. Called for one operation at a time.
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` when the service is of a type that stands for an activation, or wraps
+    ///   one, and gives no ``AuthenticatedChannel/evidence``.
     public init(
         operations: OperationsService,
         factors: @escaping @Sendable () async throws -> UnlockedFactor,
         configuration: Configuration = Configuration(),
         policy: @escaping Policy
-    ) {
-        self.init(
+    ) throws {
+        try self.init(
             operations: operations,
             factors: { .possessionAndKnowledge(unlocked: try await factors()) },
             configuration: configuration,

@@ -22,8 +22,8 @@ extension ApprovalAgent {
     /// Asks for the status of a stopped activation.
     func look(at activationID: String) {
         self.looks[ExactString(activationID)] = Task { @concurrent in
-            let activation = await self.source.service(of: activationID)?.channel as? Activation
-            let isWell = try? await activation?.mayGoOnSigning()
+            let evidence = await self.source.service(of: activationID)?.channel.evidence?.source
+            let isWell = try? await evidence?.mayGoOnSigning()
             await self.looked(at: activationID, isWell: isWell ?? false)
         }
     }

@@ -76,7 +76,7 @@ extension ApprovalAgent {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
             guard let service = await self.source.service(of: activationID) else { return false }
-            let open = try await (service.channel as? Activation)?.openDecisions() ?? []
+            let open = try await service.channel.evidence?.source.openDecisions() ?? []
             self.observers[ExactString(activationID)] = service.channel.observer
             self.adopted.insert(ExactString(activationID))
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))

@@ -70,15 +70,15 @@ struct DecisionTrace: Sendable {
     /// Two receipts do not claim one operation: where another receipt says that it decided the operation, a conclusion is
     /// none.
     func withoutContradiction(_ finding: Finding) async throws -> Finding {
-        guard case .ours = finding.resolution, let activation = self.service.channel as? Activation,
-            try await activation.isClaimed(self.operationID, otherThanMove: self.move)
+        guard case .ours = finding.resolution, let evidence = self.service.channel.evidence?.source,
+            try await evidence.isClaimed(self.operationID, otherThanMove: self.move)
         else { return finding }
         return .unknown
     }
 
     private func fate() async throws -> SignatureFate {
-        guard let activation = self.service.channel as? Activation else { return .unknown }
-        return try await activation.fate(ofMove: self.move)
+        guard let evidence = self.service.channel.evidence?.source else { return .unknown }
+        return try await evidence.fate(ofMove: self.move)
     }
 
     /// How the operation ended; `nil` while it is pending.
@@ -121,9 +121,9 @@ struct DecisionTrace: Sendable {
 
     /// Writes what was found out into the receipts. A decision that may still arrive stays open.
     func record(_ finding: Finding, isOver: Bool) async {
-        guard let result = finding.result, let activation = self.service.channel as? Activation else { return }
+        guard let result = finding.result, let evidence = self.service.channel.evidence?.source else { return }
         if case .pending = finding.resolution, !isOver { return }
         let verdict: RecordedIntent.Verdict = self.decision == .approve ? .approve : .reject
-        await activation.resolve(verdict, on: self.operationID, as: result, ofMove: self.move)
+        await evidence.resolve(verdict, on: self.operationID, as: result, ofMove: self.move)
     }
 }

@@ -23,19 +23,27 @@ struct FleetMember {
     var isInLine = false
     var condition = ActivationCondition()
     var service: OperationsService?
+    /// The activation of the service.
+    var activation: Activation?
     /// The fleet's part in the polling of the service.
     var runner: Poller.Runner?
+
+    /// The opened service, with the activation and its client.
+    var opened: OpenedService? {
+        guard let activation, let service else { return nil }
+        return OpenedService(activation: activation, service: service, client: self.client)
+    }
 }
 
 /// Something that a fleet has begun, to be finished outside its actor.
 struct FleetJob: Sendable {
     enum Work: Sendable {
         /// The service is there when the activation was opened by hand, or polled here before.
-        case open(client: Int, OperationsService?)
+        case open(client: Int, OpenedService?)
         case poll(OperationsService, ServerGate, lag: Duration)
-        case ask(Activation, ServerGate)
+        case ask(OperationsService, ServerGate)
         /// Ask for the status before the first poll, which signs nothing.
-        case compare(Activation, ServerGate)
+        case compare(OperationsService, ServerGate)
     }
 
     let id: ExactString
@@ -53,6 +61,7 @@ enum FleetOutcome: Sendable {
 
 /// A service, and the client that its activation belongs to.
 struct OpenedService: Sendable {
+    let activation: Activation
     let service: OperationsService
     let client: Int
 }

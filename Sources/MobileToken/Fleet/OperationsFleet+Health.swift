@@ -57,7 +57,7 @@ extension OperationsFleet {
         let bucket = FleetBuckets.bucket(of: activationID, count: membership.bucketCount)
         guard let member = self.members[id], member.isOurs, membership.holds(bucket), let service = member.service
         else {
-            throw MobileTokenError(.notPolledHere, "This process does not poll the activation")
+            throw MobileTokenError.notPolledHere
         }
         if member.condition.state.phase.isEnded, let reason = member.condition.state.reason { throw reason }
         self.decisions[bucket, default: 0] += 1
@@ -72,4 +72,8 @@ extension OperationsFleet {
         self.decisionWaiters = []
         for waiter in waiters { waiter.resume() }
     }
+}
+
+extension MobileTokenError {
+    static var notPolledHere: Self { Self(.notPolledHere, "This process does not poll the activation") }
 }

@@ -83,6 +83,7 @@ extension OperationsFleet {
         self.stopPolling(id)
         // Others decide from now on: should it come back, its list is read anew before anything is decided by it.
         self.members[id]?.service = nil
+        self.members[id]?.activation = nil
         self.members[id]?.isOurs = false
         self.assignedCount -= 1
         if member.wasTried { self.triedCount -= 1 }
@@ -120,7 +121,8 @@ extension OperationsFleet {
         for index in [client] + others where self.clients.indices.contains(index) {
             do {
                 let activation = try await self.clients[index].activation(id: id.string)
-                return OpenedService(service: self.makeService(of: activation, self.clients[index]), client: index)
+                let service = self.makeService(of: activation, self.clients[index])
+                return OpenedService(activation: activation, service: service, client: index)
             } catch let error as MobileTokenError
                 where error.code == .unknownActivation || error.code == .invalidConfiguration
             {
@@ -146,6 +148,7 @@ extension OperationsFleet {
     func adopt(_ opened: OpenedService, as id: ExactString) -> OperationsService {
         if let service = self.members[id]?.service { return service }
         self.members[id]?.service = opened.service
+        self.members[id]?.activation = opened.activation
         self.members[id]?.client = opened.client
         return opened.service
     }

@@ -160,13 +160,13 @@ extension OperationsFleet {
             guard self.openingCount < Self.openingLimit else { return .waitForEnd }
             self.openingCount += 1
             self.members[id]?.activity = .opening
-            start(FleetJob(id: id, work: .open(client: member.client, member.service)))
+            start(FleetJob(id: id, work: .open(client: member.client, member.opened)))
         case .askStatus(let time) where time <= now:
-            guard let activation = member.service?.channel as? Activation else { return .go }
+            guard let service = member.service else { return .go }
             let step = self.gate(of: member).beginPoll(at: now)
             guard step == .go else { return step }
             self.members[id]?.activity = .asking
-            start(FleetJob(id: id, work: .ask(activation, self.gate(of: member))))
+            start(FleetJob(id: id, work: .ask(service, self.gate(of: member))))
         case .poll:
             return self.beginPoll(of: id, member, at: now, start)
         case .open, .askStatus, .end: break
@@ -185,9 +185,9 @@ extension OperationsFleet {
         let gate = self.gate(of: member)
         let step = gate.beginPoll(at: now)
         guard step == .go else { return step }
-        if member.condition.comparesFirst(at: now), let activation = service.channel as? Activation {
+        if member.condition.comparesFirst(at: now) {
             self.members[id]?.activity = .asking
-            start(FleetJob(id: id, work: .compare(activation, gate)))
+            start(FleetJob(id: id, work: .compare(service, gate)))
             return .go
         }
         guard case .poll(let lag) = service.poller.step(runner) else {
@@ -229,20 +229,16 @@ extension OperationsFleet {
         let outcome: FleetOutcome
         do {
             switch job.work {
-            case .open(let client, let service):
-                let opened =
-                    if let service { OpenedService(service: service, client: client) } else {
-                        try await self.open(job.id, startingWith: client)
-                    }
-                outcome = .opened(opened)
+            case .open(let client, let opened):
+                outcome = .opened(try await self.opened(opened, job.id, startingWith: client))
             case .poll(let service, _, let lag):
                 try await service.poll(lag: lag)
                 await self.share(service, of: job.id)
                 outcome = .polled
-            case .ask(let activation, _):
-                outcome = .told(try await activation.status())
-            case .compare(let activation, _):
-                outcome = .told(try await activation.unsignedStatus())
+            case .ask(let service, _):
+                outcome = .told(try await service.evidence.status())
+            case .compare(let service, _):
+                outcome = .told(try await service.evidence.unsignedStatus())
             }
         } catch let error as MobileTokenError {
             outcome = .failed(error)
@@ -251,6 +247,14 @@ extension OperationsFleet {
         }
         if case .opened(let opened) = outcome { await self.follow(opened, as: job.id) }
         await self.finished(job, outcome)
+    }
+
+    private nonisolated func opened(
+        _ opened: OpenedService?,
+        _ id: ExactString,
+        startingWith client: Int
+    ) async throws -> OpenedService {
+        if let opened { opened } else { try await self.open(id, startingWith: client) }
     }
 
     /// Shows other processes what was polled here, though it may be no news to this one.
@@ -280,8 +284,7 @@ extension OperationsFleet {
         let service = self.members[job.id]?.service
         return switch job.work {
         case .open: true
-        case .poll(let polled, _, _): polled === service
-        case .ask(let asked, _), .compare(let asked, _): asked === service?.channel as? Activation
+        case .poll(let asked, _, _), .ask(let asked, _), .compare(let asked, _): asked === service
         }
     }
 

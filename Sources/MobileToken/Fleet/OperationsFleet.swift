@@ -151,6 +151,12 @@ public actor OperationsFleet {
         return member.service
     }
 
+    /// Returns the activation of a service that is polled here.
+    func openedActivation(_ activationID: String) throws(MobileTokenError) -> Activation {
+        guard let activation = self.members[ExactString(activationID)]?.activation else { throw .notPolledHere }
+        return activation
+    }
+
     // MARK: Streams
 
     /// Returns the changes of all lists: first each list as added, then what is different from what the reader last saw.

@@ -92,7 +92,7 @@ extension OperationsService {
         self.flight = flight
         flight.start { [weak self, channel] in
             do {
-                var time = (channel as? Activation)?.makeServerTimeProbe()
+                var time = channel.evidence?.source.makeServerTimeProbe()
                 let response = try await Self.request(fetch, on: channel)
                 time?.answered()
                 if fetch.isDoneWhenRepeated, let known = fetch.last?.repeated(by: response) {

@@ -6,18 +6,36 @@ extension OperationsService {
     ///
     /// An outcome that cannot be found out now prevents no decision.
     func resolveOpenDecisions() async {
-        guard self.mayHaveOpenDecisions, let activation = self.channel as? Activation else { return }
+        guard self.mayHaveOpenDecisions, let evidence = self.channel.evidence?.source else { return }
         self.mayHaveOpenDecisions = false
         do {
-            for open in try await activation.openDecisions() where !open.intent.isAutomatic {
+            for open in try await evidence.openDecisions() where !open.intent.isAutomatic {
                 let trace = DecisionTrace(of: open, by: self)
                 let finding = try await trace.withoutContradiction(try await trace.finding())
-                let isOver = activation.cannotArrive(open)
+                let isOver = evidence.cannotArrive(open)
                 await trace.record(finding, isOver: isOver)
                 if case .pending = finding.resolution, !isOver { self.mayHaveOpenDecisions = true }
             }
         } catch {
             self.mayHaveOpenDecisions = true
+        }
+    }
+}
+
+extension OperationsService {
+    /// The evidence of the activation's decisions.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` when the activation is one of a test, or wrapped, and gives none.
+    nonisolated var evidence: any DecisionEvidenceSource {
+        get throws(MobileTokenError) {
+            if let evidence = self.channel.evidence { return evidence.source }
+            throw MobileTokenError(
+                .invalidConfiguration,
+                """
+                The activation gives no `evidence`, which an agent decides by: its status, the fate of its signatures and the \
+                journal of its store. A type that wraps an `Activation` returns that activation's
+                """
+            )
         }
     }
 }

@@ -21,7 +21,7 @@ public import PowerAuth
 ///
 /// ```swift
 /// let operations = OperationsService(activation: activation)
-/// let agent = ApprovalAgent(
+/// let agent = try ApprovalAgent(
 ///     operations: operations,
 ///     factors: { try await activation.unlockKnowledge(password: password) }
 /// ) { review in

@@ -24,29 +24,32 @@ extension OperationsService {
         exportedTo archive: ReceiptArchive? = nil,
         isSettling: Bool = false
     ) async throws -> ReceiptReconciliation {
-        guard let activation = self.channel as? Activation, let receipts = activation.receipts else {
+        guard let evidence = self.channel.evidence?.source, let receipts = evidence.receipts else {
             throw MobileTokenError(.receiptsNotKept, "The store keeps no receipts")
         }
         let exported = try await archive?.receipts() ?? []
-        try await self.lookIntoOpenDecisions(of: activation, isSettling: isSettling)
+        try await self.lookIntoOpenDecisions(by: evidence, isSettling: isSettling)
         let before = try await [DecisionReceipt](receipts)
         let history = try await self.history(with: authentication)
         var reconciliation = ReceiptReconciliation(
             of: try await [DecisionReceipt](receipts).joined(with: exported),
-            activationID: activation.activationID,
+            activationID: self.channel.activationID,
             with: history,
             since: since,
             readBefore: before.joined(with: exported)
         )
-        if isSettling { await reconciliation.settle(with: activation) }
+        if isSettling { await reconciliation.settle(self.channel.activationID, in: evidence) }
         return reconciliation
     }
 
     /// - Throws: ``MobileTokenError/Code/decisionsOpen`` when a signature would wipe out what can still be found out.
-    private func lookIntoOpenDecisions(of activation: Activation, isSettling: Bool) async throws {
-        for open in try await activation.openDecisions() {
+    private func lookIntoOpenDecisions(
+        by evidence: any DecisionEvidenceSource,
+        isSettling: Bool
+    ) async throws {
+        for open in try await evidence.openDecisions() {
             guard isSettling else {
-                guard case .unknown = try await activation.fate(ofMove: open.moves) else { throw Self.isOpen(open) }
+                guard case .unknown = try await evidence.fate(ofMove: open.moves) else { throw Self.isOpen(open) }
                 continue
             }
             let trace = DecisionTrace(of: open, by: self)
@@ -72,11 +75,11 @@ extension OperationsService {
 
 extension ReceiptReconciliation {
     /// Writes what is proved.
-    fileprivate mutating func settle(with activation: Activation) async {
+    fileprivate mutating func settle(_ activationID: String, in evidence: any DecisionEvidenceSource) async {
         for difference in self.differences {
             guard let result = difference.conclusion, let id = difference.operationID else { continue }
-            for receipt in difference.receipts where receipt.intent.activationID == activation.activationID {
-                await activation.resolve(receipt.intent.verdict, on: id, as: result, ofMove: receipt.intent.moves)
+            for receipt in difference.receipts where receipt.intent.activationID == activationID {
+                await evidence.resolve(receipt.intent.verdict, on: id, as: result, ofMove: receipt.intent.moves)
                 self.settled.append(difference)
             }
         }

@@ -29,13 +29,6 @@ extension Activation {
         }
     }
 
-    /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
-    /// is counted. Signs nothing.
-    package func mayGoOnSigning() async throws -> Bool {
-        let status = try await self.unsignedStatus()
-        return status.state == .active && status.failedAttempts == 0 && status.counter.canSign
-    }
-
     /// Asks the server for the activation's state, and signs nothing, whatever the counters are like.
     package func unsignedStatus() async throws -> ActivationStatus {
         try self.checkNotRemoved()
@@ -81,16 +74,16 @@ extension Activation {
         let report = try await self.report(in: dialect)
         let (comparison, ledger) = try await self.compareCounter(with: report.counter, in: dialect)
         self.observer?.counterCompared(comparison, of: self.activationID)
-        let status = ActivationStatus(
+        var status = ActivationStatus(
             state: report.state,
             failedAttempts: report.failedAttempts,
             maximumFailedAttempts: report.maximumFailedAttempts,
             counter: comparison,
-            customObject: report.customObject,
-            isUpgradeOffered: report.isUpgradeOffered,
-            flags: report.flags,
-            blockedUntil: report.blockedUntil
+            customObject: report.customObject
         )
+        status.isUpgradeOffered = report.isUpgradeOffered
+        status.flags = report.flags
+        status.blockedUntil = report.blockedUntil
         return ComparedStatus(
             status: status,
             counter: ledger.counter,

@@ -22,6 +22,20 @@ public struct ActivationStatus: Sendable {
     /// When a block that is temporary ends.
     public var blockedUntil: Date?
 
+    package init(
+        state: ActivationState,
+        failedAttempts: Int,
+        maximumFailedAttempts: Int,
+        counter: CounterComparison,
+        customObject: JSONValue? = nil
+    ) {
+        self.state = state
+        self.failedAttempts = failedAttempts
+        self.maximumFailedAttempts = maximumFailedAttempts
+        self.counter = counter
+        self.customObject = customObject
+    }
+
     /// The number of signatures that may still be refused before the activation is blocked.
     public var remainingAttempts: Int { max(0, self.maximumFailedAttempts - self.failedAttempts) }
 }

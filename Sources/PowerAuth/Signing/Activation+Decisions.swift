@@ -194,11 +194,6 @@ extension Activation {
     /// The store, when it keeps receipts.
     package nonisolated var journal: (any DecisionJournal)? { self.server.store as? any DecisionJournal }
 
-    /// The receipts of all activations of the store; `nil` where it keeps none.
-    package nonisolated var receipts: DecisionReceipts? {
-        self.journal.map { DecisionReceipts(journal: $0, activationID: nil) }
-    }
-
     /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
     package nonisolated func resolve(
         _ verdict: RecordedIntent.Verdict,

@@ -38,6 +38,12 @@ public struct CounterComparison: Sendable, Hashable {
     /// The distance within which the server searches for a signature's counter.
     public let window: Int
 
+    package init(result: Result, distance: Int, window: Int) {
+        self.result = result
+        self.distance = distance
+        self.window = window
+    }
+
     /// Indicates that signatures are accepted, if need be after a repair that is made without asking.
     public var canSign: Bool {
         switch self.result {

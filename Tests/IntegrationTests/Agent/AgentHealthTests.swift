@@ -41,7 +41,7 @@ import TestSupport
             configuration.clock = clock
             let fleet = client.fleet()
             let agent =
-                ofFleet
+                try ofFleet
                 ? ApprovalAgent(fleet: fleet, factors: { _ in .twoFactors }) { _ in .leave }
                 : ApprovalAgent(
                     operations: client.operations(of: activation, configuration: configuration),

@@ -47,7 +47,7 @@ import TestSupport
             events.clock = self.clock
             var configuration = ApprovalAgent.Configuration()
             configuration.asksHistory = asksHistory
-            let agent = ApprovalAgent(
+            let agent = try ApprovalAgent(
                 operations: OperationsService(activation: scene.activation, configuration: events),
                 factors: { Authentication.twoFactors },
                 configuration: configuration

@@ -51,7 +51,7 @@ import TestSupport
     {
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: stage.client.operations(of: stage.activation, configuration: configuration),
             factors: { Authentication.twoFactors },
             policy: policy

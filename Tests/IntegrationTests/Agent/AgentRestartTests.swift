@@ -21,7 +21,7 @@ import TestSupport
     ) async throws {
         var configuration = OperationsService.Configuration()
         configuration.clock = self.clock
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: client.operations(of: activation, configuration: configuration),
             factors: { Authentication.twoFactors }
         ) { _ in .approve }
@@ -95,7 +95,7 @@ import TestSupport
             try await emulator.removeActivation(activation.activationID)
 
             let agent =
-                isFleet
+                try isFleet
                 ? ApprovalAgent(fleet: client.fleet(), factors: { _ in Authentication.twoFactors }) { _ in .approve }
                 : ApprovalAgent(operations: operations, factors: { Authentication.twoFactors }) { _ in .approve }
             var events = agent.events().makeAsyncIterator()

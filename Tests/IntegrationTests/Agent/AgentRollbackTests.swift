@@ -53,7 +53,7 @@ import TestSupport
             let client = try self.makeClient(emulator)
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
             try await emulator.advanceCounter(ofActivation: activation.activationID, by: 26)
-            let agent = ApprovalAgent(
+            let agent = try ApprovalAgent(
                 operations: client.operations(of: activation),
                 factors: { Authentication.twoFactors }
             ) { _ in .leave }

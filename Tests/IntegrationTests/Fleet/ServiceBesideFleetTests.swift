@@ -48,7 +48,7 @@ import TestSupport
             var configuration = OperationsService.Configuration()
             configuration.clock = stage.clock
             let service = client.operations(of: activation, configuration: configuration)
-            let agent = ApprovalAgent(operations: service, factors: { Authentication.twoFactors }) { _ in .leave }
+            let agent = try ApprovalAgent(operations: service, factors: { Authentication.twoFactors }) { _ in .leave }
             let deciding = Task { try await agent.run() }
             await until { await agent.health.fleet.counts == [.active: 1] }
             let fleet = client.fleet(configuration: FleetStage.configuration)

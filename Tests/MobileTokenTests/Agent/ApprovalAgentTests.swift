@@ -41,12 +41,12 @@ import TestSupport
         _ configure: (inout ApprovalAgent.Configuration) -> Void = { _ in },
         factors: @escaping @Sendable () async throws -> Authentication = { .possessionAndKnowledge(password: "1234") },
         policy: @escaping ApprovalAgent.Policy
-    ) -> ApprovalAgent {
+    ) throws -> ApprovalAgent {
         var configuration = ApprovalAgent.Configuration()
         configuration.random = { 0 }
         configuration.factorLifetime = .zero
         configure(&configuration)
-        return ApprovalAgent(
+        return try ApprovalAgent(
             operations: self.makeService(),
             factors: factors,
             configuration: configuration,
@@ -78,7 +78,7 @@ import TestSupport
 
     @Test func verdictsAreCarriedOutInOrder() async throws {
         self.listed.value = ["3", "2", "1"].map { .sampleOperation($0, data: "A2") }
-        let agent = self.makeAgent { review in
+        let agent = try self.makeAgent { review in
             switch review.operation.id {
             case "1": .approve
             case "2": .reject(.incorrectData)
@@ -93,7 +93,7 @@ import TestSupport
 
     @Test func whatIsNotCompleteIsLeftWithAReason() async throws {
         self.listed.value = [.sampleOperation("1", data: "A1*A100CZK")]
-        let agent = self.makeAgent { _ in .approve }
+        let agent = try self.makeAgent { _ in .approve }
         try await self.run(agent) { events in
             await self.expect("payment 1: left: incomplete: amountNotShown: 100 CZK", in: &events)
             #expect(await agent.health.leftOperationCount == 1)
@@ -104,7 +104,7 @@ import TestSupport
     /// Who comes late begins with what is left now, and not with what was left and is gone.
     @Test func aReaderBeginsWithWhatIsLeftNow() async throws {
         self.listed.value = ["4", "3", "2", "1"].map { .sampleOperation($0, data: $0 == "3" ? "A1*A100CZK" : "A2") }
-        let agent = self.makeAgent { review in review.operation.id == "2" ? .approve : .leave("not ours") }
+        let agent = try self.makeAgent { review in review.operation.id == "2" ? .approve : .leave("not ours") }
         try await self.run(agent) { events in
             #expect(await agent.leaveReason(of: "4")?.name == "not ours")
             await self.expect("payment 4: left: not ours", in: &events)
@@ -130,7 +130,7 @@ import TestSupport
     @Test func aPolicyThatTakesTooLongIsCanceledAndTheOthersGoOn() async throws {
         self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
         let wasCanceled = Shared(false)
-        let agent = self.makeAgent { review in
+        let agent = try self.makeAgent { review in
             if review.operation.id == "1" {
                 await waitForCancellation()
                 wasCanceled.value = true
@@ -152,7 +152,7 @@ import TestSupport
 
     @Test func passingTroubleIsTriedAgain() async throws {
         self.failures.value = [MobileTokenError(.noConnection, "")]
-        let agent = self.makeAgent { _ in .approve }
+        let agent = try self.makeAgent { _ in .approve }
         try await self.run(agent) { events in
             await self.expect("again after 1.6 seconds: noConnection: ", in: &events)
             #expect(await agent.health.fleet.lastFailure?.error.code == .noConnection)
@@ -172,7 +172,7 @@ import TestSupport
 
     @Test func factorsAreUnlockedOnceAndWipedWhenTheirTimeIsOver() async throws {
         let unlocked = Shared(0)
-        let agent = self.makeAgent {
+        let agent = try self.makeAgent {
             $0.factorLifetime = .seconds(60)
         } factors: {
             unlocked.update { $0 += 1 }
@@ -197,7 +197,7 @@ import TestSupport
     @Test func factorsThatCannotBeHadAreAskedForAgain() async throws {
         struct VaultIsSealed: Error {}
         let attempts = Shared(0)
-        let agent = self.makeAgent(factors: {
+        let agent = try self.makeAgent(factors: {
             if attempts.update({
                 $0 += 1; return $0
             }) == 1 {
@@ -220,7 +220,7 @@ import TestSupport
 
     @Test func whatPossessionAloneDecidesUnlocksNothing() async throws {
         self.listed.value = [.sampleOperation("1", data: "A2", variants: ["possession"])]
-        let agent = self.makeAgent(factors: {
+        let agent = try self.makeAgent(factors: {
             Issue.record("unlocked")
             return .possession
         }) { _ in
@@ -244,7 +244,7 @@ import TestSupport
                 remainingAttempts: 4
             )
         ]
-        let agent = self.makeAgent { _ in .approve }
+        let agent = try self.makeAgent { _ in .approve }
         let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
         #expect(error?.code == .authenticationFailed)
         #expect(self.decided.value == ["approve 1"])
@@ -252,13 +252,23 @@ import TestSupport
 
     @Test func theEndOfPollingEndsTheAgentOfOneActivation() async throws {
         self.channel.setRule { _ in throw MobileTokenError(.activationRemoved, "") }
-        let agent = self.makeAgent { _ in .approve }
+        let agent = try self.makeAgent { _ in .approve }
         let error = await #expect(throws: MobileTokenError.self) { try await agent.run() }
         #expect(error?.code == .activationRemoved)
     }
 
+    /// What an agent would find out by it, it would otherwise lack without a word.
+    @Test func anActivationWithoutEvidenceIsRefusedByName() {
+        let service = OperationsService(activation: ScriptedChannel(evidence: nil))
+        let error = #expect(throws: MobileTokenError.self) {
+            try ApprovalAgent(operations: service, factors: { Authentication.possession }) { _ in .leave }
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.message.hasPrefix("The activation gives no `evidence`") == true)
+    }
+
     @Test func anAgentRunsOnce() async throws {
-        let agent = self.makeAgent { _ in .leave }
+        let agent = try self.makeAgent { _ in .leave }
         try await self.run(agent) { events in
             await self.expect("left: by the policy", in: &events)
             await #expect(throws: MobileTokenError.self) { try await agent.run() }
@@ -267,7 +277,7 @@ import TestSupport
     }
 
     @Test func decidingCanBePausedWhilePollingGoesOn() async throws {
-        let agent = self.makeAgent { _ in .approve }
+        let agent = try self.makeAgent { _ in .approve }
         await agent.pauseDeciding()
         try await self.run(agent) { events in
             await self.expect("state: active", in: &events)
@@ -283,7 +293,7 @@ import TestSupport
 
     @Test func cancellationCancelsThePolicyAndDecidesNothing() async throws {
         let began = Shared(false)
-        let agent = self.makeAgent { _ in
+        let agent = try self.makeAgent { _ in
             began.value = true
             await waitForCancellation()
             return .approve
@@ -296,7 +306,7 @@ import TestSupport
     @Test func cancellationLetsADecisionOnItsWayEnd() async throws {
         self.listed.value = ["2", "1"].map { .sampleOperation($0, data: "A2") }
         let service = self.makeService()
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: service,
             factors: { Authentication.possession },
             policy: { _ in .reject() }
@@ -317,7 +327,7 @@ import TestSupport
 
     @Test func theGracePeriodIsNotExceeded() async throws {
         let service = self.makeService()
-        let agent = ApprovalAgent(
+        let agent = try ApprovalAgent(
             operations: service,
             factors: { Authentication.possession },
             policy: { _ in .reject() }
@@ -340,7 +350,7 @@ import TestSupport
 
     @Test func aDryRunDecidesNothing() async throws {
         struct Broken: Error {}
-        let agent = self.makeAgent { review in
+        let agent = try self.makeAgent { review in
             switch review.operation.id {
             case "1": return .approve
             case "2": return .reject("POSSIBLE_FRAUD")

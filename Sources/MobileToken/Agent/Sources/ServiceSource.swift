@@ -13,16 +13,19 @@ final class ServiceSource: AgentSource {
     }
 
     private let service: OperationsService
+    private let evidence: any DecisionEvidenceSource
     private let state = Mutex(State())
 
-    init(_ service: OperationsService) {
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` for a service that lacks what an agent decides by.
+    init(_ service: OperationsService) throws(MobileTokenError) {
         self.service = service
+        self.evidence = try service.evidence
     }
 
     var alarms: Alarms { self.service.poller.alarms }
     var onlyActivationID: String? { self.activationID }
     var pauseCheckInterval: Duration? { nil }
-    var requestTimeout: Duration { (self.service.channel as? Activation)?.requestTimeout ?? .zero }
+    var requestTimeout: Duration { self.evidence.requestTimeout }
     private var activationID: String { self.service.channel.activationID }
 
     func run() async throws {
@@ -43,11 +46,10 @@ final class ServiceSource: AgentSource {
     ///
     /// - Throws: What ends the activation; `CancellationError`.
     private func compareCounters() async throws {
-        guard let activation = self.service.channel as? Activation else { return }
         var condition = ActivationCondition()
         while !condition.isCompared {
             do {
-                let status = try await activation.unsignedStatus()
+                let status = try await self.evidence.unsignedStatus()
                 condition.learned(status.state, status.counter.result, at: self.service.now)
             } catch let error as MobileTokenError {
                 condition.statusFailed(error, at: self.service.now)
@@ -126,7 +128,7 @@ final class ServiceSource: AgentSource {
         self.note(error)
     }
 
-    var journals: [any DecisionJournal] { [(self.service.channel as? Activation)?.journal].compactMap { $0 } }
+    var journals: [any DecisionJournal] { [self.evidence.journal].compactMap { $0 } }
 
     var health: FleetHealth {
         get async {
@@ -136,9 +138,7 @@ final class ServiceSource: AgentSource {
             health.counts = [state.condition.phase: 1]
             health.lastFailure = state.lastFailure?.seen(at: self.service.now)
             health.oldestSuccessfulPoll = await self.service.list.age
-            if let activation = self.service.channel as? Activation {
-                health.clockSkews[activation.serverOrigin] = activation.clockSkew
-            }
+            health.clockSkews[self.evidence.serverOrigin] = self.evidence.clockSkew
             return health
         }
     }

@@ -25,7 +25,7 @@ let activationTypes: [Any.Type] = [
     RecoveryCodes.self, OIDCAuthorization.self, Authentication.self, UnlockedFactor.self, SecretBytes.self,
     VaultUnlockReason.self, CounterComparison.self, CounterComparison.Result.self, ServerSigningKey.self,
     ServerSignatureFormat.self,
-    (any AuthenticatedChannel).self, ChannelResponse.self, RequestAuthentication.self,
+    (any AuthenticatedChannel).self, DecisionEvidence.self, ChannelResponse.self, RequestAuthentication.self,
     PowerAuthEndpoint<EmptyBody, EmptyBody>.self, EndpointAuthentication.self, TokenFactors.self,
     EncryptionScope.self, EmptyBody.self, TransferCode.self, ServerConfigurationEntry.self,
     ServerConfigurationEntry.Scope.self,

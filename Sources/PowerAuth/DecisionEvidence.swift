@@ -1,0 +1,72 @@
+import PowerAuthProtocol
+
+/// Evidence of an activation's decisions: its status at the server, the fate of its signatures, and the journal of its store.
+///
+/// An `ApprovalAgent` decides by it only. An ``Activation`` gives its own, and a type that wraps one forwards that:
+///
+/// ```swift
+/// var evidence: DecisionEvidence? { self.activation.evidence }
+/// ```
+public struct DecisionEvidence: Sendable {
+    package let source: any DecisionEvidenceSource
+
+    package init(_ source: some DecisionEvidenceSource) { self.source = source }
+}
+
+/// The functions of an activation that services and agents need beside its requests.
+package protocol DecisionEvidenceSource: Sendable {
+    // MARK: The server
+
+    /// The scheme, host and port of the server.
+    var serverOrigin: String { get }
+    /// The difference between the local clock and the server's; `nil` until the server has told its time.
+    var clockSkew: Duration? { get }
+    /// The longest that a request may take.
+    var requestTimeout: Duration { get }
+    /// Returns a probe for a response that states the server's time, to be made just before the request.
+    func makeServerTimeProbe() -> ServerTimeProbe?
+
+    // MARK: The status
+
+    /// Asks for the status, and brings the counter in step.
+    func status() async throws -> ActivationStatus
+    /// Asks for the status, and signs nothing.
+    func unsignedStatus() async throws -> ActivationStatus
+
+    // MARK: Decisions
+
+    /// The store, when it keeps receipts.
+    var journal: (any DecisionJournal)? { get }
+    /// Asks the server whether it accepted the signature of one move of the counter.
+    func fate(ofMove moves: UInt64) async throws -> SignatureFate
+    /// Returns the decisions whose fate is not known.
+    func openDecisions() async throws -> [OpenDecision]
+    /// Returns whether a request that was signed so long ago cannot reach the server any more.
+    func cannotArrive(_ decision: OpenDecision) -> Bool
+    /// Returns whether another signature's receipt claims to have decided an operation.
+    func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool
+    /// Writes the outcome of a decision whose answer was lost.
+    func resolve(
+        _ verdict: RecordedIntent.Verdict,
+        on operationID: String,
+        as result: DecisionOutcome.Result,
+        ofMove moves: UInt64
+    ) async
+}
+
+extension DecisionEvidenceSource {
+    /// The receipts of all activations of the store; `nil` where it keeps none.
+    package var receipts: DecisionReceipts? { self.journal.map { DecisionReceipts(journal: $0, activationID: nil) } }
+
+    /// Whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
+    /// is counted. Signs nothing.
+    package func mayGoOnSigning() async throws -> Bool {
+        let status = try await self.unsignedStatus()
+        return status.state == .active && status.failedAttempts == 0 && status.counter.canSign
+    }
+}
+
+extension Activation: DecisionEvidenceSource {
+    /// The evidence of this activation's decisions.
+    public nonisolated var evidence: DecisionEvidence? { DecisionEvidence(self) }
+}

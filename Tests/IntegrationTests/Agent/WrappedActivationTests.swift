@@ -1,0 +1,87 @@
+import Foundation
+import HTTPClientTransport
+import MobileToken
+import MobileTokenEmulator
+import MobileTokenTesting
+import PowerAuth
+import Testing
+import TestSupport
+
+/// A type of an application that wraps an activation, such as to count its requests, loses nothing of what agents find out.
+@Suite(.timeLimit(.minutes(2))) struct WrappedActivationTests {
+    private struct CountingActivation: AuthenticatedChannel {
+        let activation: Activation
+        let count = Shared(0)
+
+        var activationID: String { self.activation.activationID }
+        var serverDate: Date { self.activation.serverDate }
+        var measuredServerDate: Date? { self.activation.measuredServerDate }
+        var observer: (any MobileTokenObserver)? { self.activation.observer }
+        var evidence: DecisionEvidence? { self.activation.evidence }
+
+        func serverDate(ofLocalDate date: Date) -> Date { self.activation.serverDate(ofLocalDate: date) }
+        func synchronizeTime() async throws { try await self.activation.synchronizeTime() }
+
+        func post(
+            _ path: String,
+            body: [UInt8],
+            authentication: RequestAuthentication,
+            acceptLanguage: String
+        ) async throws -> ChannelResponse {
+            self.count.update { $0 += 1 }
+            return try await self.activation.post(
+                path,
+                body: body,
+                authentication: authentication,
+                acceptLanguage: acceptLanguage
+            )
+        }
+    }
+
+    /// The answer to the first approval is lost, by hand and then by an agent.
+    @Test(arguments: [false, true]) func lostAnswersAreTracedAsWithoutIt(isWrapped: Bool) async throws {
+        try await withEmulator { emulator async throws in
+            let (clock, traffic, losses) = (ManualClock(), Traffic(), Shared(2))
+            let client = try emulator.makeClient {
+                $0.transport = try traffic.transport { request, deliver in
+                    let response = try await deliver(request)
+                    guard request.url.hasSuffix("/operation/authorize"),
+                        losses.update({
+                            $0 -= 1
+                            return $0 >= 0
+                        })
+                    else { return response }
+                    throw HTTPTransportError(.timeout)
+                }
+            }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let wrapped = CountingActivation(activation: activation)
+            var configuration = OperationsService.Configuration()
+            configuration.clock = clock
+            let operations = OperationsService(
+                activation: isWrapped ? wrapped : activation,
+                configuration: configuration
+            )
+
+            let byHand = try await emulator.offer("payment", to: "alice", on: operations)
+            _ = try? await operations.authorize(byHand, with: .twoFactors)
+            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let agent = try ApprovalAgent(operations: operations, factors: { Authentication.twoFactors }) { _ in
+                .approve
+            }
+            var events = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            let time = Task { await traffic.pass(clock) }
+            while let event = await events.next(isolation: #isolation) {
+                if event.kind.description == "decided: approve, inferred", losses.value < 1 { break }
+            }
+            time.cancel()
+            running.cancel()
+            try await running.value
+            var results: [DecisionOutcome.Result?] = []
+            for try await receipt in try client.receipts() { results.append(receipt.outcome?.result) }
+            #expect(results == [.inferred, .inferred])
+            #expect((wrapped.count.value > 0) == isWrapped)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import MobileToken
+import PowerAuth
+import TestSupport
+
+/// The evidence that a test gives of an activation without a counter and a store.
+struct ScriptedEvidence: DecisionEvidenceSource {
+    /// The answers to questions for the status, the last of which is repeated.
+    let states = Shared<[Result<ActivationState, MobileTokenError>]>([.success(.active)])
+    /// How often the status was asked for.
+    let questions = Shared(0)
+
+    let serverOrigin = "https://scripted"
+    let clockSkew: Duration? = nil
+    let requestTimeout = Duration.seconds(20)
+    let journal: (any DecisionJournal)? = nil
+
+    func makeServerTimeProbe() -> ServerTimeProbe? { nil }
+
+    func status() async throws -> ActivationStatus { try await self.unsignedStatus() }
+
+    func unsignedStatus() async throws -> ActivationStatus {
+        self.questions.update { $0 += 1 }
+        let state = try self.states.update { $0.count > 1 ? $0.removeFirst() : $0[0] }.get()
+        return ActivationStatus(
+            state: state,
+            failedAttempts: 0,
+            maximumFailedAttempts: 5,
+            counter: CounterComparison(result: .inSync, distance: 0, window: 20)
+        )
+    }
+
+    func fate(ofMove moves: UInt64) async throws -> SignatureFate { .unknown }
+    func openDecisions() async throws -> [OpenDecision] { [] }
+    func cannotArrive(_ decision: OpenDecision) -> Bool { true }
+    func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool { false }
+
+    func resolve(
+        _ verdict: RecordedIntent.Verdict,
+        on operationID: String,
+        as result: DecisionOutcome.Result,
+        ofMove moves: UInt64
+    ) async {}
+}
