@@ -16,7 +16,7 @@ extension ApprovalAgent {
         policy: @escaping Policy
     ) {
         self.init(
-            source: FleetSource(fleet: fleet),
+            deciding: fleet,
             configuration: configuration,
             unlock: { try await factors(try await fleet.openedActivation($0.activationID)) },
             policy: policy
@@ -71,7 +71,7 @@ extension ApprovalAgent {
         policy: @escaping Policy
     ) throws {
         self.init(
-            source: try ServiceSource(operations),
+            deciding: try OperationsFleet(only: operations),
             configuration: configuration,
             unlock: { _ in try await factors() },
             policy: policy

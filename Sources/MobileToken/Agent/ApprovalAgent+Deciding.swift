@@ -13,7 +13,7 @@ extension ApprovalAgent {
     ) async -> AgentSupervision.SendResult {
         let sent = SentDecision()
         do {
-            try await self.source.withDecision(on: review.activationID) { service in
+            try await self.fleet.withDecision(on: review.activationID) { service in
                 let authentication = try await self.authentication(for: decision, review, service)
                 let ticket = DecisionTicket(
                     decision.recorded,
@@ -70,7 +70,8 @@ extension OperationsService {
 }
 
 extension AgentSupervision.SendResult {
-    /// What the receipt says of the latest signature decides, if anything was signed: the error may be of something else.
+    /// Creates the result of an error by what the receipt says of the latest signature, if anything was signed: the error may be
+    /// of something else.
     fileprivate init(_ error: any Error, _ ticket: DecisionTicket?) {
         let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The decision was given up")
         guard let ticket, let move = ticket.lastMove else {
@@ -100,7 +101,7 @@ extension ApprovalAgent {
         isLast: Bool
     ) async -> AgentSupervision.Resolution {
         do {
-            return try await self.source.withDecision(on: review.activationID) { service in
+            return try await self.fleet.withDecision(on: review.activationID) { service in
                 let trace = self.trace(decision, review, move, service)
                 var finding = try await trace.finding()
                 if case .unknown = finding.resolution, self.configuration.asksHistory {
@@ -119,7 +120,7 @@ extension ApprovalAgent {
             guard error.endsQuestions || isLast && (error.isPageOfAnother || error.isServersRefusal) else {
                 return .failed(error)
             }
-            if let service = await self.source.service(of: review.activationID) {
+            if let service = await self.fleet.openedService(of: review.activationID) {
                 await self.trace(decision, review, move, service).record(.unknown, isOver: isOver)
             }
             return .unknown
@@ -137,7 +138,7 @@ extension ApprovalAgent {
 }
 
 extension MobileTokenError {
-    /// Whether nothing can be found out about the activation any more.
+    /// Indicates whether nothing can be found out about the activation any more.
     fileprivate var endsQuestions: Bool { if case .ofActivation = DecisionTrouble(self) { true } else { false } }
 }
 

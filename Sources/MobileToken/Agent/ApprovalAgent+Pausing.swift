@@ -23,24 +23,28 @@ extension ApprovalAgent {
     /// The interval at which stores are asked whether their pause has ended.
     private static let pauseCheckInterval = Duration.seconds(2)
 
-    /// Asks the stores for a pause after each poll, or as often as the source says, until the calling task is canceled. Nothing else
-    /// waits for their answers.
+    /// Asks the stores for a pause as often as the fleet searches them, or after each poll of an only activation, until the calling
+    /// task is canceled. Nothing else waits for their answers.
     func watchForPauses() async {
-        guard !self.source.journals.isEmpty else { return }
-        let alarms = self.source.alarms
+        guard !self.fleet.journals.isEmpty else { return }
+        await self.fleet.only?.follow(for: ObjectIdentifier(self)) { [pauseCheck] event in
+            if case .loading(false) = event { pauseCheck.raise() }
+        }
+        let alarms = self.fleet.alarms
         while !Task.isCancelled {
-            let interval = self.storePause == nil ? self.source.pauseCheckInterval : Self.pauseCheckInterval
+            let interval = self.storePause == nil ? self.fleet.searchInterval : Self.pauseCheckInterval
             let alarm = interval.map { alarms.set(self.pauseCheck, at: self.now + $0.bounded) }
             _ = await self.pauseCheck.wait()
             if let alarm { alarms.cancel(alarm) }
             await self.checkForPause()
         }
+        await self.fleet.only?.follow(for: ObjectIdentifier(self), nil)
     }
 
     /// Asks the stores for a pause.
     func checkForPause() async {
         do {
-            self.storePause = try await Self.pause(in: self.source.journals)
+            self.storePause = try await Self.pause(in: self.fleet.journals)
             self.followPauses()
         } catch {}  // a store that cannot be read signs nothing either; what is known stands
     }

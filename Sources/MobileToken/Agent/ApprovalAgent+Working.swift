@@ -2,18 +2,21 @@ import Basics
 import Coordination
 import PowerAuth
 
-// MARK: News and work
+// MARK: Events and work
 
 extension ApprovalAgent {
-    func take(_ news: AgentNews) async {
-        switch news {
-        case .listed(let id, let operations): await self.take(operations, of: id)
-        case .state(let id, let state): await self.take(state, of: id)
-        case .polled: self.pauseCheck.raise()
-        case .left(let id):
-            self.adopted.remove(ExactString(id))
-            self.forget(id)
-            self.observers[ExactString(id)] = nil
+    /// Handles what the fleet polls in this process, by which alone an agent decides.
+    func followEvents() async {
+        for await event in self.fleet.polledEvents() {
+            switch event {
+            case .changed(let news): await self.take(news.change.operations, of: news.activationID)
+            case .stateChanged(let id, let state): await self.take(state, of: id)
+            case .left(let id):
+                self.adopted.remove(ExactString(id))
+                self.forget(id)
+                self.observers[ExactString(id)] = nil
+            case .failed: break
+            }
         }
     }
 
@@ -26,15 +29,16 @@ extension ApprovalAgent {
         self.report(Event(activationID: activationID, kind: .stateChanged(state)))
         self.follow(self.supervision.setHeld(!state.allowsDecisions, activationID, at: self.now))
         if state.phase.isEnded { self.forget(activationID) }
-        // What was decided last is found out about even when nothing is listed any more, or ever will be.
+        // The last decision is traced even when nothing is listed any more, or ever will be.
         let id = ExactString(activationID)
-        guard state.phase != .starting, !self.adopted.contains(id), await self.source.service(of: activationID) != nil
+        guard state.phase != .starting, !self.adopted.contains(id),
+            await self.fleet.openedService(of: activationID) != nil
         else { return }
         if self.unread.lists[id] == nil { self.unread.lists[id] = [] }
         await self.takeUnread(of: activationID)
     }
 
-    /// How long after a failure the receipts are read again.
+    /// The time after a failure at which the receipts are read again.
     private static let readingDelay = Duration.seconds(5)
 
     /// Takes the lists again that wait for their receipts.
@@ -69,20 +73,20 @@ extension ApprovalAgent {
         self.follow(self.supervision.forget(activationID, at: self.now))
     }
 
-    /// What an earlier process, or this one before it let go of the activation, has sent is found out about first.
+    /// Traces first the decisions that an earlier process, or this one before it let go of the activation, has sent.
     ///
     /// - Returns: Whether all of that is known.
     private func adoptOpenDecisions(of activationID: String) async -> Bool {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
-            guard let service = await self.source.service(of: activationID) else { return false }
+            guard let service = await self.fleet.openedService(of: activationID) else { return false }
             let open = try await service.channel.evidence?.source.openDecisions() ?? []
             self.observers[ExactString(activationID)] = service.channel.observer
             self.adopted.insert(ExactString(activationID))
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))
             return true
         } catch {
-            if let error = error as? MobileTokenError { await self.source.learn(error, of: activationID) }
+            if let error = error as? MobileTokenError { await self.fleet.handle(error, of: activationID) }
             return false
         }
     }
@@ -123,7 +127,7 @@ extension ApprovalAgent {
 
     private func stopped(_ error: MobileTokenError, _ activationID: String) {
         self.factors.drop(activationID)
-        guard self.source.onlyActivationID != nil else { return }
+        guard self.onlyActivationID != nil else { return }
         self.endReason = error
         self.ended.raise()
     }
@@ -133,8 +137,8 @@ extension ApprovalAgent {
         let unread = self.unread.lists.isEmpty ? nil : self.unread.time
         let next = [self.supervision.nextWakeUp(), self.factors.nextEnd, unread].compactMap { $0 }.min()
         guard next != self.alarm?.time else { return }
-        if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
-        if let next, self.isRunning { self.alarm = (next, self.source.alarms.set(self.wake, at: next)) }
+        if let alarm = self.alarm.take() { self.fleet.alarms.cancel(alarm.id) }
+        if let next, self.isRunning { self.alarm = (next, self.fleet.alarms.set(self.wake, at: next)) }
     }
 
     // MARK: Beginning and ending
@@ -160,7 +164,7 @@ extension ApprovalAgent {
         }
     }
 
-    /// How a piece of work on a decision ended.
+    /// The end of a piece of work on a decision.
     enum DecisionEnd: Sendable {
         case sent(AgentSupervision.SendResult)
         case resolved(AgentSupervision.Resolution)
@@ -170,7 +174,7 @@ extension ApprovalAgent {
         if case .sent(.failed(let error)) = end {
             switch DecisionTrouble(error) {
             case .paused: self.foundPause()
-            case .ofActivation, .passing: await self.source.learn(error, of: job.activationID)
+            case .ofActivation, .passing: await self.fleet.handle(error, of: job.activationID)
             case .finished, .unusable, .final: break
             }
         }
@@ -221,7 +225,7 @@ extension ApprovalAgent {
 }
 
 extension FleetActivationState {
-    /// Whether decisions may be signed: not while the server would refuse each of them.
+    /// Indicates whether decisions may be signed: not while the server would refuse each of them.
     fileprivate var allowsDecisions: Bool {
         ![.awaitingCommit, .blocked].contains(self.phase) && !self.phase.isEnded
     }

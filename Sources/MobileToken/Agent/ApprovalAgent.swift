@@ -1,4 +1,3 @@
-import Coordination
 import Basics
 import Coordination
 import PowerAuth
@@ -28,15 +27,15 @@ import Synchronization
 ///
 /// Nothing happens before ``run()``.
 public actor ApprovalAgent {
-    /// What decides: gives a verdict on a reviewed operation.
+    /// A function that gives a verdict on a reviewed operation.
     public typealias Policy = @Sendable (OperationReview) async throws -> Verdict
 
-    /// What the agent was made with.
+    /// The settings that the agent was made with.
     public nonisolated let configuration: Configuration
 
-    nonisolated let source: any AgentSource
+    nonisolated let fleet: OperationsFleet
     nonisolated let policy: Policy
-    /// What unlocks an activation's factors.
+    /// Unlocks an activation's factors.
     nonisolated let unlock: @Sendable (any AuthenticatedChannel) async throws -> Authentication
     nonisolated let broadcast = Broadcast(startingWith: AgentEventBuffer())
     nonisolated let wake = Signal()
@@ -58,7 +57,7 @@ public actor ApprovalAgent {
     var looks: [ExactString: Task<Void, Never>] = [:]
     private var grace: Task<Void, Never>?
     var isRunning = false
-    /// What holds decisions back for this process, and for all.
+    /// The pauses of decisions in this process, and in all.
     var isPaused = false
     var storePause: DecisionPause?
     /// Raised when the stores are to be asked for a pause.
@@ -68,22 +67,25 @@ public actor ApprovalAgent {
     nonisolated let ended = Signal()
 
     init(
-        source: any AgentSource,
+        deciding fleet: OperationsFleet,
         configuration: Configuration,
         unlock: @escaping @Sendable (any AuthenticatedChannel) async throws -> Authentication,
         policy: @escaping Policy
     ) {
-        self.source = source
+        self.fleet = fleet
         self.configuration = configuration
         self.unlock = unlock
         self.policy = policy
-        self.supervision = AgentSupervision(configuration.limits(requestTimeout: source.requestTimeout))
+        self.supervision = AgentSupervision(configuration.limits(requestTimeout: fleet.requestTimeout))
         self.factors = UnlockedFactors(lifetime: configuration.factorLifetime)
     }
 
     deinit { self.broadcast.finish() }
 
-    nonisolated var now: Duration { self.source.alarms.clock.now }
+    /// The activation that the agent ends with, because there is no other; `nil` of one for a fleet.
+    nonisolated var onlyActivationID: String? { self.fleet.only?.channel.activationID }
+
+    nonisolated var now: Duration { self.fleet.alarms.clock.now }
 
     // MARK: What is known
 
@@ -101,7 +103,7 @@ public actor ApprovalAgent {
     public var health: Health {
         get async {
             var health = Health()
-            health.fleet = await self.source.health
+            health.fleet = await self.fleet.health
             health.fleet.decisionsInFlight = self.supervision.decisionsInFlight
             health.fleet.decisionsUnknown = self.supervision.unknownCount
             health.isDecidingPaused = self.isPaused || self.storePause != nil
@@ -118,9 +120,9 @@ public actor ApprovalAgent {
         }
     }
 
-    /// Whether nothing is under way or due, so that only news or time can bring about the next thing: for tests.
+    /// Indicates whether nothing is under way or due, so that only news or time can bring about the next thing: for tests.
     package var isQuiet: Bool { self.supervision.jobCount == 0 && self.alarm.map { $0.time > self.now } ?? true }
-    /// How many unlocked factors are kept, and whether nothing more is begun: for tests.
+    /// The number of unlocked factors that are kept, and whether nothing more is begun: for tests.
     package var keptFactorCount: Int { self.factors.count }
     package var isShutDown: Bool { self.supervision.isShutDown }
 
@@ -156,7 +158,7 @@ public actor ApprovalAgent {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.poll() }
-                group.addTask { await self.source.follow { await self.take($0) } }
+                group.addTask { await self.followEvents() }
                 group.addTask { await self.keepTime() }
                 group.addTask { await self.watchForPauses() }
                 group.addTask { try await self.waitForEnd() }
@@ -170,9 +172,9 @@ public actor ApprovalAgent {
 
     private func poll() async throws {
         do {
-            try await self.source.run()
+            try await self.fleet.runInTurn()
         } catch let error as MobileTokenError {
-            if let activationID = self.source.onlyActivationID { await self.settle(activationID) }
+            if let activationID = self.onlyActivationID { await self.settle(activationID) }
             throw error
         }
     }
@@ -199,7 +201,7 @@ public actor ApprovalAgent {
         for look in self.looks.values { look.cancel() }
         guard !self.decisions.isEmpty else { return }
         let end = self.now + self.configuration.gracePeriod.bounded
-        self.grace = Task { [clock = self.source.alarms.clock] in
+        self.grace = Task { [clock = self.fleet.alarms.clock] in
             try? await clock.sleep(until: end)
             if !Task.isCancelled { self.giveUpDecisions() }
         }
@@ -222,6 +224,6 @@ public actor ApprovalAgent {
         self.grace?.cancel()
         self.grace = nil
         self.factors.dropAll()
-        if let alarm = self.alarm.take() { self.source.alarms.cancel(alarm.id) }
+        if let alarm = self.alarm.take() { self.fleet.alarms.cancel(alarm.id) }
     }
 }

@@ -5,33 +5,37 @@ import Synchronization
 
 /// One activation of a fleet.
 struct FleetMember {
-    /// What is being done with it.
-    enum Activity {
-        case opening, polling, asking
-    }
-
     /// The client in whose store it was found; the client of its application once it is opened.
     var client: Int
-    /// Whether this process polls it.
+    /// Indicates whether this process polls it.
     var isOurs = false
-    /// Whether it came, or was taken over, while the fleet was running.
+    /// Indicates whether it came, or was taken over, while the fleet was running.
     var isLate = false
-    /// Whether it was tried to open since it is polled here.
+    /// Indicates whether it was tried to open since it is polled here.
     var wasTried = false
-    var activity: Activity?
-    /// Whether it waits in a line for what is due.
-    var isInLine = false
-    var condition = ActivationCondition()
+    /// Indicates whether it is being opened, polled or asked about.
+    var isBusy = false
+    /// Indicates whether it waits in a queue for what is due.
+    var isQueued = false
+    /// The condition until it is open; then the service's counts.
+    var opening = ActivationCondition()
+    /// The state that the streams were told.
+    var state = FleetActivationState(.starting)
     var service: OperationsService?
-    /// The activation of the service.
+    /// The activation of the service; `nil` where a service was given.
     var activation: Activation?
     /// The fleet's part in the polling of the service.
-    var runner: Poller.Runner?
+    var runner: Following.Runner?
 
     /// The opened service, with the activation and its client.
     var opened: OpenedService? {
-        guard let activation, let service else { return nil }
-        return OpenedService(activation: activation, service: service, client: self.client)
+        self.service.map { OpenedService(activation: self.activation, service: $0, client: self.client) }
+    }
+
+    /// The state as it is now.
+    var currentState: FleetActivationState {
+        guard self.opening.isOpened, let service else { return self.opening.state }
+        return service.poller.condition.state
     }
 }
 
@@ -40,34 +44,31 @@ struct FleetJob: Sendable {
     enum Work: Sendable {
         /// The service is there when the activation was opened by hand, or polled here before.
         case open(client: Int, OpenedService?)
-        case poll(OperationsService, ServerGate, lag: Duration)
-        case ask(OperationsService, ServerGate)
-        /// Ask for the status before the first poll, which signs nothing.
-        case compare(OperationsService, ServerGate)
+        /// A request of the polling, with a place among those to its server.
+        case send(Following.Request, OperationsService, ServerGate?)
     }
 
     let id: ExactString
     let work: Work
 }
 
-/// What came of a job.
+/// The outcome of a job.
 enum FleetOutcome: Sendable {
     case opened(OpenedService)
-    case polled
-    case told(ActivationStatus)
+    case sent
     case failed(MobileTokenError)
     case canceled
 }
 
 /// A service, and the client that its activation belongs to.
 struct OpenedService: Sendable {
-    let activation: Activation
+    let activation: Activation?
     let service: OperationsService
     let client: Int
 }
 
 /// Activations that may begin, first come, first served.
-struct ReadyLine: Sendable {
+struct ReadyQueue: Sendable {
     private var ids: [ExactString] = []
     private var head = 0
 
@@ -83,29 +84,29 @@ struct ReadyLine: Sendable {
     }
 }
 
-/// What happens to a fleet outside its actor, and the bell that wakes its pump for it.
+/// The changes of schedules that happen outside a fleet's actor, and the signal that wakes its pump for them.
 final class FleetInbox: Sendable {
     private struct State {
         var rescheduled: Set<ExactString> = []
-        var isRung = false
+        var isRaised = false
     }
 
     private let state = Mutex(State())
     /// Raised when there may be something to begin before the time that was slept to.
     let wake = Signal()
 
-    /// Whether the pump has still to look.
-    var isRung: Bool { self.state.withLock { $0.isRung } }
+    /// Indicates whether the pump has still to read it.
+    var isRaised: Bool { self.state.withLock { $0.isRaised } }
 
-    func ring() {
-        self.state.withLock { $0.isRung = true }
+    func raise() {
+        self.state.withLock { $0.isRaised = true }
         self.wake.raise()
     }
 
     /// An activation's schedule was changed.
-    func rescheduled(_ id: ExactString) {
+    func recordChange(of id: ExactString) {
         self.state.withLock { _ = $0.rescheduled.insert(id) }
-        self.ring()
+        self.raise()
     }
 
     /// Takes the activations whose schedules were changed since the last look.

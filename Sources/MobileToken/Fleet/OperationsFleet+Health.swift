@@ -2,7 +2,7 @@ import Basics
 import PowerAuth
 
 extension OperationsFleet {
-    /// How the fleet is doing, to answer a health check with. Nothing is asked for.
+    /// The state of the fleet, to answer a health check with. Nothing is asked for.
     public var health: FleetHealth {
         let now = self.now
         var health = FleetHealth()
@@ -12,12 +12,17 @@ extension OperationsFleet {
                 health.elsewhereCount += 1
                 continue
             }
-            health.counts[member.condition.state.phase, default: 0] += 1
-            guard member.condition.state.phase == .active, let success = member.condition.lastSuccess else { continue }
+            health.counts[member.state.phase, default: 0] += 1
+            guard member.state.phase == .active, let success = member.service?.poller.condition.lastSuccess else {
+                continue
+            }
             health.oldestSuccessfulPoll = max(health.oldestSuccessfulPoll ?? .zero, now - success)
         }
         for (client, gate) in zip(self.clients, self.gateIndices) {
             health.clockSkews[self.origins[gate]] = client.clockSkew ?? health.clockSkews[self.origins[gate]]
+        }
+        if let evidence = self.only?.channel.evidence?.source {
+            health.clockSkews[evidence.serverOrigin] = evidence.clockSkew
         }
         for (origin, gate) in zip(self.origins, self.gates) { health.heldBack[origin] = gate.heldBackFor }
         health.clockSkewThreshold = self.configuration.clockSkewThreshold
@@ -45,7 +50,7 @@ extension OperationsFleet {
     /// }
     /// ```
     ///
-    /// - Returns: What `body` returns.
+    /// - Returns: The result of `body`.
     /// - Throws: ``MobileTokenError/Code/notPolledHere`` before anything is decided; what ended the activation; what `body`
     ///   throws.
     public func withDecision<Result: Sendable>(
@@ -59,7 +64,7 @@ extension OperationsFleet {
         else {
             throw MobileTokenError.notPolledHere
         }
-        if member.condition.state.phase.isEnded, let reason = member.condition.state.reason { throw reason }
+        if member.state.phase.isEnded, let reason = member.state.reason { throw reason }
         self.decisions[bucket, default: 0] += 1
         defer { self.decisionEnded(in: bucket) }
         return try await body(service)

@@ -14,6 +14,7 @@ extension OperationsFleet {
 
     /// - Returns: The last failure to read a store.
     func findActivations() async -> MobileTokenError? {
+        guard self.only == nil else { return nil }
         var failure: MobileTokenError?
         for (index, client) in self.clients.enumerated() {
             do {
@@ -70,17 +71,20 @@ extension OperationsFleet {
     }
 
     private func take(_ id: ExactString, isLate: Bool) {
-        guard let member = self.members[id], !member.isOurs else { return }
+        guard let member = self.members[id] else { return }
+        guard self.only == nil else { return self.plan(id) }
+        guard !member.isOurs else { return }
         self.members[id]?.isOurs = true
         self.assignedCount += 1
         self.members[id]?.isLate = isLate
-        self.streams.stateChanged(member.condition.state, of: id.string)
+        self.streams.stateChanged(member.state, of: id.string)
         self.plan(id)
     }
 
     private func letGo(_ id: ExactString) {
         guard let member = self.members[id], member.isOurs else { return }
         self.stopPolling(id)
+        guard self.only == nil else { return }
         // Others decide from now on: should it come back, its list is read anew before anything is decided by it.
         self.members[id]?.service = nil
         self.members[id]?.activation = nil
@@ -88,7 +92,8 @@ extension OperationsFleet {
         self.assignedCount -= 1
         if member.wasTried { self.triedCount -= 1 }
         self.members[id]?.wasTried = false
-        self.members[id]?.condition = ActivationCondition()
+        self.members[id]?.opening = ActivationCondition()
+        self.members[id]?.state = FleetActivationState(.starting)
         self.due.remove(id)
         self.streams.left(id.string)
     }
@@ -104,7 +109,7 @@ extension OperationsFleet {
 
     private func stopPolling(_ id: ExactString) {
         guard let member = self.members[id] else { return }
-        member.service?.poller.letGo(member.runner)
+        member.service?.poller.letGo(member.runner, by: ObjectIdentifier(self))
         self.members[id]?.runner = nil
     }
 }
@@ -138,7 +143,6 @@ extension OperationsFleet {
         configuration.acceptLanguage = client.configuration.acceptLanguage
         configuration.alarms = self.alarms
         configuration.random = self.configuration.random
-        configuration.listener = self.streams.listener(of: activation)
         return OperationsService(activation: activation, configuration: configuration)
     }
 
@@ -157,7 +161,9 @@ extension OperationsFleet {
     func follow(_ opened: OpenedService, as id: ExactString) async {
         let service = self.adopt(opened, as: id)
         // On the service: no change can slip in between.
-        await service.withOperations { self.streams.follow(id.string, list: $0) }
+        await service.follow(for: ObjectIdentifier(self), self.streams.listener(of: service.channel)) { [streams] in
+            streams.follow(id.string, list: $0)
+        }
         guard let member = self.members[id], member.isOurs else { return self.streams.unfollow(id.string) }
         _ = self.takePollingTurn(id)
     }
@@ -168,9 +174,19 @@ extension OperationsFleet {
     func takePollingTurn(_ id: ExactString) -> Bool {
         guard let member = self.members[id], let service = member.service else { return false }
         guard member.runner == nil else { return true }
-        let plan = Poller.Plan(interval: self.configuration.pollInterval, start: member.isLate ? .atOnce : .spread)
-        self.members[id]?.runner = service.poller.drive(plan) { [inbox] in inbox.rescheduled(id) }
+        self.members[id]?.runner = service.poller.drive(self.plan(of: member), for: ObjectIdentifier(self)) { [inbox] in
+            inbox.recordChange(of: id)
+        }
         return self.members[id]?.runner != nil
+    }
+
+    private func plan(of member: FleetMember) -> Following.Plan {
+        var plan =
+            self.only?.runPlan
+            ?? Following.Plan(interval: self.configuration.pollInterval, start: member.isLate ? .atOnce : .spread)
+        plan.comparesCounters = true
+        if self.only == nil { plan.blockedWait = ActivationCondition.blockedWait }
+        return plan
     }
 
     /// An activation was opened, or found not to open.
@@ -185,37 +201,36 @@ extension OperationsFleet {
 // MARK: Conditions
 
 extension OperationsFleet {
-    /// Changes what is known of an activation, and tells everybody when that makes a difference.
-    func change(_ id: ExactString, _ body: (inout ActivationCondition) -> Void) {
-        guard var member = self.members[id], member.isOurs else { return }
-        let before = member.condition.state.phase
-        body(&member.condition)
-        self.members[id]?.condition = member.condition
-        let state = member.condition.state
-        guard state.phase != before else { return }
+    /// Tells the streams and the observer of an activation's state when its phase is another one.
+    func reportState(of id: ExactString) {
+        guard let member = self.members[id], member.isOurs else { return }
+        let state = member.currentState
+        self.members[id]?.state = state
+        guard state.phase != member.state.phase else { return }
         if state.phase.isEnded {
             self.stopPolling(id)
             self.due.remove(id)
             self.streams.unfollow(id.string)
+            if let reason = state.reason { self.noteFailure(reason, of: .activation(id)) }
+            self.ended.raise()
         }
         self.streams.stateChanged(state, of: id.string)
-        self.clients[member.client].configuration.observer?
-            .activationStateChanged(ActivationStateObservation(state, of: id.string))
+        self.observer(of: member)?.activationStateChanged(ActivationStateObservation(state, of: id.string))
     }
 
-    /// Takes in how a request that was not the fleet's own failed, such as a decision, which tells of the activation what a
+    private func observer(of member: FleetMember) -> (any MobileTokenObserver)? {
+        if let service = member.service { return service.channel.observer }
+        return self.clients[member.client].configuration.observer
+    }
+
+    /// Handles the failure of a request that was not the fleet's own, such as a decision, which tells of the activation what a
     /// poll would tell.
-    package func learn(_ error: MobileTokenError, of activationID: String) {
+    package func handle(_ error: MobileTokenError, of activationID: String) async {
         let id = ExactString(activationID)
         self.noteFailure(error, of: .activation(id))
-        self.change(id) { $0.failed(error, at: self.now) }
+        guard let member = self.members[id], member.isOurs else { return }
+        await member.service?.update { $0.recordFailure(error, at: $1) }
         self.plan(id)
-    }
-
-    /// - Parameter isNews: Whether the streams have not heard of it from the service.
-    func failed(_ error: MobileTokenError, _ id: ExactString, isNews: Bool) {
-        self.noteFailure(error, of: .activation(id))
-        if isNews, self.members[id]?.isOurs == true { self.streams.failed(error, of: id.string) }
     }
 
     func noteFailure(_ error: MobileTokenError, of subject: FleetFailure.Subject) {

@@ -3,7 +3,7 @@ import Coordination
 import PowerAuth
 
 extension OperationsFleet {
-    /// How many activations are opened at once.
+    /// The number of activations that are opened at once.
     private static let openingLimit = 8
 
     /// Polls until the calling task is canceled, and then returns: the form that service runners ask for.
@@ -58,14 +58,19 @@ extension OperationsFleet {
     private func letGoOfAll() async {
         await self.assign(FleetAssignment(buckets: []))
         for id in self.members.keys { self.streams.vanished(id.string) }
+        await self.only?.follow(for: ObjectIdentifier(self), nil)
     }
 
     private func runUntilCanceled() async throws {
         let membership = self.configuration.membership
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await membership.run { await self.assign($0) } }
-            group.addTask { await self.searchStores() }
             group.addTask { await self.pump() }
+            if self.only == nil {
+                group.addTask { await self.searchStores() }
+            } else {
+                group.addTask { try await self.waitForEnd() }
+            }
             if let sharing = self.streams.sharing {
                 let receiver = ListReceiver {
                     await self.listedElsewhere($0)
@@ -79,6 +84,12 @@ extension OperationsFleet {
             group.cancelAll()
             try await group.waitForAll()
         }
+    }
+
+    /// Waits until the only activation has ended.
+    private func waitForEnd() async throws {
+        guard await self.ended.wait(), let reason = self.members.values.first?.state.reason else { return }
+        throw reason
     }
 
     private func searchStores() async {
@@ -103,7 +114,7 @@ extension OperationsFleet {
     }
 
     private func sleep(until next: Duration) async {
-        // What falls due within a tick begins together.
+        // Requests that fall due within a tick begin together.
         let tick = self.configuration.tick
         let time = next < .longest && tick > .zero ? tick * (next / tick).rounded(.up) : next
         self.sleepingUntil = time
@@ -113,11 +124,11 @@ extension OperationsFleet {
         self.sleepingUntil = .zero
     }
 
-    /// Whether nothing can happen before time passes, for tests that would have to guess otherwise.
+    /// Indicates whether nothing can happen before time passes, for tests that would have to guess otherwise.
     package var isIdle: Bool {
         let delayed = self.gates.reduce(0) { $0 + $1.delayedCount }
-        let underWay = self.members.values.count { $0.activity != nil }
-        return self.sleepingUntil > self.now && !self.inbox.isRung && underWay <= delayed
+        let underWay = self.members.values.count { $0.isBusy }
+        return self.sleepingUntil > self.now && !self.inbox.isRaised && underWay <= delayed
     }
 
     /// Begins what may begin now.
@@ -125,23 +136,23 @@ extension OperationsFleet {
     /// - Returns: When to look again, unless something happens before.
     private func begin(_ start: (FleetJob) -> Void) -> Duration {
         let now = self.now
-        while let (id, _) = self.due.removeFirst(dueAt: now) { self.lineUp(id) }
-        let waits = self.lines.indices.map { self.begin(line: $0, at: now, start) }
+        while let (id, _) = self.due.removeFirst(dueAt: now) { self.enqueue(id) }
+        let waits = self.queues.indices.map { self.begin(queue: $0, at: now, start) }
         return min(waits.min() ?? .longest, self.due.earliest() ?? .longest)
     }
 
-    private func lineUp(_ id: ExactString) {
+    private func enqueue(_ id: ExactString) {
         guard let member = self.members[id] else { return }
-        self.members[id]?.isInLine = true
-        self.lines[member.service == nil ? 0 : 1 + self.gateIndices[member.client]].append(id)
+        self.members[id]?.isQueued = true
+        self.queues[member.opening.isOpened ? 1 + self.gateIndices[member.client] : 0].append(id)
     }
 
-    private func begin(line: Int, at now: Duration, _ start: (FleetJob) -> Void) -> Duration {
-        while let id = self.lines[line].first {
+    private func begin(queue: Int, at now: Duration, _ start: (FleetJob) -> Void) -> Duration {
+        while let id = self.queues[queue].first {
             switch self.begin(id, at: now, start) {
             case .go:
-                self.lines[line].removeFirst()
-                self.members[id]?.isInLine = false
+                self.queues[queue].removeFirst()
+                self.members[id]?.isQueued = false
                 self.plan(id)
             case .wait(let time): return time
             case .waitForEnd: return .longest
@@ -150,77 +161,69 @@ extension OperationsFleet {
         return .longest
     }
 
-    /// Begins what is to be done with an activation next.
+    /// Begins the next thing to do with an activation.
     ///
     /// - Returns: `.go` when that was begun, and when there was nothing to begin.
     private func begin(_ id: ExactString, at now: Duration, _ start: (FleetJob) -> Void) -> GuestRules.Step {
-        guard let member = self.members[id], member.isOurs, member.activity == nil else { return .go }
-        switch member.condition.step(at: now) {
-        case .open(let time) where time <= now:
-            guard self.openingCount < Self.openingLimit else { return .waitForEnd }
-            self.openingCount += 1
-            self.members[id]?.activity = .opening
-            start(FleetJob(id: id, work: .open(client: member.client, member.opened)))
-        case .askStatus(let time) where time <= now:
-            guard let service = member.service else { return .go }
-            let step = self.gate(of: member).beginPoll(at: now)
-            guard step == .go else { return step }
-            self.members[id]?.activity = .asking
-            start(FleetJob(id: id, work: .ask(service, self.gate(of: member))))
-        case .poll:
-            return self.beginPoll(of: id, member, at: now, start)
-        case .open, .askStatus, .end: break
-        }
+        guard let member = self.members[id], member.isOurs, !member.isBusy else { return .go }
+        guard member.opening.isOpened else { return self.beginOpening(id, member, at: now, start) }
+        return self.beginRequest(of: id, member, at: now, start)
+    }
+
+    private func beginOpening(
+        _ id: ExactString,
+        _ member: FleetMember,
+        at now: Duration,
+        _ start: (FleetJob) -> Void
+    ) -> GuestRules.Step {
+        guard case .open(let time) = member.opening.step(at: now), time <= now else { return .go }
+        guard self.openingCount < Self.openingLimit else { return .waitForEnd }
+        self.openingCount += 1
+        self.members[id]?.isBusy = true
+        start(FleetJob(id: id, work: .open(client: member.client, member.opened)))
         return .go
     }
 
-    private func beginPoll(
+    private func beginRequest(
         of id: ExactString,
         _ member: FleetMember,
         at now: Duration,
         _ start: (FleetJob) -> Void
     ) -> GuestRules.Step {
-        guard let service = member.service, let runner = member.runner, let time = service.poller.nextPoll, time <= now
+        guard let service = member.service, let runner = member.runner, let time = service.poller.next, time <= now
         else { return .go }
         let gate = self.gate(of: member)
-        let step = gate.beginPoll(at: now)
+        let step = gate?.beginPoll(at: now) ?? .go
         guard step == .go else { return step }
-        if member.condition.comparesFirst(at: now) {
-            self.members[id]?.activity = .asking
-            start(FleetJob(id: id, work: .compare(service, gate)))
+        guard case .send(let request) = service.poller.step(runner) else {
+            gate?.endPoll()
             return .go
         }
-        guard case .poll(let lag) = service.poller.step(runner) else {
-            gate.endPoll()
-            return .go
-        }
-        self.members[id]?.activity = .polling
-        start(FleetJob(id: id, work: .poll(service, gate, lag: lag)))
+        self.members[id]?.isBusy = true
+        start(FleetJob(id: id, work: .send(request, service, gate)))
         return .go
     }
 
-    private func gate(of member: FleetMember) -> ServerGate { self.gates[self.gateIndices[member.client]] }
+    private func gate(of member: FleetMember) -> ServerGate? {
+        self.gates.isEmpty ? nil : self.gates[self.gateIndices[member.client]]
+    }
 
     /// Sets when an activation falls due, from what is known of it.
     func plan(_ id: ExactString) {
-        guard let member = self.members[id], member.isOurs, member.activity == nil, !member.isInLine else { return }
-        switch member.condition.step(at: self.now) {
-        case .open(let time), .askStatus(let time): self.setDue(id, at: time)
+        self.reportState(of: id)
+        guard let member = self.members[id], member.isOurs, !member.isBusy, !member.isQueued else { return }
+        switch member.opening.step(at: self.now) {
+        case .open(let time): self.setDue(id, at: time)
         case .end: self.due.remove(id)
-        case .poll:
-            guard let service = member.service else { return }
-            if service.poller.nextPoll == nil, let reason = service.endReason {
-                // A request by hand found out that no later poll can fare better.
-                self.change(id) { $0.failed(reason, at: self.now) }
-            } else if self.takePollingTurn(id), let time = service.poller.nextPoll {
-                self.setDue(id, at: time)
-            }
+        case .poll, .askStatus:
+            guard let service = member.service, !member.state.phase.isEnded else { return }
+            if self.takePollingTurn(id), let time = service.poller.next { self.setDue(id, at: time) }
         }
     }
 
     private func setDue(_ id: ExactString, at time: Duration) {
         self.due.insert((), for: id, at: time)
-        if time < self.sleepingUntil { self.inbox.ring() }
+        if time < self.sleepingUntil { self.inbox.raise() }
     }
 
     // MARK: Jobs
@@ -231,14 +234,10 @@ extension OperationsFleet {
             switch job.work {
             case .open(let client, let opened):
                 outcome = .opened(try await self.opened(opened, job.id, startingWith: client))
-            case .poll(let service, _, let lag):
-                try await service.poll(lag: lag)
-                await self.share(service, of: job.id)
-                outcome = .polled
-            case .ask(let service, _):
-                outcome = .told(try await service.evidence.status())
-            case .compare(let service, _):
-                outcome = .told(try await service.evidence.unsignedStatus())
+            case .send(let request, let service, _):
+                try await service.send(request)
+                if case .poll = request { await self.share(service, of: job.id) }
+                outcome = .sent
             }
         } catch let error as MobileTokenError {
             outcome = .failed(error)
@@ -268,48 +267,39 @@ extension OperationsFleet {
     }
 
     private func finished(_ job: FleetJob, _ outcome: FleetOutcome) {
-        self.members[job.id]?.activity = nil
+        self.members[job.id]?.isBusy = false
         switch job.work {
         case .open:
             self.openingCount -= 1
-            if self.lines[0].first != nil { self.inbox.ring() }
-        case .poll(_, let gate, _), .ask(_, let gate), .compare(_, let gate): gate.endPoll()
+            if self.queues[0].first != nil { self.inbox.raise() }
+        case .send(_, _, let gate): gate?.endPoll()
         }
-        if self.concernsWhatIsPolled(job) { self.learn(outcome, of: job) }
+        if self.concernsWhatIsPolled(job) { self.record(outcome, of: job) }
         self.plan(job.id)
     }
 
-    /// Whether a job was begun since its activation was taken last: what came of an earlier one says nothing of it.
+    /// Returns whether a job was begun since its activation was taken last: the outcome of an earlier one says nothing of it.
     private func concernsWhatIsPolled(_ job: FleetJob) -> Bool {
-        let service = self.members[job.id]?.service
+        guard let member = self.members[job.id], member.isOurs else { return false }
         return switch job.work {
         case .open: true
-        case .poll(let asked, _, _), .ask(let asked, _), .compare(let asked, _): asked === service
+        case .send(_, let service, _): service === member.service
         }
     }
 
-    private func learn(_ outcome: FleetOutcome, of job: FleetJob) {
-        let now = self.now
+    /// The condition of an open activation is its service's, which has taken the outcome in.
+    private func record(_ outcome: FleetOutcome, of job: FleetJob) {
         switch (outcome, job.work) {
         case (.opened, _):
-            self.change(job.id) { $0.opened() }
+            self.members[job.id]?.opening.recordOpening()
             self.opened(job.id)
-        case (.polled, _):
-            self.noteSuccess(of: .activation(job.id))
-            self.change(job.id) { $0.polled(at: now) }
-        case (.told(let status), _):
-            self.noteSuccess(of: .activation(job.id))
-            self.change(job.id) { $0.learned(status.state, status.counter.result, at: now) }
+        case (.sent, _): self.noteSuccess(of: .activation(job.id))
         case (.failed(let error), .open):
-            self.change(job.id) { $0.openingFailed(error, at: now) }
-            self.failed(error, job.id, isNews: true)
+            self.members[job.id]?.opening.recordOpeningFailure(error, at: self.now)
+            self.noteFailure(error, of: .activation(job.id))
+            self.streams.failed(error, of: job.id.string)
             self.opened(job.id)
-        case (.failed(let error), .poll):
-            self.change(job.id) { $0.failed(error, at: now) }
-            self.failed(error, job.id, isNews: false)
-        case (.failed(let error), .ask), (.failed(let error), .compare):
-            self.change(job.id) { $0.statusFailed(error, at: now) }
-            self.failed(error, job.id, isNews: true)
+        case (.failed(let error), .send): self.noteFailure(error, of: .activation(job.id))
         case (.canceled, _): break
         }
     }

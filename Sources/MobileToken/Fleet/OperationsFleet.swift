@@ -29,15 +29,15 @@ import Synchronization
 ///
 /// Nothing happens before ``run()``. An activation takes a few kilobytes, and no task or thread of its own.
 public actor OperationsFleet {
-    /// What a fleet can be given.
+    /// The settings of a fleet.
     public struct Configuration: Sendable {
-        /// How often each activation is polled: every 7 s by default, every 5 s at most.
+        /// The interval at which each activation is polled: every 7 s by default, every 5 s at most.
         public var pollInterval: Duration = PollSchedule.defaultInterval
-        /// How much is asked of each server.
+        /// The limits on requests to each server.
         public var limits = ServerLimits()
-        /// How often the stores are searched for activations that came or went: every 10 s by default.
+        /// The interval at which the stores are searched for activations that came or went: every 10 s by default.
         public var storeInterval: Duration = .seconds(10)
-        /// Who polls what: this process everything, by default.
+        /// The division of activations among processes: this process polls everything, by default.
         public var membership: any FleetMembership = SingleProcessMembership()
         /// From which difference to a server's clock on ``FleetHealth/isClockSkewed`` warns: 30 s by default.
         public var clockSkewThreshold: Duration = .seconds(30)
@@ -48,9 +48,14 @@ public actor OperationsFleet {
 
         /// Creates a configuration with the documented defaults.
         public init() {}
+
+        fileprivate init(of service: OperationsService) {
+            self.pollInterval = service.runPlan.interval
+            self.tick = .zero
+        }
     }
 
-    /// What the fleet was made with.
+    /// The settings that the fleet was made with.
     public nonisolated let configuration: Configuration
 
     nonisolated let clients: [MobileTokenClient]
@@ -62,18 +67,26 @@ public actor OperationsFleet {
     nonisolated let alarms: Alarms
     nonisolated let streams: FleetStreams
     nonisolated let inbox = FleetInbox()
+    /// The service of a fleet that an agent of one activation makes: it has no client, no limits and no search.
+    nonisolated let only: OperationsService?
+    /// The stores of the activations, of those that keep receipts.
+    nonisolated let journals: [any DecisionJournal]
+    /// The longest that a request of the activations may take.
+    nonisolated let requestTimeout: Duration
+    /// Raised when the only activation has ended.
+    nonisolated let ended = Signal()
 
     var members: [ExactString: FleetMember] = [:]
-    /// What the stores held when they were searched last, by client.
+    /// The identifiers that the stores held when they were searched last, by client.
     var storedIDs: [Int: [ExactString]] = [:]
     var assignment = FleetAssignment(buckets: [])
-    /// Whether anything was ever assigned: what comes later is taken over.
+    /// Indicates whether anything was ever assigned: what comes later is taken over.
     var wasAssigned = false
     var due = DeadlineQueue<Duration, ExactString, Void>()
-    /// What may begin: opened at the first place, polled or asked about through the gates at the others.
-    var lines: [ReadyLine]
+    /// The activations that may begin: opened at the first place, polled or asked about through the gates at the others.
+    var queues: [ReadyQueue]
     var openingCount = 0
-    /// How many activations are polled here, and how many of them it was tried to open.
+    /// The number of activations that are polled here, and of those of them that it was tried to open.
     var assignedCount = 0
     var triedCount = 0
     /// The time that is slept to; zero while nobody sleeps.
@@ -110,30 +123,57 @@ public actor OperationsFleet {
         self.configuration = configuration
         self.streams = FleetStreams(membership: configuration.membership)
         self.alarms = .on(clock)
+        self.only = nil
+        self.journals = clients.compactMap { try? $0.journal }
+        self.requestTimeout = clients.map(\.requestTimeout).max() ?? .zero
         let origins = clients.map(\.serverOrigin).reduce(into: [String]()) { found, origin in
             if !found.contains(where: { $0.isExactly(origin) }) { found.append(origin) }
         }
         self.origins = origins
         self.gateIndices = clients.map { client in origins.firstIndex { $0.isExactly(client.serverOrigin) } ?? 0 }
         self.gates = origins.map { [inbox = self.inbox] _ in
-            ServerGate(configuration.limits, clock: clock, random: configuration.random) { inbox.ring() }
+            ServerGate(configuration.limits, clock: clock, random: configuration.random) { inbox.raise() }
         }
-        self.lines = Array(repeating: ReadyLine(), count: 1 + self.gates.count)
+        self.queues = Array(repeating: ReadyQueue(), count: 1 + self.gates.count)
+    }
+
+    /// Creates the fleet of one service, which it polls as the service's configuration says.
+    ///
+    /// - Throws: ``MobileTokenError/Code/invalidConfiguration`` for a service that lacks what an agent decides by.
+    init(only service: OperationsService) throws(MobileTokenError) {
+        let evidence = try service.evidence
+        self.only = service
+        self.journals = [evidence.journal].compactMap { $0 }
+        self.requestTimeout = evidence.requestTimeout
+        self.clients = []
+        self.origins = []
+        self.gateIndices = [0]
+        self.gates = []
+        self.queues = Array(repeating: ReadyQueue(), count: 2)
+        self.configuration = Configuration(of: service)
+        self.streams = FleetStreams(membership: self.configuration.membership)
+        self.alarms = service.poller.alarms
+        var member = FleetMember(client: 0)
+        member.service = service
+        (member.isOurs, member.wasTried) = (true, true)
+        self.members = [ExactString(service.channel.activationID): member]
     }
 
     deinit { self.streams.finish() }
 
     nonisolated var now: Duration { self.alarms.clock.now }
+    /// The interval at which stores are searched; `nil` where there is nothing to search.
+    nonisolated var searchInterval: Duration? { self.only == nil ? self.configuration.storeInterval : nil }
 
     // MARK: What is known
 
     /// The activations that this process polls or has ended, in no order.
     public var activationIDs: [String] { self.members.filter(\.value.isOurs).map(\.key.string) }
 
-    /// How an activation is doing; `nil` for one that is not polled here.
+    /// Returns the state of an activation; `nil` for one that is not polled here.
     public func state(of activationID: String) -> FleetActivationState? {
         guard let member = self.members[ExactString(activationID)], member.isOurs else { return nil }
-        return member.condition.state
+        return member.state
     }
 
     /// The service of an activation's operations, polled by the fleet as long as ``state(of:)`` says so.

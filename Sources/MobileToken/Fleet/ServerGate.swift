@@ -7,9 +7,9 @@ import Synchronization
 package final class ServerGate: RequestGate {
     fileprivate struct State {
         var rules: GuestRules
-        /// Whether polls are held back until a request ends.
+        /// Indicates whether polls are held back until a request ends.
         var isPollingBlocked = false
-        /// How many requests wait at the door, or in the line before it.
+        /// The number of requests that wait for a permit.
         var waiterCount = 0
         var permits: [UInt64: Permit] = [:]
         var lastPermit: UInt64 = 0
@@ -58,7 +58,7 @@ package final class ServerGate: RequestGate {
         return self.state.withLock { $0.rules.heldBackUntil(at: now) }.map { $0 - now }
     }
 
-    /// Whether a poll may begin now, for which ``endPoll()`` has to follow.
+    /// Returns whether a poll may begin now, for which ``endPoll()`` has to follow.
     ///
     /// - Parameter time: The present in the caller's time, which the result is in too: fleets that share a gate need not count
     ///   from the same moment.
@@ -75,7 +75,7 @@ package final class ServerGate: RequestGate {
 
     package func endPoll() { self.end { $0.rules.endPoll() } }
 
-    /// How many requests wait for nothing but time to pass.
+    /// The number of requests that wait for nothing but time to pass.
     package var delayedCount: Int {
         let now = self.now
         return self.state.withLock { $0.rules.nextRequest > now ? $0.waiterCount : 0 }
@@ -88,14 +88,14 @@ package final class ServerGate: RequestGate {
         do {
             guard await self.turn.wait() else { throw CancellationError() }
             defer { self.turn.raise() }
-            return try await self.waitAtTheDoor(for: limit)
+            return try await self.waitForPermit(for: limit)
         } catch {
             self.state.withLock { $0.waiterCount -= 1 }
             throw error
         }
     }
 
-    private func waitAtTheDoor(for limit: Duration) async throws -> UInt64 {
+    private func waitForPermit(for limit: Duration) async throws -> UInt64 {
         while true {
             self.hasEnded.lower()  // the step sees every end before
             let (step, permit) = self.step(for: limit)
@@ -174,7 +174,8 @@ package final class ServerGate: RequestGate {
 }
 
 extension ServerGate.State {
-    /// What waits for something else, such as its counter value, is sent in a later second than it got its permit in.
+    /// Moves permits of unsent requests to the present: a request that waits for its counter value is sent in a later second than
+    /// it got its permit in.
     fileprivate mutating func postponeUnsent(to now: Duration) {
         for (permit, unsent) in self.permits where !unsent.isSent {
             self.rules.postpone(unsent.time, to: now)

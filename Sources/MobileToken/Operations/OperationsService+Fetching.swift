@@ -10,13 +10,13 @@ extension OperationsService {
         func wait() async throws { try await self.flight.value(for: self.seat) }
     }
 
-    /// What a fetch needs to know of the service while it is under way.
+    /// The state of the service that a fetch needs while it is under way.
     private struct Fetch: Sendable {
         let number: Int
         let language: String
-        /// What the server said last.
+        /// The server's last list.
         let last: ServerList?
-        /// Whether the list is the server's already when the response says the same again.
+        /// Indicates whether the list is the server's already when the response says the same again.
         let isDoneWhenRepeated: Bool
     }
 
@@ -27,7 +27,7 @@ extension OperationsService {
     /// Callers that come while a list is on its way share it; the request ends when the last of them is canceled. A call that
     /// is made after the fetch ended always makes a request, whatever polling waits for.
     ///
-    /// What is returned is the merged list, as ``list`` tells it: an operation that was decided here while the list was on its
+    /// The result is the merged list, as ``list`` tells it: an operation that was decided here while the list was on its
     /// way is not in it. To have the parts that could not be read as well, call ``fetchList()``.
     ///
     /// - Throws: `MobileTokenError`, or `CancellationError`.
@@ -128,6 +128,7 @@ extension OperationsService {
         self.streamsGoOn(isWell: true)
         self.publish(change)
         self.fetchEnded(isOutdated: isOutdated)
+        self.update { $0.recordPoll(at: $1) }
     }
 
     private func fetchedAgain(_ known: ServerList, by number: Int) {
@@ -135,6 +136,7 @@ extension OperationsService {
         let isOutdated = self.state.fetchedAgain(known, by: number)
         self.streamsGoOn(isWell: true)
         self.fetchEnded(isOutdated: isOutdated)
+        self.update { $0.recordPoll(at: $1) }
     }
 
     private func fetchFailed(_ error: any Error, _ number: Int) {
@@ -142,24 +144,14 @@ extension OperationsService {
         let error = error as? MobileTokenError
         let isOutdated = self.state.fetchEnded(number, error, at: self.now)
         if let error { self.publish(.failed(error)) }
-        let isFinal = error?.isFinal ?? false
+        let isFinal = error.flatMap { FleetActivationState.Phase(endingWith: $0) } != nil
         self.fetchEnded(isOutdated: isOutdated && !isFinal)
-        if let error, isFinal { self.pollingEnded(for: error) }
+        if let error { self.update { $0.recordFailure(error, at: $1) } }
     }
 
     private func fetchEnded(isOutdated: Bool) {
         self.flight = nil
         self.publish(.loading(false))
         if isOutdated { self.refresh() }
-    }
-}
-
-extension MobileTokenError {
-    /// Whether no later request of the activation can fare better.
-    fileprivate var isFinal: Bool {
-        switch self.code {
-        case .unknownActivation, .activationRemoved, .deadlock, .stateRolledBack: true
-        default: false
-        }
     }
 }

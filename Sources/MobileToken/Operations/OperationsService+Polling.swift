@@ -12,16 +12,20 @@ extension OperationsService {
     /// - Parameters:
     ///   - interval: 5 s at least; a shorter one is raised, which the observer is told.
     ///   - delayStart: Whether the first fetch waits for one interval.
-    ///   - options: What else the polling does, such as pausing while no subscriber reads.
+    ///   - options: Further behavior of the polling, such as pausing while no subscriber reads.
+    /// While the activation is blocked or not committed, its status is asked for in the place of the list, for a blocked one every
+    /// 30 s. After a refusal the status is asked for once, and polling goes on unless that shows why it should not.
+    ///
     /// - Throws: `MobileTokenError` when no later poll can fare better: `unknownActivation` (removed here), `activationRemoved`
-    ///   (on the server), `deadlock` or `stateRolledBack`. Every caller that polls gets it, ``isPolling`` is `false` by then,
-    ///   and ``changes()`` and ``events()`` end with ``endReason`` set to it.
+    ///   (on the server), `deadlock` or `stateRolledBack`, or when the store cannot be used, such as `storeCorrupted`. Every
+    ///   caller that polls gets it, ``isPolling`` is `false` by then, and ``changes()`` and ``events()`` end with ``endReason``
+    ///   set to it.
     public func poll(
         every interval: Duration = .seconds(7),
         delayStart: Bool = false,
         options: PollingOptions = []
     ) async throws {
-        try await self.poll(Poller.Plan(interval: interval, delayStart: delayStart, options: options))
+        try await self.poll(Following.Plan(interval: interval, delayStart: delayStart, options: options))
     }
 
     /// Polls as the configuration says, until the calling task is canceled: the form that service runners ask for.
@@ -43,10 +47,10 @@ extension OperationsService {
     ) {
         // The poller knows whether the last one still runs; its task may end later, and concerns no caller then.
         if let polling, self.poller.isActive(polling.runner) { return }
-        let runner = self.enter(Poller.Plan(interval: interval, delayStart: delayStart, options: options))
+        let runner = self.enter(Following.Plan(interval: interval, delayStart: delayStart, options: options))
         self.polling = (
             runner,
-            Task { [poller, pollOnce] in _ = await poller.run(runner, poll: pollOnce) }
+            Task { [poller, send] in _ = await poller.run(runner, send: send) }
         )
     }
 
@@ -58,10 +62,10 @@ extension OperationsService {
         polling.task.cancel()
     }
 
-    /// Whether the list is polled, in whatever way it was started and paused or not.
+    /// Indicates whether the list is polled, in whatever way it was started and paused or not.
     public nonisolated var isPolling: Bool { self.poller.isRunning }
 
-    /// Whether polling is held back, by ``pausePolling()`` or for want of readers.
+    /// Indicates whether polling is held back, by ``pausePolling()`` or because nobody is subscribed.
     public nonisolated var isPollingPaused: Bool { self.poller.isPaused }
 
     /// Holds polling back until ``resumePolling()``, also polling that is started later. A request in flight still ends well.
@@ -87,43 +91,37 @@ extension OperationsService {
         case .activationStatusChanged(let id) where id == self.channel.activationID: break
         case .activationStatusChanged, .inboxMessageReceived: return
         }
-        self.lookSoon()
+        self.fetchSoon()
     }
 
     /// Takes a callback of the server as a hint to look at the list, whatever operation it names: it may be anybody's.
     ///
     /// Polls early, as ``pollNow()`` does, and where no runner polls fetches the list at once, as ``refresh()`` does. So
     /// callbacks, even a flood of them, make no more than a poll every 5 seconds beside a runner.
-    public nonisolated func handle(_ callback: OperationCallback) { self.lookSoon() }
+    public nonisolated func handle(_ callback: OperationCallback) { self.fetchSoon() }
 
-    private nonisolated func lookSoon() {
+    private nonisolated func fetchSoon() {
         guard !self.poller.poke() else { return }
         // Only to get onto the actor; what it starts there is the service's.
         Task { [weak self] in await self?.refreshAfterNews() }
     }
 
-    /// How many callers poll or stand by.
+    /// The number of callers that poll or stand by.
     package nonisolated var pollingCallerCount: Int { self.poller.runnerCount }
 
     // MARK: Running
 
-    private func poll(_ plan: Poller.Plan) async throws {
-        if let error = await self.poller.run(self.enter(plan), poll: self.pollOnce) { throw error }
+    private func poll(_ plan: Following.Plan) async throws {
+        if let error = await self.poller.run(self.enter(plan), send: self.send) { throw error }
     }
 
-    private func enter(_ plan: Poller.Plan) -> Poller.Runner {
+    private func enter(_ plan: Following.Plan) -> Following.Runner {
         self.streamsGoOn()
         self.warnIfRaised(plan)
         return self.poller.enter(plan)
     }
 
-    /// Ends polling and the streams together, so that no subscriber sees one without the other. No later poll can fare
-    /// better.
-    func pollingEnded(for reason: MobileTokenError) {
-        if self.poller.end(for: reason) { self.endStreams(for: reason) }
-    }
-
-    private func warnIfRaised(_ plan: Poller.Plan) {
+    private func warnIfRaised(_ plan: Following.Plan) {
         guard plan.interval < PollSchedule.minimumInterval else { return }
         self.channel.observer?.pollIntervalRaised(
             activationID: self.channel.activationID,
@@ -132,40 +130,57 @@ extension OperationsService {
         )
     }
 
-    /// One poll. It does not keep the service alive.
-    private nonisolated var pollOnce: @Sendable (_ lag: Duration) async -> Poller.Outcome {
-        { [weak self, channel] lag in
+    // MARK: Requests
+
+    /// Sends a request of the polling. It does not keep the service alive.
+    private nonisolated var send: @Sendable (Following.Request) async -> Void {
+        { [weak self, channel, poller] request in
+            try? await Self.send(request, on: channel, for: poller) { self }
+        }
+    }
+
+    /// Sends a request for a fleet that steps the ``poller``, and is told of the failure.
+    package nonisolated func send(_ request: Following.Request) async throws {
+        try await Self.send(request, on: self.channel, for: self.poller) { self }
+    }
+
+    private static func send(
+        _ request: Following.Request,
+        on channel: any AuthenticatedChannel,
+        for poller: Poller,
+        _ service: () -> OperationsService?
+    ) async throws {
+        switch request {
+        case .poll(let lag):
+            channel.observer?.pollStarted(PollObservation(activationID: channel.activationID, lag: lag))
             do {
-                try await Self.poll(lag: lag, on: channel) { await self?.board() }
-                return .succeeded
+                guard let passage = await service()?.board() else { throw CancellationError() }
+                try await passage.wait()
+                poller.finished(.succeeded)
             } catch {
-                return Poller.Outcome(error)
+                poller.finished(.failed(retryAfter: (error as? MobileTokenError)?.retryAfter))
+                throw error
+            }
+        case .status(let maySign):
+            guard let evidence = channel.evidence?.source else { return }
+            do {
+                let status = maySign ? try await evidence.status() : try await evidence.unsignedStatus()
+                await service()?.update { $0.recordStatus(status.state, status.counter.result, at: $1) }
+            } catch let error as MobileTokenError {
+                await service()?.handleStatusFailure(error)
+                throw error
             }
         }
     }
 
-    /// Polls once, for a caller who steps the ``poller``, and is told of the failure.
-    package nonisolated func poll(lag: Duration) async throws {
-        do {
-            try await Self.poll(lag: lag, on: self.channel) { await self.board() }
-            self.poller.finished(.succeeded)
-        } catch {
-            self.poller.finished(Poller.Outcome(error))
-            throw error
-        }
+    private func handleStatusFailure(_ error: MobileTokenError) {
+        self.publish(.failed(error))
+        self.update { $0.recordStatusFailure(error, at: $1) }
     }
 
-    private static func poll(
-        lag: Duration,
-        on channel: any AuthenticatedChannel,
-        _ board: () async -> Passage?
-    ) async throws {
-        channel.observer?.pollStarted(PollObservation(activationID: channel.activationID, lag: lag))
-        guard let passage = await board() else { throw CancellationError() }
-        try await passage.wait()
+    /// Changes the condition by what a request has shown. When no later request can fare better, polling and the streams end
+    /// together, so that no subscriber sees one without the other.
+    package func update(_ change: @Sendable (inout ActivationCondition, Duration) -> Void) {
+        if let reason = self.poller.update(change) { self.endStreams(for: reason) }
     }
-}
-
-extension Poller.Outcome {
-    fileprivate init(_ error: any Error) { self = .failed(retryAfter: (error as? MobileTokenError)?.retryAfter) }
 }

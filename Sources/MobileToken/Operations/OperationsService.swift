@@ -17,7 +17,7 @@ public import PowerAuth
 /// }
 /// ```
 ///
-/// What decides without a person is better left to an ``ApprovalAgent``, which fails closed:
+/// An ``ApprovalAgent`` decides without a person, and fails closed:
 ///
 /// ```swift
 /// let operations = OperationsService(activation: activation)
@@ -36,7 +36,7 @@ public import PowerAuth
 /// Nothing runs before a method is called, and nothing goes on after the service is released: its streams end, its
 /// requests are taken off the wire. An idle service costs a few kilobytes and no thread, so a process may hold thousands.
 public actor OperationsService {
-    /// What a service can be given.
+    /// The settings of a service.
     public struct Configuration: Sendable {
         /// In which language the server presents operations. English by default.
         public var acceptLanguage = AcceptLanguage.english
@@ -48,10 +48,8 @@ public actor OperationsService {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Numbers in 0..<1 that spread polls.
         package var random: @Sendable () -> Double = { .random(in: 0..<1) }
-        /// What polling waits on, where a fleet shares it; by default its own on the ``clock``.
+        /// The alarms of polling, where a fleet shares them; by default its own on the ``clock``.
         package var alarms: Alarms?
-        /// Called with every event, on the service, for a fleet to follow it without a task.
-        package var listener: (@Sendable (OperationsEvent) -> Void)?
 
         /// Creates a configuration with the documented defaults.
         public init() {}
@@ -63,17 +61,19 @@ public actor OperationsService {
     nonisolated let poller: Poller
     private nonisolated let changesBroadcast: Broadcast<ChangeBuffer>
     nonisolated let eventsBroadcast: Broadcast<EventBuffer>
-    nonisolated let runPlan: Poller.Plan
-    private nonisolated let listener: (@Sendable (OperationsEvent) -> Void)?
+    nonisolated let runPlan: Following.Plan
+    /// The fleets that follow the service without a task, each called with every event, on the service.
+    private var listeners: [ObjectIdentifier: @Sendable (OperationsEvent) -> Void] = [:]
 
-    /// What is known of the list, and whether it is being fetched.
+    /// The list, and its fetch under way.
     var state = OperationListState()
-    /// What waits for the fetch that ``state`` knows of, and ends it.
+    /// The fetch that ``state`` knows of, and its waiters.
     var flight: Flight<Void>?
-    /// What ``startPolling(every:delayStart:options:)`` began last.
-    var polling: (runner: Poller.Runner, task: Task<Void, Never>)?
+    /// The polling that ``startPolling(every:delayStart:options:)`` began last.
+    var polling: (runner: Following.Runner, task: Task<Void, Never>)?
 
-    /// Whether the store may hold decisions by hand whose fate is not known: of an earlier process, or of one that just failed.
+    /// Indicates whether the store may hold decisions by hand whose fate is not known: of an earlier process, or of one that just
+    /// failed.
     var mayHaveOpenDecisions = true
 
     /// In which language the server presents operations.
@@ -89,12 +89,15 @@ public actor OperationsService {
     ///   - activation: An ``Activation``, or what stands for one in a unit test.
     ///   - configuration: The language, the polling and the clock.
     public init(activation: any AuthenticatedChannel, configuration: Configuration = Configuration()) {
-        let poller = Poller(alarms: configuration.alarms ?? .on(configuration.clock), random: configuration.random)
+        let poller = Poller(
+            alarms: configuration.alarms ?? .on(configuration.clock),
+            random: configuration.random,
+            canAskStatus: activation.evidence != nil
+        )
         self.channel = activation
         self.poller = poller
         self.acceptLanguage = configuration.acceptLanguage
-        self.listener = configuration.listener
-        self.runPlan = Poller.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
+        self.runPlan = Following.Plan(interval: configuration.pollInterval, options: configuration.pollingOptions)
         self.changesBroadcast = Broadcast(startingWith: ChangeBuffer()) { poller.setObserved($0) }
         self.eventsBroadcast = Broadcast(startingWith: EventBuffer()) { poller.setObserved($0) }
     }
@@ -128,18 +131,34 @@ public actor OperationsService {
     /// Gives the operations to `body` at a moment at which no change can be on its way.
     package func withOperations(_ body: @Sendable ([UserOperation]) -> Void) { body(self.state.operations) }
 
-    /// What came of the last fetch that ended; `nil` before the first. A canceled fetch does not count.
+    /// Lets a fleet follow the service, which counts as a reader of its streams.
+    ///
+    /// - Parameters:
+    ///   - listener: Called with every event; `nil` ends it.
+    ///   - start: Gets the operations, before the first event.
+    package func follow(
+        for fleet: ObjectIdentifier,
+        _ listener: (@Sendable (OperationsEvent) -> Void)?,
+        startingWith start: @Sendable ([UserOperation]) -> Void = { _ in }
+    ) {
+        let wasFollowed = !self.listeners.isEmpty
+        self.listeners[fleet] = listener
+        if wasFollowed == self.listeners.isEmpty { self.poller.setObserved(!wasFollowed) }
+        start(self.state.operations)
+    }
+
+    /// The result of the last fetch that ended; `nil` before the first. A canceled fetch does not count.
     ///
     /// A success holds the merged list as it is now, as ``list`` does.
     public var lastFetchResult: Result<OperationList, MobileTokenError>? { self.state.lastResult(at: self.now) }
 
-    /// Whether a list is being fetched.
+    /// Indicates whether a list is being fetched.
     public var isLoadingOperations: Bool { self.state.isFetching }
 
-    /// How many callers share the fetch under way, a refresh counting as one.
+    /// The number of callers that share the fetch under way, a refresh counting as one.
     package var fetchWaiterCount: Int { self.flight?.waiterCount ?? 0 }
 
-    /// Whether another fetch is to follow the one under way.
+    /// Indicates whether another fetch is to follow the one under way.
     package var isNewerListWanted: Bool { self.state.isNewerListWanted }
 
     /// The time that ages and deadlines are counted in.
@@ -211,7 +230,7 @@ public actor OperationsService {
 
     func publish(_ event: OperationsEvent) {
         self.eventsBroadcast.send(event, startingWith: self.eventsStart)
-        self.listener?(event)
+        for listener in self.listeners.values { listener(event) }
     }
 
     private var eventsStart: EventBuffer {

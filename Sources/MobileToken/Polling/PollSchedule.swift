@@ -1,6 +1,6 @@
 import Basics
 
-/// When to poll. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
+/// The times of polls. It decides; ``Poller`` reads the clock, sleeps, fetches and reports back.
 ///
 /// Times are durations since one fixed moment. Between two starts there is never less than ``minimumInterval``, whatever
 /// asks for a poll. Successful polls follow each other at the interval, give or take a twentieth, so that services that
@@ -52,7 +52,7 @@ package struct PollSchedule: Sendable {
     private var due: Duration
     private var lastStart: Duration?
     /// The end of `Retry-After`.
-    private var notBefore = Duration.zero
+    package private(set) var notBefore = Duration.zero
     /// The end of the backoff after the last failure.
     private var backoffEnd = Duration.zero
     private var failures = 0

@@ -2,245 +2,102 @@ package import Coordination
 package import PowerAuth
 import Synchronization
 
-/// Drives a ``PollSchedule``: reads the clock, sleeps, polls.
+/// Carries out the steps of a ``Following``: reads the clock, sleeps, sends.
 ///
-/// It starts no task. Callers of ``run(_:poll:)`` lend theirs, and of several callers one polls while the others stand by to
-/// take over. Whether any runner polls is known here and nowhere else.
+/// It starts no task. Callers of ``run(_:send:)`` lend theirs, and of several callers one polls while the others stand by to take
+/// over; a fleet steps it from its pump instead, by ``drive(_:for:onChange:)``.
 package final class Poller: Sendable {
-    /// How to poll. Of several concurrent runs, the first one's plan holds.
-    package struct Plan: Sendable {
-        package var interval: Duration
-        package var start: PollSchedule.Start
-        package var pausesWhenUnobserved: Bool
-
-        package init(interval: Duration, start: PollSchedule.Start) {
-            (self.interval, self.start, self.pausesWhenUnobserved) = (interval, start, false)
-        }
-
-        package init(interval: Duration, delayStart: Bool = false, options: PollingOptions = []) {
-            self.interval = interval
-            self.start = delayStart ? .afterInterval : options.contains(.spreadStart) ? .spread : .atOnce
-            self.pausesWhenUnobserved = options.contains(.pauseWhenUnobserved)
-        }
-    }
-
-    /// What came of a poll.
-    package enum Outcome: Sendable {
-        case succeeded
-        case failed(retryAfter: Duration?)
-    }
-
-    /// A runner's part in the polling, from ``enter(_:)`` to the end of ``run(_:poll:)``.
-    package struct Runner: Hashable, Sendable {
-        fileprivate let number: UInt64
-    }
-
-    /// What a runner does next.
-    package enum Step: Sendable {
-        case poll(lag: Duration)
-        case sleep(until: Duration)
-        /// Nothing before the schedule changes.
-        case wait
-        /// The runner has no part any more, for a reason unless it left.
-        case over(MobileTokenError?)
-    }
-
     fileprivate struct State {
-        /// Exists while there is a runner.
-        var schedule: PollSchedule?
-        var runners: [Runner] = []
-        /// Runners that have not returned yet since polling ended under them, and why it did.
-        var ended: [Runner: MobileTokenError] = [:]
-        var nextRunner: UInt64 = 0
-        var pausesWhenUnobserved = false
+        var following: Following
         /// Called instead of waking a task, when the runner whose turn it is has none.
         var driver: (@Sendable () -> Void)?
-        /// Called when a turn that was not to be had has been given back.
-        var standby: (@Sendable () -> Void)?
-        /// Holds for all polling to come, whatever is started or stopped meanwhile.
-        var isPauseRequested = false
-        /// How many kinds of streams are being read.
-        var observedStreams = 0
+        /// Called when the turn has been given back, and when the condition is another one, for fleets that do not have the turn.
+        var standbys: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
 
     let alarms: Alarms
     private let random: @Sendable () -> Double
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     /// Raised when the schedule has changed under the runner.
     private let changed = Signal()
     /// Raised when no runner polls: one may.
     private let turn = Signal(isRaised: true)
 
-    package convenience init(clock: any Clock<Duration>, random: @escaping @Sendable () -> Double) {
-        self.init(alarms: .on(clock), random: random)
-    }
-
-    /// - Parameter alarms: Those of the caller that steps the schedule, so that both count time from the same moment.
-    package init(alarms: Alarms, random: @escaping @Sendable () -> Double) {
+    /// - Parameters:
+    ///   - alarms: Those of the caller that steps the schedule, so that both count time from the same moment.
+    ///   - random: Returns numbers in 0..<1 that spread polls.
+    ///   - canAskStatus: Whether the activation's status can be asked for.
+    package init(alarms: Alarms, random: @escaping @Sendable () -> Double, canAskStatus: Bool) {
         self.alarms = alarms
         self.random = random
+        self.state = Mutex(State(following: Following(canAskStatus: canAskStatus)))
     }
 
-    /// What schedules are made on.
+    /// The clock of the schedule.
     package var clock: ServiceClock { self.alarms.clock }
-    /// The time that schedules are made in.
+    /// The time of the schedule.
     package var now: Duration { self.clock.now }
 
-    package var isRunning: Bool { self.state.withLock { $0.schedule != nil } }
-    package var isPaused: Bool { self.state.withLock { $0.schedule?.isPaused ?? $0.isPauseRequested } }
+    package var isRunning: Bool { self.state.withLock { $0.following.isRunning } }
+    package var isPaused: Bool { self.state.withLock { $0.following.isPaused } }
+    package var runnerCount: Int { self.state.withLock { $0.following.runnerCount } }
+    package var condition: ActivationCondition { self.state.withLock { $0.following.condition } }
 
-    /// How many callers poll or stand by.
-    package var runnerCount: Int { self.state.withLock { $0.runners.count } }
-
-    /// The interval in use, which is at least the minimum.
-    package var interval: Duration? { self.state.withLock { $0.schedule?.interval } }
-
-    // MARK: Running
-
-    /// Takes part in polling from now on. ``run(_:poll:)`` has to follow, or ``leave(_:)``.
-    package func enter(_ plan: Plan) -> Runner {
+    /// The time of the next request; `nil` while polling is paused, while a poll is under way, and without runners.
+    package var next: Duration? {
         let now = self.now
-        let random = self.random()
-        return self.state.withLock { state in
-            state.nextRunner += 1
-            let runner = Runner(number: state.nextRunner)
-            state.runners.append(runner)
-            if state.schedule == nil {
-                state.pausesWhenUnobserved = plan.pausesWhenUnobserved
-                state.schedule = PollSchedule(
-                    every: plan.interval,
-                    start: plan.start,
-                    pauses: state.pauses,
-                    at: now,
-                    random: random
-                )
-            }
-            return runner
-        }
+        return self.state.withLock { $0.following.next(at: now) }
     }
+
+    // MARK: Runners
+
+    /// Takes part in polling from now on. ``run(_:send:)`` has to follow, or ``leave(_:)``.
+    package func enter(_ plan: Following.Plan) -> Following.Runner {
+        let (now, random) = (self.now, self.random())
+        return self.state.withLock { $0.following.enter(plan, at: now, random: random) }
+    }
+
+    /// Returns whether the runner still takes part.
+    package func isActive(_ runner: Following.Runner) -> Bool {
+        self.state.withLock { $0.following.isActive(runner) }
+    }
+
+    /// Gives up a runner's part, at once. The last one ends polling. The runner's task, if it has one, is to be canceled too.
+    package func leave(_ runner: Following.Runner) { self.state.withLock { $0.following.leave(runner) } }
 
     /// Polls until the calling task is canceled, the runner left, or polling ended for every runner.
     ///
-    /// - Parameter poll: Gets how much later than planned it is called.
-    /// - Returns: Why polling ended for every runner, if it did.
-    package func run(_ runner: Runner, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
+    /// - Parameter send: Sends a request, and notes its outcome.
+    /// - Returns: The reason why polling ended for every runner, if it did.
+    package func run(
+        _ runner: Following.Runner,
+        send: (Following.Request) async -> Void
+    ) async -> MobileTokenError? {
         // Cancellation takes effect on the schedule at once, so that the next runner does not inherit it.
         await withTaskCancellationHandler {
             defer { self.leave(runner) }
             guard await self.turn.wait() else { return nil }
             defer { self.giveTurnBack() }
-            return await self.drive(runner, poll: poll)
+            return await self.carryOutSteps(of: runner, send: send)
         } onCancel: {
             self.leave(runner)
         }
     }
 
-    private func drive(_ runner: Runner, poll: (_ lag: Duration) async -> Outcome) async -> MobileTokenError? {
+    private func carryOutSteps(
+        of runner: Following.Runner,
+        send: (Following.Request) async -> Void
+    ) async -> MobileTokenError? {
         while !Task.isCancelled {
             self.changed.lower()  // the step sees everything that was raised before
             switch self.step(runner) {
-            case .poll(let lag):
-                let outcome = await poll(lag)
-                self.finished(outcome)
-            case .sleep(let deadline):
-                await self.waitForChange(until: deadline)
-            case .wait:
-                _ = await self.changed.wait()
-            case .over(let reason):
-                return reason
+            case .send(let request): await send(request)
+            case .sleep(let deadline): await self.waitForChange(until: deadline)
+            case .wait: _ = await self.changed.wait()
+            case .over(let reason): return reason
             }
         }
         return nil
-    }
-
-    /// Returns whether the runner still takes part.
-    package func isActive(_ runner: Runner) -> Bool {
-        self.state.withLock { $0.runners.contains(runner) }
-    }
-
-    /// Gives up a runner's part, at once. The last one ends polling. The runner's task, if it has one, is to be canceled too.
-    package func leave(_ runner: Runner) {
-        self.state.withLock { state in
-            state.ended[runner] = nil
-            state.runners.removeAll { $0 == runner }
-            if state.runners.isEmpty { state.schedule = nil }
-        }
-    }
-
-    /// Ends polling for every runner that takes part now. One that enters later begins anew.
-    ///
-    /// - Returns: Whether there was any.
-    package func end(for reason: MobileTokenError) -> Bool {
-        let isOver = self.state.withLock { state in
-            for runner in state.runners { state.ended[runner] = reason }
-            state.runners = []
-            return state.schedule.take() != nil
-        }
-        if isOver { self.wakeRunner() }
-        return isOver
-    }
-
-    /// Returns what the runner whose turn it is does next. After `.poll`, ``finished(_:)`` has to follow.
-    package func step(_ runner: Runner) -> Step {
-        let now = self.now
-        return self.state.withLock { state in
-            guard state.runners.contains(runner) else { return .over(state.ended[runner]) }
-            return switch state.schedule?.step(at: now) {
-            case .poll(let lag): .poll(lag: lag)
-            case .sleep(let deadline): .sleep(until: deadline)
-            case .wait, nil: .wait
-            }
-        }
-    }
-
-    /// Notes that the poll under way has ended; a canceled task's was cut off.
-    package func finished(_ outcome: Outcome) {
-        let now = self.now
-        let random = self.random()
-        self.state.withLock { state in
-            // A schedule that was begun since has no poll under way and ignores this one.
-            switch outcome {
-            case _ where Task.isCancelled: state.schedule?.abandoned(at: now)
-            case .succeeded: state.schedule?.finished(at: now, .succeeded, random: random)
-            case .failed(let wait): state.schedule?.finished(at: now, .failed(retryAfter: wait), random: random)
-            }
-        }
-    }
-
-    // MARK: Running without a task
-
-    /// Takes the turn to poll for a caller that steps the schedule whenever it is time, instead of lending a task to
-    /// ``run(_:poll:)``. ``letGo(_:)`` has to follow.
-    ///
-    /// - Parameter onChange: Called when the schedule has changed, for another step; or when the turn may be had.
-    /// - Returns: `nil` while it is another runner's turn.
-    package func drive(_ plan: Plan, onChange: @escaping @Sendable () -> Void) -> Runner? {
-        self.state.withLock { $0.standby = onChange }
-        // After that, so that a turn that is given back meanwhile is not missed.
-        guard self.turn.take() else { return nil }
-        self.state.withLock { ($0.driver, $0.standby) = (onChange, nil) }
-        return self.enter(plan)
-    }
-
-    private func giveTurnBack() {
-        self.turn.raise()
-        self.state.withLock { $0.standby }?()
-    }
-
-    /// When the schedule polls next; `nil` while it is paused, while a poll is under way, and when no runner polls.
-    package var nextPoll: Duration? { self.state.withLock { $0.schedule?.next } }
-
-    /// Ends what ``drive(_:onChange:)`` began; without a runner, that it is called when the turn may be had.
-    package func letGo(_ runner: Runner?) {
-        self.state.withLock { $0.standby = nil }
-        guard let runner else { return }
-        self.state.withLock { $0.driver = nil }
-        self.leave(runner)
-        self.giveTurnBack()
-    }
-
-    private func wakeRunner() {
-        if let driver = self.state.withLock({ $0.driver }) { driver() } else { self.changed.raise() }
     }
 
     private func waitForChange(until deadline: Duration) async {
@@ -249,60 +106,102 @@ package final class Poller: Sendable {
         self.alarms.cancel(alarm)
     }
 
+    // MARK: Running without a task
+
+    /// Takes the turn to poll for a fleet that steps the schedule whenever it is time, instead of lending a task to
+    /// ``run(_:send:)``. ``letGo(_:by:)`` has to follow.
+    ///
+    /// - Parameters:
+    ///   - fleet: The fleet, which no other has the identifier of.
+    ///   - onChange: Called when the schedule has changed, for another step; or when the turn may be had.
+    /// - Returns: `nil` while it is another runner's turn.
+    package func drive(
+        _ plan: Following.Plan,
+        for fleet: ObjectIdentifier,
+        onChange: @escaping @Sendable () -> Void
+    ) -> Following.Runner? {
+        self.state.withLock { $0.standbys[fleet] = onChange }
+        // After that, so that a turn that is given back meanwhile is not missed.
+        guard self.turn.take() else { return nil }
+        self.state.withLock { state in
+            state.driver = onChange
+            state.standbys[fleet] = nil
+        }
+        return self.enter(plan)
+    }
+
+    /// Ends what ``drive(_:for:onChange:)`` began; without a runner, that it is called when the turn may be had.
+    package func letGo(_ runner: Following.Runner?, by fleet: ObjectIdentifier) {
+        self.state.withLock { $0.standbys[fleet] = nil }
+        guard let runner else { return }
+        self.state.withLock { $0.driver = nil }
+        self.leave(runner)
+        self.giveTurnBack()
+    }
+
+    private func giveTurnBack() {
+        self.turn.raise()
+        self.wakeStandbys()
+    }
+
+    private func wakeStandbys() {
+        for standby in self.state.withLock({ Array($0.standbys.values) }) { standby() }
+    }
+
+    /// Returns the next step of the runner whose turn it is. After `.send(.poll)`, ``finished(_:)`` has to follow.
+    package func step(_ runner: Following.Runner) -> Following.Step {
+        let now = self.now
+        return self.state.withLock { $0.following.step(runner, at: now) }
+    }
+
+    /// Notes that the poll under way has ended; a canceled task's was cut off.
+    package func finished(_ outcome: Following.Outcome) {
+        let (now, random) = (self.now, self.random())
+        let outcome = Task.isCancelled ? .canceled : outcome
+        self.state.withLock { $0.following.finished(outcome, at: now, random: random) }
+    }
+
+    /// Changes the condition by what a request has shown.
+    ///
+    /// - Returns: The reason why that ended polling for every runner, if it did.
+    package func update(_ change: (inout ActivationCondition, Duration) -> Void) -> MobileTokenError? {
+        let now = self.now
+        let (hasChanged, end) = self.state.withLock { state in state.following.update { change(&$0, now) } }
+        if hasChanged {
+            self.wakeRunner()
+            self.wakeStandbys()
+        }
+        return end
+    }
+
     // MARK: Steering
 
     /// Asks for an early poll.
     ///
     /// - Returns: `false` when no runner polls, and then nothing happens.
     @discardableResult
-    package func poke() -> Bool { self.change { $0.schedule?.poke(at: $1) } }
+    package func poke() -> Bool { self.change { $0.poke(at: $1) } }
 
     /// Holds polling back until ``resume()``, also polling that begins later.
-    package func pause() {
-        self.change { state, _ in
-            state.isPauseRequested = true
-            state.schedule?.pause(.requested)
-        }
-    }
+    package func pause() { self.change { following, _ in following.pause() } }
 
-    package func resume() {
-        self.change { state, now in
-            state.isPauseRequested = false
-            state.schedule?.resume(.requested, at: now)
-        }
-    }
+    package func resume() { self.change { $0.resume(at: $1) } }
 
     /// Notes that the first reader of a stream came, or its last reader went.
-    package func setObserved(_ isObserved: Bool) {
-        self.change { state, now in
-            state.observedStreams += isObserved ? 1 : -1
-            guard state.pausesWhenUnobserved else { return }
-            if state.observedStreams > 0 {
-                state.schedule?.resume(.unobserved, at: now)
-            } else {
-                state.schedule?.pause(.unobserved)
-            }
-        }
-    }
+    package func setObserved(_ isObserved: Bool) { self.change { $0.setObserved(isObserved, at: $1) } }
 
     @discardableResult
-    private func change(_ body: (inout sending State, Duration) -> Void) -> Bool {
+    private func change(_ body: (inout Following, Duration) -> Void) -> Bool {
         let now = self.now
         let isRunning = self.state.withLock { state in
-            body(&state, now)
-            return state.schedule != nil
+            body(&state.following, now)
+            return state.following.isRunning
         }
         if isRunning { self.wakeRunner() }
         return isRunning
     }
-}
 
-extension Poller.State {
-    /// Why a schedule that begins now would hold back.
-    fileprivate var pauses: PollSchedule.PauseReasons {
-        var pauses: PollSchedule.PauseReasons = []
-        if self.isPauseRequested { pauses.insert(.requested) }
-        if self.pausesWhenUnobserved, self.observedStreams == 0 { pauses.insert(.unobserved) }
-        return pauses
+    private func wakeRunner() {
+        if let driver = self.state.withLock({ $0.driver }) { driver() } else { self.changed.raise() }
     }
 }

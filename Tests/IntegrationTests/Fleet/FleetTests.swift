@@ -86,9 +86,11 @@ import TestSupport
             try await stage.running(fleet) {
                 await stage.advance(fleet) { stage.count(of: "/operation/list") >= 3 }
                 await stage.advance(fleet, by: .seconds(1))
-                #expect(await fleet.state(of: id)?.phase == .starting)
+                // The state is the activation's, whoever polls it.
+                #expect(await fleet.state(of: id)?.phase == .active)
                 await service.stopPolling()
-                await stage.advance(fleet) { await fleet.state(of: id)?.phase == .active }
+                #expect(!service.isPolling)
+                await stage.advance(fleet) { service.isPolling }
                 let count = stage.count(of: "/operation/list")
                 await stage.advance(fleet, by: .seconds(30))
                 #expect((4...5).contains(stage.count(of: "/operation/list") - count))

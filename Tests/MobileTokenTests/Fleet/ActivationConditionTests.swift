@@ -10,15 +10,15 @@ struct ActivationConditionTests {
         MobileTokenError(code, "so", retryAfter: retryAfter)
     }
 
-    init() { self.condition.opened() }
+    init() { self.condition.recordOpening() }
 
     @Test func itIsOpenedThenPolledThenActive() {
         var condition = ActivationCondition()
         #expect(condition.step(at: .zero) == .open(notBefore: .zero))
-        condition.opened()
+        condition.recordOpening()
         #expect(condition.state.phase == .starting)
         #expect(condition.step(at: .zero) == .poll)
-        condition.polled(at: .seconds(3))
+        condition.recordPoll(at: .seconds(3))
         #expect(condition.state.phase == .active)
         #expect(condition.lastSuccess == .seconds(3))
     }
@@ -26,12 +26,12 @@ struct ActivationConditionTests {
     @Test func theCountersAreComparedOnceBeforeTheFirstPoll() {
         var condition = self.condition
         #expect(condition.comparesFirst(at: .zero))
-        condition.statusFailed(self.error(.timeout), at: .zero)
+        condition.recordStatusFailure(self.error(.timeout), at: .zero)
         // Polling does not wait for it.
         #expect(!condition.comparesFirst(at: .seconds(59)))
-        condition.polled(at: .seconds(7))
+        condition.recordPoll(at: .seconds(7))
         #expect(condition.comparesFirst(at: .seconds(60)))
-        condition.learned(.active, .inSync, at: .seconds(60))
+        condition.recordStatus(.active, .inSync, at: .seconds(60))
         #expect(!condition.comparesFirst(at: .seconds(1_000)))
         #expect(condition.state.phase == .active)
     }
@@ -40,7 +40,7 @@ struct ActivationConditionTests {
         var condition = ActivationCondition()
         var waits: [Duration] = []
         for _ in 0..<12 {
-            condition.openingFailed(self.error(.storeBusy), at: .seconds(100))
+            condition.recordOpeningFailure(self.error(.storeBusy), at: .seconds(100))
             guard case .open(let time) = condition.step(at: .zero) else { break }
             waits.append(time - .seconds(100))
         }
@@ -61,9 +61,9 @@ struct ActivationConditionTests {
     )
     func someErrorsEndIt(code: MobileTokenError.Code, phase: FleetActivationState.Phase) {
         var (opening, polling, asking) = (ActivationCondition(), self.condition, self.condition)
-        opening.openingFailed(self.error(code), at: .zero)
-        polling.failed(self.error(code), at: .zero)
-        asking.statusFailed(self.error(code), at: .zero)
+        opening.recordOpeningFailure(self.error(code), at: .zero)
+        polling.recordFailure(self.error(code), at: .zero)
+        asking.recordStatusFailure(self.error(code), at: .zero)
         for ended in [opening, polling, asking] {
             #expect(ended.state.phase == phase)
             #expect(phase.isEnded)
@@ -71,9 +71,9 @@ struct ActivationConditionTests {
             #expect(ended.step(at: .seconds(1_000_000)) == .end)
         }
         // Nothing leads out of an end.
-        polling.polled(at: .zero)
-        polling.learned(.active, .inSync, at: .zero)
-        polling.failed(self.error(.activationPending), at: .zero)
+        polling.recordPoll(at: .zero)
+        polling.recordStatus(.active, .inSync, at: .zero)
+        polling.recordFailure(self.error(.activationPending), at: .zero)
         #expect(polling.state.phase == phase)
     }
 
@@ -82,34 +82,34 @@ struct ActivationConditionTests {
     ])
     func othersAreShownAndPolledOnAfter(code: MobileTokenError.Code) {
         var condition = self.condition
-        condition.polled(at: .zero)
-        condition.failed(self.error(code), at: .seconds(7))
+        condition.recordPoll(at: .zero)
+        condition.recordFailure(self.error(code), at: .seconds(7))
         #expect(condition.state.phase == .active)
         #expect(condition.state.reason?.code == code)
         #expect(condition.step(at: .seconds(8)) == .poll)
-        condition.polled(at: .seconds(14))
+        condition.recordPoll(at: .seconds(14))
         #expect(condition.state.reason == nil)
     }
 
     @Test(arguments: [MobileTokenError.Code.authenticationFailed, .invalidActivation, .activationFailed])
     func aRefusalIsExplainedByTheStatusOnceAMinute(code: MobileTokenError.Code) {
         var condition = self.condition
-        condition.polled(at: .zero)
-        condition.failed(self.error(code), at: .seconds(7))
+        condition.recordPoll(at: .zero)
+        condition.recordFailure(self.error(code), at: .seconds(7))
         #expect(condition.step(at: .seconds(7)) == .askStatus(notBefore: .seconds(7)))
-        condition.learned(.active, .inSync, at: .seconds(8))
+        condition.recordStatus(.active, .inSync, at: .seconds(8))
         #expect(condition.state.phase == .active)
         #expect(condition.step(at: .seconds(8)) == .poll)
-        condition.failed(self.error(code), at: .seconds(15))
+        condition.recordFailure(self.error(code), at: .seconds(15))
         #expect(condition.step(at: .seconds(67)) == .poll)
         #expect(condition.step(at: .seconds(68)) == .askStatus(notBefore: .seconds(68)))
-        condition.statusFailed(self.error(.timeout), at: .seconds(69))
+        condition.recordStatusFailure(self.error(.timeout), at: .seconds(69))
         #expect(condition.step(at: .seconds(70)) == .poll)
     }
 
     @Test func itAsksUntilTheServerCommits() {
         var condition = self.condition
-        condition.failed(self.error(.activationPending), at: .zero)
+        condition.recordFailure(self.error(.activationPending), at: .zero)
         #expect(condition.state.phase == .awaitingCommit)
         var now = Duration.zero
         var waits: [Duration] = []
@@ -117,11 +117,11 @@ struct ActivationConditionTests {
             guard case .askStatus(let time) = condition.step(at: now) else { break }
             waits.append(time - now)
             now = time
-            condition.learned(.pendingCommit, .inSync, at: now)
+            condition.recordStatus(.pendingCommit, .inSync, at: now)
         }
         #expect(waits.prefix(3) == [.seconds(5), .seconds(7.5), .seconds(11.25)])
         #expect(waits.last == .seconds(60))
-        condition.learned(.active, .inSync, at: now)
+        condition.recordStatus(.active, .inSync, at: now)
         #expect(condition.state.phase == .active)
         #expect(condition.state.reason == nil)
         #expect(condition.step(at: now) == .poll)
@@ -129,23 +129,23 @@ struct ActivationConditionTests {
 
     @Test func aFailedStatusWaitsAsLongAsTheServerAsks() {
         var condition = self.condition
-        condition.failed(self.error(.activationPending), at: .zero)
-        condition.statusFailed(self.error(.httpStatus, retryAfter: .seconds(90)), at: .seconds(5))
+        condition.recordFailure(self.error(.activationPending), at: .zero)
+        condition.recordStatusFailure(self.error(.httpStatus, retryAfter: .seconds(90)), at: .seconds(5))
         #expect(condition.state.phase == .awaitingCommit)
         #expect(condition.step(at: .seconds(5)) == .askStatus(notBefore: .seconds(95)))
     }
 
     @Test func aBlockedActivationIsAskedAboutSeldomAndComesBack() {
         var condition = self.condition
-        condition.polled(at: .zero)
-        condition.failed(self.error(.authenticationFailed), at: .seconds(7))
-        condition.learned(.blocked, .inSync, at: .seconds(8))
+        condition.recordPoll(at: .zero)
+        condition.recordFailure(self.error(.authenticationFailed), at: .seconds(7))
+        condition.recordStatus(.blocked, .inSync, at: .seconds(8))
         #expect(condition.state.phase == .blocked)
         #expect(condition.state.reason?.code == .activationBlocked)
         #expect(condition.step(at: .seconds(9)) == .askStatus(notBefore: .seconds(308)))
-        condition.learned(.blocked, .inSync, at: .seconds(308))
+        condition.recordStatus(.blocked, .inSync, at: .seconds(308))
         #expect(condition.step(at: .seconds(309)) == .askStatus(notBefore: .seconds(608)))
-        condition.learned(.active, .inSync, at: .seconds(608))
+        condition.recordStatus(.active, .inSync, at: .seconds(608))
         #expect(condition.state.phase == .active)
         #expect(condition.step(at: .seconds(608)) == .poll)
     }
@@ -163,7 +163,7 @@ struct ActivationConditionTests {
         phase: FleetActivationState.Phase
     ) {
         var condition = self.condition
-        condition.learned(state, counter, at: .zero)
+        condition.recordStatus(state, counter, at: .zero)
         #expect(condition.state.phase == phase)
     }
 }

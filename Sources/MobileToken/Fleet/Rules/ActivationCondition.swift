@@ -2,7 +2,8 @@ import Basics
 package import PowerAuth
 package import PowerAuthProtocol
 
-/// What is known of one activation of a fleet, and what to do with it next. It decides; ``OperationsFleet`` asks and polls.
+/// The state of one activation as requests have shown it, and the next thing to do with it. It decides; ``OperationsFleet`` opens,
+/// and ``Following`` says who polls and asks.
 ///
 /// Polls alone cannot tell a refused token from a blocked activation: the server's status can, unsigned. So a refusal that
 /// the status may explain leads there, and an activation that must wait for somebody is asked for by its status alone.
@@ -20,7 +21,7 @@ package struct ActivationCondition: Sendable {
 
     /// Between two questions while the server has not committed: grows by half each time.
     package static let commitWait = (first: Duration.seconds(5), longest: Duration.seconds(60))
-    /// Between two questions while the activation is blocked.
+    /// Between two questions while an activation of a fleet is blocked.
     package static let blockedWait = Duration.seconds(300)
     /// Between two questions because of refused polls.
     package static let doubtWait = Duration.seconds(60)
@@ -30,18 +31,28 @@ package struct ActivationCondition: Sendable {
     package private(set) var state = FleetActivationState(.starting)
     /// When a poll last succeeded.
     package private(set) var lastSuccess: Duration?
-    private var isOpened = false
+    package private(set) var isOpened = false
+    /// The time between two questions while the activation is blocked.
+    package var blockedWait = Self.blockedWait
     /// The time of the next attempt at what the phase waits for.
     private var notBefore = Duration.zero
-    /// How long the phase waits between attempts, where that grows.
+    /// The time between attempts of the phase, where that grows.
     private var wait = Duration.zero
-    /// Whether the status is to be asked for although the activation is polled.
+    /// Indicates whether the status is to be asked for although the activation is polled.
     private var isDoubtful = false
     private var lastStatus: Duration?
-    /// Whether the counters were compared since the activation was opened. A store that was put back looks like any other.
+    /// Indicates whether the counters were compared since the activation was opened. A store that was put back looks like any
+    /// other.
     package private(set) var isCompared = false
 
     package init() {}
+
+    /// The condition of an activation that is open, and of which nothing else is known.
+    package static var opened: Self {
+        var condition = Self()
+        condition.recordOpening()
+        return condition
+    }
 
     package func step(at now: Duration) -> Step {
         guard !self.state.phase.isEnded else { return .end }
@@ -52,19 +63,19 @@ package struct ActivationCondition: Sendable {
         }
     }
 
-    /// Whether the status is to be asked for in the place of the next poll, which comes right after it.
+    /// Returns whether the status is to be asked for in the place of the next poll, which comes right after it.
     package func comparesFirst(at now: Duration) -> Bool { !self.isCompared && self.mayAskStatus(at: now) }
 
     private func mayAskStatus(at now: Duration) -> Bool { self.lastStatus.map { $0 + Self.doubtWait <= now } ?? true }
 
     // MARK: Opening
 
-    package mutating func opened() {
+    package mutating func recordOpening() {
         self.isOpened = true
         (self.notBefore, self.wait) = (.zero, .zero)
     }
 
-    package mutating func openingFailed(_ error: MobileTokenError, at now: Duration) {
+    package mutating func recordOpeningFailure(_ error: MobileTokenError, at now: Duration) {
         guard !self.ends(with: error) else { return }
         self.wait = self.grown(Self.openingWait)
         self.notBefore = now + self.wait
@@ -73,7 +84,7 @@ package struct ActivationCondition: Sendable {
 
     // MARK: Polling
 
-    package mutating func polled(at now: Duration) {
+    package mutating func recordPoll(at now: Duration) {
         guard !self.state.phase.isEnded else { return }
         self.lastSuccess = now
         self.isDoubtful = false
@@ -81,7 +92,7 @@ package struct ActivationCondition: Sendable {
     }
 
     /// A poll, or another request that the activation authenticates, failed.
-    package mutating func failed(_ error: MobileTokenError, at now: Duration) {
+    package mutating func recordFailure(_ error: MobileTokenError, at now: Duration) {
         guard !self.state.phase.isEnded, !self.ends(with: error) else { return }
         switch error.code {
         case .activationPending: self.awaitCommit(error, at: now)
@@ -96,7 +107,7 @@ package struct ActivationCondition: Sendable {
     // MARK: The status
 
     /// The server told its status.
-    package mutating func learned(
+    package mutating func recordStatus(
         _ state: ActivationState,
         _ counter: CounterComparison.Result,
         at now: Duration
@@ -127,7 +138,7 @@ package struct ActivationCondition: Sendable {
     }
 
     /// The status could not be had.
-    package mutating func statusFailed(_ error: MobileTokenError, at now: Duration) {
+    package mutating func recordStatusFailure(_ error: MobileTokenError, at now: Duration) {
         guard !self.state.phase.isEnded, !self.ends(with: error) else { return }
         self.lastStatus = now
         let wait = max(self.wait, Self.commitWait.first, PollSchedule.believed(error.retryAfter ?? .zero))
@@ -152,7 +163,7 @@ package struct ActivationCondition: Sendable {
 
     private mutating func beBlocked(_ reason: MobileTokenError, at now: Duration) {
         self.become(.blocked, reason)
-        self.wait = Self.blockedWait
+        self.wait = self.blockedWait
         self.notBefore = now + self.wait
     }
 

@@ -2,18 +2,18 @@ import Coordination
 import Foundation
 import PowerAuth
 
-/// What happens in a fleet, handed to any number of subscribers.
+/// The events of a fleet, handed to any number of subscribers.
 ///
 /// Services report from their own actors, states come from the fleet's: the broadcasts' locks give both one order.
 ///
-/// Where processes show each other their lists, there are two streams: what this process polls, by which an agent decides, and
+/// Two streams exist where processes show each other their lists: what this process polls, by which an agent decides, and
 /// what any process polls, which readers see. The second does not flicker when an activation goes from one process to another.
 final class FleetStreams: Sendable {
-    /// What this process polls.
+    /// The activations that this process polls.
     let polled = Broadcast(startingWith: FleetBuffer())
-    /// What readers see.
+    /// The activations that readers see.
     let shown: Broadcast<FleetBuffer>
-    /// What carries lists to and from other processes, if anything does.
+    /// The membership that carries lists to and from other processes, if it does.
     let sharing: (any ListSharingMembership)?
 
     init(membership: any FleetMembership) {
@@ -31,8 +31,8 @@ final class FleetStreams: Sendable {
         if self.sharing != nil { self.shown.send(change) }
     }
 
-    /// What a service's events are given to.
-    func listener(of activation: Activation) -> @Sendable (OperationsEvent) -> Void {
+    /// Returns a listener to the events of an activation's service.
+    func listener(of activation: any AuthenticatedChannel) -> @Sendable (OperationsEvent) -> Void {
         let id = activation.activationID
         return { event in
             switch event {
@@ -78,7 +78,7 @@ final class FleetStreams: Sendable {
     /// The list counts no more; what was on it has left.
     func unfollow(_ id: String) {
         self.send { Self.empty(id, in: &$0) }
-        // What was learned of the server's time is of no use to a list without operations.
+        // The server's time is of no use to a list without operations.
         self.sharing?.polled(FleetListing(activationID: id, operations: [], serverDate: .distantPast))
     }
 
@@ -112,7 +112,7 @@ extension FleetStreams {
     /// A poll of this process ended. What it found may be news to others even when this process knew it.
     func polled(_ listing: FleetListing) { self.share(listing, as: nil) }
 
-    /// - Parameter change: What tells why operations left.
+    /// - Parameter change: The change that tells why operations left.
     private func share(_ listing: FleetListing, as change: OperationListChange?) {
         var isFollowed = false
         self.shown.send { start in
