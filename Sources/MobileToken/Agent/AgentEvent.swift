@@ -8,7 +8,7 @@ extension ApprovalAgent {
         public let activationID: String
         /// The operation that it is about, unless it is about the activation as a whole.
         public let operation: UserOperation?
-        /// What happened.
+        /// The event.
         public let kind: Kind
 
         /// Creates an event, for tests of what reads it.
@@ -18,7 +18,7 @@ extension ApprovalAgent {
             self.kind = kind
         }
 
-        /// What can happen.
+        /// The kinds of events.
         public enum Kind: Sendable {
             /// The policy was asked and said this. What it leaves is ``left(_:)``.
             case judged(Verdict)
@@ -32,7 +32,7 @@ extension ApprovalAgent {
             case retrying(after: Duration, MobileTokenError)
             /// A signed decision left, and no answer came. What became of it is found out next.
             case unanswered(MobileTokenError)
-            /// What became of a decision cannot be found out. It is not tried again.
+            /// The fate of a decision cannot be found out. It is not tried again.
             case unknown
             /// The operation is over without this agent: decided elsewhere, canceled or expired.
             case finishedElsewhere(MobileTokenError)
@@ -95,7 +95,7 @@ extension ApprovalAgent.Event {
 }
 
 extension ApprovalAgent.Event.Kind: CustomStringConvertible {
-    /// What happened, on one line.
+    /// The event, on one line.
     public var description: String {
         switch self {
         case .judged(let verdict): "judged: \(verdict)"

@@ -9,12 +9,12 @@ struct DecisionTrace: Sendable {
     let decision: AgentDecision
     let move: UInt64
 
-    /// What was found out, and what the receipt says of it; `nil` while it says nothing for good.
+    /// A conclusion about a decision, and what the receipt says of it; `nil` while it says nothing for good.
     struct Finding: Sendable {
         let resolution: AgentSupervision.Resolution
         let result: DecisionOutcome.Result?
 
-        /// What the server's counter and the operation do not tell.
+        /// The server's counter and the operation tell nothing.
         static let unknown = Self(resolution: .unknown, result: .unknown)
         /// The server followed the counter, and the operation ended so as it was decided.
         static let ours = Self(resolution: .ours, result: .inferred)
@@ -81,7 +81,7 @@ struct DecisionTrace: Sendable {
         return try await evidence.fate(ofMove: self.move)
     }
 
-    /// How the operation ended; `nil` while it is pending.
+    /// Returns the end of the operation; `nil` while it is pending.
     private func end() async throws -> MobileTokenError? {
         do {
             let operation = try await self.service.detail(id: self.operationID)
@@ -108,7 +108,7 @@ struct DecisionTrace: Sendable {
         }
     }
 
-    /// What became of a decision whose signature was accepted, from how the operation ended.
+    /// Returns the fate of a decision whose signature was accepted, from how the operation ended.
     private func finding(ofFollowed end: MobileTokenError) -> Finding {
         switch (end.code, self.decision) {
         case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours

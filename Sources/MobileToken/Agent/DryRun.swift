@@ -2,7 +2,7 @@ import Basics
 import ExactJSON
 
 extension ApprovalAgent {
-    /// What a policy would have decided.
+    /// The verdicts that a policy would have given.
     ///
     /// ```swift
     /// let history = try await operations.history(with: .possessionAndKnowledge(password: password))
@@ -14,7 +14,7 @@ extension ApprovalAgent {
         public struct Line: Sendable {
             /// The operation, and what is doubtful about it.
             public let review: OperationReview
-            /// What the policy says; ``Verdict/leave`` when it was not asked, or threw.
+            /// The policy's verdict; ``Verdict/leave`` when it was not asked, or threw.
             public let verdict: Verdict
             /// Why the operation would be left; `nil` when it would not.
             public let leaveReason: LeaveReason?

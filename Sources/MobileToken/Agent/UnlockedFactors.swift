@@ -8,7 +8,7 @@ struct UnlockedFactors: Sendable {
         let end: Duration
     }
 
-    /// How long a factor is kept; not at all when zero.
+    /// The time for which a factor is kept; not at all when zero.
     let lifetime: Duration
     private var entries: [ExactString: Entry] = [:]
 
@@ -16,7 +16,7 @@ struct UnlockedFactors: Sendable {
         self.lifetime = max(.zero, lifetime.bounded)
     }
 
-    /// How many are kept.
+    /// The number of factors that are kept.
     var count: Int { self.entries.count }
 
     /// When the next one is to be let go of.

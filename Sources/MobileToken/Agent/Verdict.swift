@@ -1,7 +1,7 @@
 import Basics
 
 extension ApprovalAgent {
-    /// What a policy says of an operation.
+    /// A policy's verdict on an operation.
     public enum Verdict: Sendable, Hashable {
         /// Authorize it.
         case approve

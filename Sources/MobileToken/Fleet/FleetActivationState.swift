@@ -1,14 +1,14 @@
 public import PowerAuth
 
-/// How one activation of an ``OperationsFleet`` is doing.
+/// The state of one activation of an ``OperationsFleet``.
 ///
 /// A state ends or waits, visibly: nothing is polled on in vain, and nothing falls silent. ``reason`` tells why.
 public struct FleetActivationState: Sendable, CustomStringConvertible {
-    /// What a state is called. A struct, so that a new phase breaks nobody's `switch`.
+    /// The name of a state. A struct, so that a new phase breaks nobody's `switch`.
     public struct Phase: Sendable, Hashable, CustomStringConvertible {
         /// The name of the phase.
         public var description: String { self.name.rawValue }
-        /// Whether the activation is not polled any more: only another activation, or a repaired store, would help.
+        /// Indicates whether the activation is not polled any more: only another activation, or a repaired store, would help.
         public var isEnded: Bool { self.name.isEnded }
 
         let name: Name
@@ -45,7 +45,7 @@ public struct FleetActivationState: Sendable, CustomStringConvertible {
         public static let misconfigured = Self(name: .misconfigured)
     }
 
-    /// What the state is called.
+    /// The name of the state.
     public let phase: Phase
     /// Boxed: a fleet has thousands of states, most of them without a reason.
     private let boxedReason: (any Error)?

@@ -7,7 +7,7 @@ public struct FleetHealth: Sendable {
     public struct Failure: Sendable {
         /// The activation that it happened to; `nil` when it concerns the store or the membership.
         public let activationID: String?
-        /// What happened.
+        /// The event.
         public let error: MobileTokenError
         /// The time since it happened.
         public let age: Duration
@@ -41,7 +41,7 @@ public struct FleetHealth: Sendable {
     public var decisionsInFlight = 0
     /// The number of decisions that were sent, and of which nobody knows what became.
     public var decisionsUnknown = 0
-    /// Whether ``OperationsFleet/run()`` is running.
+    /// Indicates whether ``OperationsFleet/run()`` is running.
     public var isRunning = false
 
     /// Creates the health of a fleet that does not run, for tests of what shows it.
@@ -49,7 +49,7 @@ public struct FleetHealth: Sendable {
 
     /// The greatest skew of ``clockSkews``, in either direction.
     public var clockSkew: Duration { self.clockSkews.values.map { $0 < .zero ? .zero - $0 : $0 }.max() ?? .zero }
-    /// Whether a clock is off by more than the threshold: the local one or a server's.
+    /// Indicates whether a clock is off by more than the threshold: the local one or a server's.
     public var isClockSkewed: Bool { self.clockSkew > self.clockSkewThreshold }
     /// The number of activations that this process polls, ended ones included.
     public var count: Int { self.counts.values.reduce(0, +) }

@@ -1,4 +1,4 @@
-/// How much a fleet asks of one server. Several processes that share a store divide it among themselves.
+/// The limits on a fleet's requests to one server. Several processes that share a store divide it among themselves.
 ///
 /// The caps hold for all requests of the fleet's clients: polls, decisions, and what is called by hand.
 public struct ServerLimits: Sendable, Hashable {
@@ -6,7 +6,7 @@ public struct ServerLimits: Sendable, Hashable {
     public var requestsPerSecond: Double
     /// The most requests under way at once: 32 by default.
     public var concurrentRequests: Int
-    /// How many tokens a second may be renewed after the server refused them: 10 by default. Each takes a signed request.
+    /// The number of tokens a second that may be renewed after the server refused them: 10 by default. Each takes a signed request.
     public var tokenRenewalsPerSecond: Double
 
     /// Creates limits.
@@ -16,7 +16,7 @@ public struct ServerLimits: Sendable, Hashable {
         self.tokenRenewalsPerSecond = tokenRenewalsPerSecond
     }
 
-    /// What one of `count` processes may use.
+    /// Returns the share of one of `count` processes.
     package func share(among count: Int) -> Self {
         let count = max(1, count)
         return Self(

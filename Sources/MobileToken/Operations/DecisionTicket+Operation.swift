@@ -1,11 +1,11 @@
 import PowerAuth
 import PowerAuthProtocol
 
-/// Who decides, for the receipt. A call by hand has neither a policy nor a second attempt.
+/// The decider, for the receipt. A call by hand has neither a policy nor a second attempt.
 struct DecisionMaker {
     var policy: DecisionIntent.Policy?
     var attempt = 1
-    /// Whether the review found the operation complete, if there was one.
+    /// Indicates whether the review found the operation complete, if there was one.
     var isComplete: Bool?
 }
 

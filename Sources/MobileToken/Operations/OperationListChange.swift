@@ -1,4 +1,4 @@
-/// What happened to a list of operations since its subscriber last looked. It is never empty.
+/// A difference of a list of operations from what its subscriber last saw. It is never empty.
 public struct OperationListChange: Sendable, Hashable {
     /// An operation that changed.
     public struct Update: Sendable, Hashable {
@@ -41,7 +41,7 @@ public struct OperationListChange: Sendable, Hashable {
         public static let disappeared = Self(description: "disappeared")
     }
 
-    /// What brought a change about. A struct, so that a new source breaks no caller's `switch`.
+    /// The origin of a change. A struct, so that a new source breaks no caller's `switch`.
     public struct Source: Sendable, Hashable, CustomStringConvertible {
         /// The name of the source.
         public let description: String
@@ -66,7 +66,7 @@ public struct OperationListChange: Sendable, Hashable {
     public let updated: [Update]
     /// Operations that left.
     public let removed: [Removal]
-    /// What brought the change about; of several changes merged, the last.
+    /// The origin of the change; of several changes merged, that of the last.
     public let source: Source
 
     package init(

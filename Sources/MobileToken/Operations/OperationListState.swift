@@ -17,15 +17,16 @@ package struct OperationListState: Sendable {
     private struct Fetch {
         let number: Int
         let began: Duration
-        /// Whether our list was the server's when the fetch began, so that nothing is to be done when it says the same again.
+        /// Indicates whether our list was the server's when the fetch began, so that nothing is to be done when it says the same
+        /// again.
         let isListTheServers: Bool
-        /// What was learned here since it began.
+        /// The effects of decisions and claims that were answered since it began.
         var lessons: [String: Lesson] = [:]
-        /// Whether something happened since it began that its list may be too early to show.
+        /// Indicates whether something happened since it began that its list may be too early to show.
         var isOutdated = false
     }
 
-    /// What a decision or a claim taught while a fetch was under way.
+    /// The effect of a decision or a claim that was answered while a fetch was under way.
     private enum Lesson {
         case isGone
         case isPresent
@@ -34,20 +35,20 @@ package struct OperationListState: Sendable {
     /// Decisions on one operation that the server has not answered yet.
     private struct Undecided {
         var count = 0
-        /// Whether the server's newest list lacks the operation, probably because of the decision.
+        /// Indicates whether the server's newest list lacks the operation, probably because of the decision.
         var isMissing = false
     }
 
     /// Claims of one operation that the server has not answered yet.
     private struct Unclaimed {
         var count = 0
-        /// Whether the operation left the list, or was decided, since the oldest of these claims was sent.
+        /// Indicates whether the operation left the list, or was decided, since the oldest of these claims was sent.
         var isGone = false
     }
 
     /// The merged list: the server's, and what was learned here since.
     package private(set) var operations: [UserOperation] = []
-    /// What the server last said, whatever was learned since.
+    /// The server's last list, whatever was decided here since.
     private(set) var server: ServerList?
     /// When the request was sent that ``server`` is the response to.
     private var asked: Duration?
@@ -57,7 +58,7 @@ package struct OperationListState: Sendable {
     private var notBefore: Duration?
     private var fetch: Fetch?
     private var newestFetch = 0
-    /// Whether this is exactly the list that was fetched last.
+    /// Indicates whether this is exactly the list that was fetched last.
     private var isTheServers = false
     private var undecided: [String: Undecided] = [:]
     private var unclaimed: [String: Unclaimed] = [:]
@@ -66,7 +67,7 @@ package struct OperationListState: Sendable {
 
     // MARK: What is known
 
-    /// Whether a list is being fetched.
+    /// Indicates whether a list is being fetched.
     package var isFetching: Bool { self.fetch != nil }
 
     /// Returns the merged list with what the server said about it.
@@ -89,7 +90,7 @@ package struct OperationListState: Sendable {
     /// Returns whether the server asked to be left alone, which a person's own request need not heed.
     package func isAskedToWait(at now: Duration) -> Bool { self.notBefore.map { now < $0 } ?? false }
 
-    /// Whether another fetch has to follow the one under way.
+    /// Indicates whether another fetch has to follow the one under way.
     package var isNewerListWanted: Bool { self.fetch?.isOutdated ?? false }
 
     // MARK: Fetches
@@ -106,7 +107,7 @@ package struct OperationListState: Sendable {
     /// Returns whether this is the fetch whose response counts.
     package func isCurrent(_ fetch: Int) -> Bool { fetch == self.fetch?.number }
 
-    /// Whether the list is the server's already when the response to the fetch under way says the same as the last.
+    /// Indicates whether the list is the server's already when the response to the fetch under way says the same as the last.
     package var isDoneWhenRepeated: Bool { self.fetch?.isListTheServers ?? false }
 
     /// Notes a change that the fetch under way may be too early to show, so that another has to follow it.
@@ -142,7 +143,7 @@ package struct OperationListState: Sendable {
 
     /// Takes in the server's list.
     ///
-    /// - Returns: What changed, and whether another fetch is to begin.
+    /// - Returns: The change, and whether another fetch is to begin.
     mutating func fetched(_ new: ServerList, by fetch: Int, at serverDate: Date) -> (Change?, isOutdated: Bool) {
         guard self.isCurrent(fetch), let ended = self.fetch else { return (nil, false) }
         self.heard(new, ended)

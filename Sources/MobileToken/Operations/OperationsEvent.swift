@@ -1,7 +1,7 @@
 import Coordination
 public import PowerAuth
 
-/// What an ``OperationsService`` does.
+/// An event of an ``OperationsService``.
 public enum OperationsEvent: Sendable {
     /// A list is being fetched, or no longer.
     case loading(Bool)

@@ -3,13 +3,13 @@ public import PowerAuth
 extension OperationsService {
     /// Authorizes an operation, and takes it off the list when the server agrees.
     ///
-    /// What gets signed is ``UserOperation/data``, which may say something else than what is shown. An ``OperationReview`` compares
-    /// the two: show a person its ``OperationReview/signedData`` and ``OperationReview/doubts`` before this call.
+    /// The signature covers ``UserOperation/data``, which may say something else than what is shown. An ``OperationReview``
+    /// compares the two: show a person its ``OperationReview/signedData`` and ``OperationReview/doubts`` before this call.
     ///
     /// When the call ends with `CancellationError`, or without a response, the server may have carried it out all the
     /// same; the list tells.
     ///
-    /// Whether the operation has expired is judged in the server's time, which is asked for when it is not known yet. When it
+    /// The expiry is judged in the server's time, which is asked for when it is not known yet. When it
     /// cannot be had, that is left to the server. A ``LocalOperation`` is judged by the expiry that it was given, if it was.
     ///
     /// - Parameters:

@@ -1,4 +1,4 @@
-/// How a service polls.
+/// Options of polling.
 public struct PollingOptions: OptionSet, Sendable {
     /// The bits of the set.
     public let rawValue: Int

@@ -29,8 +29,8 @@ struct SignedAccount {
 /// one that is not seen at all, makes another account.
 struct AccountNumber: Hashable {
     let bytes: [UInt8]
-    /// Whether this is an International Bank Account Number with the right check digits, so that an identifier that merely
-    /// looks like one is not taken for an account.
+    /// Indicates whether this is an International Bank Account Number with the right check digits, so that an identifier that
+    /// merely looks like one is not taken for an account.
     let isIBAN: Bool
 
     init(_ text: String) {

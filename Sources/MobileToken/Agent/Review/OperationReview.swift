@@ -18,7 +18,7 @@ public struct OperationReview: Sendable, Hashable {
     public let operation: UserOperation
     /// The activation that would decide it.
     public let activationID: String
-    /// What would be signed, read; `nil` when it does not have the documented form, such as `A1*A100CZK*ICZ…`.
+    /// The data that would be signed, read; `nil` when it does not have the documented form, such as `A1*A100CZK*ICZ…`.
     public let signedData: OfflineOperationData?
     /// Why the operation is not complete, in the order of its attributes; empty when it is.
     public let doubts: [Doubt]
@@ -37,7 +37,7 @@ public struct OperationReview: Sendable, Hashable {
         self.doubts = rules.doubts
     }
 
-    /// Whether a policy may rest on what it sees.
+    /// Indicates whether a policy may rest on what it sees.
     public var isComplete: Bool { self.doubts.isEmpty }
 
     /// The sum of the operation's amounts in a currency, with every digit.
@@ -82,9 +82,9 @@ public struct OperationReview: Sendable, Hashable {
 extension OperationReview {
     /// One reason why an operation is not complete.
     public struct Doubt: Sendable, Hashable, CustomStringConvertible {
-        /// What is wrong.
+        /// The kind of the doubt.
         public let kind: Kind
-        /// What it is about, as the server named it: an attribute, a place in the JSON, a screen. `nil` when it is the data.
+        /// The subject, as the server named it: an attribute, a place in the JSON, a screen. `nil` when it is the data.
         public let subject: String?
 
         /// Creates a doubt, for tests of what reads it.
@@ -102,7 +102,7 @@ extension OperationReview {
 }
 
 extension OperationReview.Doubt {
-    /// What can be wrong with an operation. A struct, so that a new kind breaks nobody's `switch`.
+    /// A kind of doubt about an operation. A struct, so that a new kind breaks nobody's `switch`.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
@@ -125,11 +125,11 @@ extension OperationReview.Doubt {
         public static let notice = Self(description: "notice")
         /// The server wants a screen to be read, or a code to be scanned, before the approval.
         public static let screenToPass = Self(description: "screenToPass")
-        /// What gets signed does not have the documented form, so it cannot be compared with what is shown.
+        /// The signed data does not have the documented form, so it cannot be compared with what is shown.
         public static let undocumentedData = Self(description: "undocumentedData")
-        /// What gets signed has a field whose meaning is not documented.
+        /// The signed data has a field whose meaning is not documented.
         public static let unknownDataField = Self(description: "unknownDataField")
-        /// What gets signed has two amounts, accounts or dates.
+        /// The signed data has two amounts, accounts or dates.
         public static let repeatedDataField = Self(description: "repeatedDataField")
         /// An amount is shown that is not the one that gets signed.
         public static let amountNotSigned = Self(description: "amountNotSigned")
@@ -143,7 +143,7 @@ extension OperationReview.Doubt {
 }
 
 extension OperationReview.Doubt.Kind {
-    /// Whether a sum of the amounts could be another one than what is moved.
+    /// Indicates whether a sum of the amounts could be another one than what is moved.
     fileprivate var concernsTheTotal: Bool {
         switch self {
         case .notice, .screenToPass, .undocumentedData, .unknownDataField, .accountNotSigned, .accountNotShown: false

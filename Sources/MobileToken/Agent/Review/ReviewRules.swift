@@ -67,7 +67,7 @@ extension ReviewRules {
 }
 
 extension OperationAttribute {
-    /// What a doubt calls the attribute.
+    /// The name of the attribute in a doubt.
     fileprivate var name: String? { self.id ?? self.label }
 }
 
@@ -76,7 +76,7 @@ extension OperationAttribute {
 extension ReviewRules {
     private mutating func look(at data: OfflineOperationData) {
         for case .unknown(let letter, _) in data.fields { self.note(.unknownDataField, String(letter)) }
-        // Who reads the data may take the first or the last.
+        // A reader of the data may take the first or the last.
         for kind in DataFieldKind.allCases where data.fields.count(where: { kind.matches($0) }) > 1 {
             self.note(.repeatedDataField, kind.rawValue)
         }
@@ -178,7 +178,7 @@ extension OperationAttribute {
 }
 
 extension OperationAttribute {
-    /// Whether the identifier ends in `account` or `iban`, as in `operation.account` and `creditorAccount`.
+    /// Indicates whether the identifier ends in `account` or `iban`, as in `operation.account` and `creditorAccount`.
     fileprivate var isNamedAccount: Bool {
         let letters = (self.id ?? "").utf8.map { $0 | 0x20 }
         return letters.reversed().starts(with: "account".utf8.reversed())

@@ -54,7 +54,7 @@ private struct Word {
     var string: String { String(String.UnicodeScalarView(self.scalars)) }
     var isOfOtherAlphabet: Bool { self.scalars.contains { !$0.isASCII } }
 
-    /// Whether there are two letters, two digits and enough others, at least ten of them digits.
+    /// Indicates whether there are two letters, two digits and enough others, at least ten of them digits.
     var looksLikeIBAN: Bool {
         guard 15...34 ~= self.scalars.count else { return false }
         return self.scalars.prefix(2).allSatisfy { !$0.isASCIIDigit }

@@ -2,13 +2,13 @@ import Basics
 package import PowerAuth
 
 extension AgentSupervision {
-    /// What a policy came to.
+    /// The outcome of a policy.
     package enum PolicyResult: Sendable {
         case verdict(ApprovalAgent.Verdict)
         case failed(any Error)
     }
 
-    /// What became of sending a decision.
+    /// The outcome of sending a decision.
     package enum SendResult: Sendable {
         case accepted
         /// No response came to the signature that made this move of the counter.
@@ -17,7 +17,7 @@ extension AgentSupervision {
         case failed(MobileTokenError)
     }
 
-    /// What was found out about a decision whose answer was lost.
+    /// The conclusion about a decision whose answer was lost.
     package enum Resolution: Sendable {
         /// The server followed the counter, and the operation is finished.
         case ours

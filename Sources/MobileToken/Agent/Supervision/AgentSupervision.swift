@@ -16,15 +16,15 @@ package import PowerAuth
 /// Times are durations since one fixed moment.
 package struct AgentSupervision: Sendable {
     package struct Limits: Sendable {
-        /// How many operations are worked on at once.
+        /// The number of operations that are worked on at once.
         package var maximumConcurrency = 16
-        /// How long a policy may take.
+        /// The time that a policy may take.
         package var policyDeadline = Duration.seconds(30)
         /// The longest time after which a request that was sent may still reach the server.
         package var requestTimeout = Duration.seconds(20)
-        /// How long after it was stopped an activation is looked at again.
+        /// The time after which the status of a stopped activation is asked for again.
         package var lookInterval = Duration.seconds(5 * 60)
-        /// Whether the policy is asked about operations that are not complete.
+        /// Indicates whether the policy is asked about operations that are not complete.
         package var reviewsIncomplete = false
 
         package init() {}
@@ -65,14 +65,14 @@ package struct AgentSupervision: Sendable {
     private var alarms = Heap<Alarm>()
     private var alarmLimit = 64
     private var lastJob: UInt64 = 0
-    /// Whether nothing more is begun for now.
+    /// Indicates whether nothing more is begun for now.
     package private(set) var isPaused = false
-    /// Whether ``shutDown()`` was called.
+    /// Indicates whether ``shutDown()`` was called.
     package private(set) var isShutDown = false
 
-    /// How many operations are worked on now.
+    /// The number of operations that are worked on now.
     package private(set) var jobCount = 0
-    /// How many decisions were sent of which nobody knows what became.
+    /// The number of decisions that were sent, and whose fate nobody knows.
     package internal(set) var unknownCount = 0
 
     package init(_ limits: Limits = Limits()) {
@@ -154,27 +154,27 @@ extension AgentSupervision {
         }
     }
 
-    /// Whether a decision is signed or on its way, or being traced.
+    /// Indicates whether a decision is signed or on its way, or being traced.
     package var isDeciding: Bool { self.decisionsInFlight > 0 }
 
-    /// How many decisions are signed or on their way.
+    /// The number of decisions that are signed or on their way.
     package var decisionsInFlight: Int {
         self.activations.values.count { activation in
             activation.work.flatMap { activation[$0] }.map { $0.isWorking && $0.reviewJob == nil } ?? false
         }
     }
 
-    /// How many operations are listed and neither left nor settled.
+    /// The number of operations that are listed and neither left nor settled.
     package var openCount: Int { self.activations.values.reduce(0) { $0 + $1.openCount } }
 
-    /// How many activations nothing more is decided with.
+    /// The number of activations that nothing more is decided with.
     package var stoppedCount: Int { self.activations.values.count { $0.stop != nil } }
 
-    /// How many activations something is known of, and how many alarms are set: for tests.
+    /// The number of activations that something is known of, and of alarms that are set: for tests.
     package var activationCount: Int { self.activations.count }
     package var alarmCount: Int { self.alarms.count }
 
-    /// How many operations are left to people.
+    /// The number of operations that are left to people.
     package var leftCount: Int { self.activations.values.reduce(0) { $0 + $1.leftCount } }
 }
 
@@ -287,7 +287,7 @@ extension AgentSupervision {
 
     /// Ends a job, as far as it is still the one that its operation is about.
     ///
-    /// - Returns: What is left of the operation, if the job was its present one.
+    /// - Returns: The rest of the operation, if the job was its present one.
     @discardableResult
     mutating func end(_ job: Job, _ change: (inout SupervisedOperation) -> Void) -> SupervisedOperation? {
         let (id, operationID) = (ExactString(job.activationID), ExactString(job.operationID))

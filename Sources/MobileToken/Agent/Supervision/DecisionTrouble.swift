@@ -1,6 +1,6 @@
 import PowerAuth
 
-/// What follows from a decision that was not made.
+/// The consequence of a decision that was not made.
 enum DecisionTrouble {
     /// The operation is over: decided elsewhere, canceled, failed or expired.
     case finished
@@ -38,7 +38,7 @@ enum DecisionTrouble {
 }
 
 extension MobileTokenError {
-    /// Whether the server refused, and would do so again.
+    /// Indicates whether the server refused, and would do so again.
     fileprivate var isServersLastWord: Bool {
         guard self.isServersRefusal, self.retryAfter == nil else { return false }
         switch self.code {

@@ -7,11 +7,11 @@ struct SupervisedActivation: Sendable {
     private var entries: [ExactString: SupervisedOperation] = [:]
     /// The operation that is worked on.
     var work: ExactString?
-    /// Whether nothing may be decided for now, such as while the activation is blocked.
+    /// Indicates whether nothing may be decided for now, such as while the activation is blocked.
     var isHeld = false
     /// Why nothing is decided until it is looked at again: its factors are wrong, or it has ended.
     var stop: Stop?
-    /// Whether it waits for its turn.
+    /// Indicates whether it waits for its turn.
     var isInLine = false
 
     struct Stop: Sendable {
@@ -29,12 +29,12 @@ struct SupervisedActivation: Sendable {
         set { self.entries[id] = newValue }
     }
 
-    /// Whether nothing is known of it that would be missed.
+    /// Indicates whether nothing is known of it that would be missed.
     var isEmpty: Bool { self.entries.isEmpty && !self.isHeld && self.stop == nil }
 
-    /// How many operations have something to do, now or later.
+    /// The number of operations that have something to do, now or later.
     var openCount: Int { self.entries.values.count(where: \.isOpen) }
-    /// How many operations are left to people.
+    /// The number of operations that are left to people.
     var leftCount: Int { self.entries.values.count(where: \.isLeft) }
 
     /// The operation to work on now; `nil` when there is none, or one is worked on.

@@ -4,7 +4,7 @@ import PowerAuth
 
 /// One operation that an agent works on.
 struct SupervisedOperation: Sendable {
-    /// What is to be done next.
+    /// The next thing to do.
     enum Step: Sendable {
         case review
         case send(AgentDecision)
@@ -30,11 +30,11 @@ struct SupervisedOperation: Sendable {
     private(set) var deadline: Duration?
     /// A policy that was given up, and still runs.
     private(set) var abandonedPolicy: UInt64?
-    /// Whether nobody can find out what became of a decision. Remembered, so that it is never made again.
+    /// Indicates whether nobody can find out what became of a decision. Remembered, so that it is never made again.
     private var isUnknown = false
-    /// Whether the server lists it.
+    /// Indicates whether the server lists it.
     private var isListed = true
-    /// Whether it changed since the work under way began.
+    /// Indicates whether it changed since the work under way began.
     private var hasChanged = false
     private var attempts = 0
     private var failures = 0
@@ -45,9 +45,9 @@ struct SupervisedOperation: Sendable {
         /// When the operation's time is over, at the latest.
         let patience: Duration
         let error: MobileTokenError
-        /// Whether its fate was asked for, and the operation was pending.
+        /// Indicates whether its fate was asked for, and the operation was pending.
         var isTraced = false
-        /// Whether it could not arrive any more when its fate was asked for last.
+        /// Indicates whether it could not arrive any more when its fate was asked for last.
         var isOver = false
     }
 
@@ -63,7 +63,7 @@ struct SupervisedOperation: Sendable {
     /// A decision of a process that has ended, whose fate it did not find out. The operation may be listed later.
     init(_ decision: OpenDecision, until end: Duration) {
         let intent = decision.intent
-        // What was decided on is known to the receipts by its digest alone.
+        // The receipts know the decided operation by its digest alone.
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
         self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
@@ -81,13 +81,13 @@ struct SupervisedOperation: Sendable {
     var isWorking: Bool { if case .working = self.phase { true } else { false } }
     var isLeft: Bool { if case .left = self.phase { true } else { false } }
     private var isSettled: Bool { if case .settled = self.phase { true } else { false } }
-    /// Whether there is something to do, now or later.
+    /// Indicates whether there is something to do, now or later.
     var isOpen: Bool { !self.isLeft && !self.isSettled }
-    /// Whether the fate of a decision must be known before another signature.
+    /// Indicates whether the fate of a decision must be known before another signature.
     var holdsActivation: Bool { self.loss?.isTraced == false && !self.isSettled }
-    /// Whether it is not known what became of a decision.
+    /// Indicates whether it is not known what became of a decision.
     private var isLost: Bool { self.loss != nil && !self.isSettled }
-    /// Whether a decision is to be found out about now.
+    /// Indicates whether a decision is to be found out about now.
     var isReadyToResolve: Bool { if case .resolve = self.step { self.isReady } else { false } }
     var waitsUntil: Duration? { if case .waiting(let time) = self.phase { time } else { nil } }
 
@@ -101,12 +101,12 @@ struct SupervisedOperation: Sendable {
         if case .working(job) = self.phase { true } else { false }
     }
 
-    /// Whether the entry may go: it is not listed, and nothing is under way or to be found out.
+    /// Indicates whether the entry may go: it is not listed, and nothing is under way or to be found out.
     var isForgettable: Bool {
         !self.isListed && !self.isWorking && self.abandonedPolicy == nil && !self.isLost && !self.isUnknown
     }
 
-    /// Whether it comes before another one of the same activation.
+    /// Returns whether it comes before another one of the same activation.
     func comes(before other: Self) -> Bool {
         let (one, two) = (self.operation.created, other.operation.created)
         return one == two ? self.position > other.position : one < two
@@ -130,7 +130,7 @@ struct SupervisedOperation: Sendable {
 
     /// It is not listed any more.
     ///
-    /// - Returns: What to do about it.
+    /// - Returns: The thing to do about it.
     mutating func unlist() -> [AgentSupervision.Action] {
         guard self.isListed else { return [] }
         self.isListed = false
@@ -346,7 +346,7 @@ struct SupervisedOperation: Sendable {
 }
 
 extension UserOperation {
-    /// How long a decision is waited for, from its creation on, within what is reasonable.
+    /// The time for which a decision is waited for, from its creation on, within reason.
     fileprivate var lifetime: Duration {
         let lifetime = Duration(boundedSeconds: self.expires.timeIntervalSince(self.created))
         return min(max(lifetime, .seconds(60)), .seconds(24 * 60 * 60))

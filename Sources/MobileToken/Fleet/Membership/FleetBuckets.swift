@@ -2,7 +2,7 @@ import Basics
 
 /// The parts that a fleet's activations are divided into, so that several processes can share them.
 public enum FleetBuckets {
-    /// How many buckets the processes of one machine share.
+    /// The number of buckets that the processes of one machine share.
     public static let count = 64
 
     /// Returns the bucket of an activation, which every process computes alike.
@@ -21,10 +21,10 @@ public enum FleetBuckets {
 
 /// Which buckets a process should take and give back. It decides; the membership locks and unlocks.
 package struct BucketShare: Sendable, Equatable {
-    /// How many buckets there are in all.
+    /// The number of buckets in all.
     package let count: Int
     package private(set) var owned: Set<Int> = []
-    /// Where this process begins to look, so that processes do not all look for the same buckets.
+    /// The bucket at which this process begins to look, so that processes do not all look for the same ones.
     private let start: Int
 
     /// - Parameter start: Any number.
@@ -39,18 +39,18 @@ package struct BucketShare: Sendable, Equatable {
         return (self.count + processes - 1) / processes
     }
 
-    /// What to give back, the first to be looked for last.
+    /// Returns the buckets to give back, the first to be looked for last.
     package func surplus(among processes: Int) -> [Int] {
         let excess = max(0, self.owned.count - self.fairShare(among: processes))
         return Array(self.inOrder.reversed().filter { self.owned.contains($0) }.prefix(excess))
     }
 
-    /// What to try to take, as long as fewer than ``missing(among:)`` were had.
+    /// Returns the buckets to try to take, as long as fewer than ``missing(among:)`` were had.
     package func candidates(among processes: Int) -> [Int] {
         self.missing(among: processes) > 0 ? self.inOrder.filter { !self.owned.contains($0) } : []
     }
 
-    /// How many buckets the fair share lacks.
+    /// Returns the number of buckets that the fair share lacks.
     package func missing(among processes: Int) -> Int {
         max(0, self.fairShare(among: processes) - self.owned.count)
     }

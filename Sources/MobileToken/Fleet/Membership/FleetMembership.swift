@@ -1,8 +1,8 @@
-/// What a process polls at the moment, out of what all processes of a fleet share.
+/// The part of a fleet's activations that a process polls at the moment.
 public struct FleetAssignment: Sendable, Equatable {
     /// The buckets that this process polls; see ``FleetBuckets/bucket(of:count:)``.
     public var buckets: Set<Int>
-    /// How many processes are alive, this one included. They divide the ``ServerLimits``.
+    /// The number of processes that are alive, this one included. They divide the ``ServerLimits``.
     public var processCount: Int
 
     /// Creates an assignment.
@@ -18,7 +18,7 @@ public struct FleetAssignment: Sendable, Equatable {
 /// ``SingleProcessMembership`` is the default; ``LocalProcessesMembership`` divides a store among the processes of one
 /// machine. `PostgresFleetMembership` of `MobileTokenPostgres` divides a database among machines.
 public protocol FleetMembership: Sendable {
-    /// How many buckets there are, the same in every process.
+    /// The number of buckets, the same in every process.
     var bucketCount: Int { get }
 
     /// Takes part until the calling task is canceled, and gives back everything before it returns.

@@ -17,7 +17,7 @@ package protocol ListSharingMembership: FleetMembership {
     func follow(_ receiver: ListReceiver) async
 }
 
-/// Who follows the lists that processes share.
+/// The receiver of the lists that processes share.
 package struct ListReceiver: Sendable {
     /// Called with each list, one after the other.
     package let show: @Sendable (FleetListing) async -> Void

@@ -23,7 +23,7 @@ public final class LocalProcessesMembership: FleetMembership {
     /// The file with the locks.
     public let path: String
 
-    /// Where a process's seat is locked, by which the others count it.
+    /// The offset of the byte by whose lock the others count a process.
     private static let seats: Range<Int64> = 1024..<1280
     private static let interval = Duration.seconds(1)
 

@@ -1,7 +1,7 @@
 import Basics
 package import PowerAuth
 
-/// How to be a good guest of one server. It decides; ``ServerGate`` reads the clock and waits.
+/// The limits on requests to one server. It decides; ``ServerGate`` reads the clock and waits.
 ///
 /// Every request takes a place: so many a second, so many at once. Polls, of which there may be thousands, heed more:
 ///
@@ -31,7 +31,7 @@ package struct GuestRules: Sendable {
     package static let failureLimit = 5
     /// The longest that failures alone keep polls back.
     package static let maximumBackoff = Duration.seconds(60)
-    /// How long a probe is waited for.
+    /// The time after which a probe is taken for lost.
     package static let probeWait = Duration.seconds(30)
     /// Recovery begins with the rate divided by this.
     package static let recoveryDivisor = 32.0
@@ -137,7 +137,7 @@ package struct GuestRules: Sendable {
 
     // MARK: Polls
 
-    /// Whether a poll may begin now, for which ``endPoll()`` has to follow. Its requests still have to ``enter(at:)``.
+    /// Returns whether a poll may begin now, for which ``endPoll()`` has to follow. Its requests still have to ``enter(at:)``.
     ///
     /// No more begin than requests may be under way, so that what waits at the door stays few.
     package mutating func beginPoll(at now: Duration) -> Step {

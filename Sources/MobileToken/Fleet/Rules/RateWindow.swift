@@ -4,7 +4,7 @@ import Basics
 ///
 /// Rates of ten and more are kept in every part of a second too, so that a backlog does not go out in one burst a second.
 package struct RateWindow: Sendable {
-    /// How many events there may be within ``length``.
+    /// The number of events that there may be within ``length``.
     package let count: Int
     package let length: Duration
     /// When the latest events were, the oldest at ``oldest`` once the ring is full.

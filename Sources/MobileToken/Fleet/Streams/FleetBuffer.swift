@@ -2,7 +2,7 @@ import PowerAuth
 import Basics
 import Coordination
 
-/// What a subscriber of a fleet has not read yet: for each activation its newest state, one merged change of its list and
+/// The unread events of a fleet's subscriber: for each activation its newest state, one merged change of its list and
 /// its newest failure, in the order in which activations had news.
 package struct FleetBuffer: SubscriptionBuffer {
     fileprivate struct News {
@@ -10,7 +10,7 @@ package struct FleetBuffer: SubscriptionBuffer {
         var change: OperationListChange?
         var failure: MobileTokenError?
         var hasLeft = false
-        /// Whether changes of the list count, where this is what new subscribers start with.
+        /// Indicates whether changes of the list count, where this is what new subscribers start with.
         var isFollowed = false
 
     }
@@ -22,7 +22,7 @@ package struct FleetBuffer: SubscriptionBuffer {
 
     package init() {}
 
-    /// How many places are kept, those included whose activations have no news any more.
+    /// The number of places that are kept, those included whose activations have no events any more.
     package var orderCount: Int { self.order.count }
 
     package mutating func append(_ event: FleetEvent) {
@@ -96,7 +96,7 @@ package struct FleetBuffer: SubscriptionBuffer {
     /// Sets an activation's list, whoever polled it.
     ///
     /// - Parameter reason: Returns why an operation left.
-    /// - Returns: What is different from the list before; `nil` when nothing is.
+    /// - Returns: The difference from the list before; `nil` when nothing is.
     package mutating func show(
         _ list: [UserOperation],
         of id: String,

@@ -1,10 +1,10 @@
 public import PowerAuth
 
-/// What happened to one activation's list of operations since the fleet's subscriber last looked.
+/// A difference of one activation's list of operations from what the fleet's subscriber last saw.
 public struct FleetChange: Sendable, Hashable {
     /// The activation whose list it is.
     public let activationID: String
-    /// What is different from what this subscriber last saw of that list.
+    /// The difference from what this subscriber last saw of that list.
     public let change: OperationListChange
 
     package init(activationID: String, change: OperationListChange) {
@@ -13,7 +13,7 @@ public struct FleetChange: Sendable, Hashable {
     }
 }
 
-/// What an ``OperationsFleet`` does.
+/// An event of an ``OperationsFleet``.
 public enum FleetEvent: Sendable {
     /// An activation came into the fleet, or is doing otherwise than before.
     case stateChanged(activationID: String, FleetActivationState)
