@@ -231,6 +231,9 @@ import TestSupport
             await scene.emulator.faults.add(outage)
             Task {
                 try await scene.activation.validate(.twoFactors)
+                // The agent may have asked for the status before the signature: then not for the operation any more.
+                let position = await scene.emulator.journalPosition
+                _ = await scene.emulator.nextRequest(to: "**/operation/detail", since: position)
                 await scene.emulator.faults.removeAll()
                 signed.value = true
             }
