@@ -57,7 +57,7 @@ let package = Package(
         .target(
             name: "MobileTokenPostgres",
             dependencies: [
-                "MobileToken", "PowerAuth", "PowerAuthProtocol", "PostgresDatabase", "Coordination", "Basics",
+                "MobileToken", "PowerAuth", "PostgresDatabase", "Coordination", "Basics",
             ]
         ),
 
