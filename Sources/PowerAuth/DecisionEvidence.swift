@@ -58,7 +58,7 @@ extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` where it keeps none.
     package var receipts: DecisionReceipts? { self.journal.map { DecisionReceipts(journal: $0, activationID: nil) } }
 
-    /// Whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
+    /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
     /// is counted. Signs nothing.
     package func mayGoOnSigning() async throws -> Bool {
         let status = try await self.unsignedStatus()

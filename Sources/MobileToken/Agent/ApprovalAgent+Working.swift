@@ -75,7 +75,7 @@ extension ApprovalAgent {
 
     /// Traces first the decisions that an earlier process, or this one before it let go of the activation, has sent.
     ///
-    /// - Returns: Whether all of that is known.
+    /// - Returns: `true` when all of that is known.
     private func adoptOpenDecisions(of activationID: String) async -> Bool {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
