@@ -58,8 +58,8 @@ extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` where it keeps none.
     package var receipts: DecisionReceipts? { self.journal.map { DecisionReceipts(journal: $0, activationID: nil) } }
 
-    /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no failed attempt
-    /// is counted. Signs nothing.
+    /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no
+    /// failed attempt is counted. Signs nothing.
     package func mayGoOnSigning() async throws -> Bool {
         let status = try await self.unsignedStatus()
         return status.state == .active && status.failedAttempts == 0 && status.counter.canSign
