@@ -112,7 +112,7 @@ package struct OperationListState: Sendable {
 
     /// Notes a change that the fetch under way may be too early to show, so that another has to follow it.
     ///
-    /// - Returns: Whether there is none, so that one is to begin at once.
+    /// - Returns: `true` when there is none, so that one is to begin at once.
     package mutating func needsNewerList() -> Bool {
         guard self.fetch != nil else { return true }
         self.fetch?.isOutdated = true
@@ -122,7 +122,7 @@ package struct OperationListState: Sendable {
     /// Notes that a fetch ended without a list.
     ///
     /// - Parameter failure: `nil` when it was canceled.
-    /// - Returns: Whether another fetch is to begin.
+    /// - Returns: `true` when another fetch is to begin.
     package mutating func fetchEnded(_ fetch: Int, _ failure: MobileTokenError?, at now: Duration) -> Bool {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
         if let failure {
@@ -134,7 +134,7 @@ package struct OperationListState: Sendable {
 
     /// Notes that the server said the same as before.
     ///
-    /// - Returns: Whether another fetch is to begin.
+    /// - Returns: `true` when another fetch is to begin.
     mutating func fetchedAgain(_ known: ServerList, by fetch: Int) -> Bool {
         guard self.isCurrent(fetch), let ended = self.fetch.take() else { return false }
         self.heard(known, ended)
@@ -228,7 +228,7 @@ package struct OperationListState: Sendable {
         return self.remove(id, source: .fetch) { Self.removal(of: $0, at: serverDate) }
     }
 
-    /// - Returns: Whether this was the last decision on an operation that the server does not list any more.
+    /// - Returns: `true` when this was the last decision on an operation that the server does not list any more.
     private mutating func endDecision(_ id: String) -> Bool {
         guard var undecided = self.undecided[id] else { return false }
         undecided.count -= 1
@@ -266,7 +266,7 @@ package struct OperationListState: Sendable {
         return Change(operations: self.operations, updated: [.init(old: old, new: operation)], source: .claim)
     }
 
-    /// - Returns: Whether the operation left since the claim was sent.
+    /// - Returns: `true` when the operation left since the claim was sent.
     private mutating func endClaim(_ id: String) -> Bool {
         guard var unclaimed = self.unclaimed[id] else { return false }
         unclaimed.count -= 1

@@ -156,7 +156,7 @@ package struct Following: Sendable {
 
     /// Changes the condition by what a request has shown, and ends polling for every runner when nothing will help.
     ///
-    /// - Returns: Whether the phase is another one, and the reason when that ended the polling of anyone.
+    /// - Returns: `true` when the phase is another one, and the reason when that ended the polling of anyone.
     package mutating func update(
         _ change: (inout ActivationCondition) -> Void
     ) -> (hasChanged: Bool, end: MobileTokenError?) {
