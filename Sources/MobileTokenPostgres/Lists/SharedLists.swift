@@ -74,11 +74,13 @@ struct SharedLists: Sendable {
 
     /// A list was read.
     ///
-    /// - Returns: `true` when the list is another one.
+    /// - Returns: `true` when the list is another one, and not the one that is just being written: its commit may be seen before
+    ///   its end is known.
     mutating func read(_ listing: FleetListing) -> Bool {
         let id = ExactString(listing.activationID)
         self.unconfirmed?.remove(id)
         defer { self.known[id] = listing }
+        guard self.writing[id]?.operations != listing.operations else { return false }
         return (self.known[id]?.operations ?? []) != listing.operations
     }
 

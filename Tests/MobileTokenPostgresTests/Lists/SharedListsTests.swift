@@ -41,6 +41,16 @@ struct SharedListsTests {
         #expect(self.take() == [])
     }
 
+    /// The reading may see a commit before the writing knows of it.
+    @Test mutating func whatIsBeingWrittenIsNoNews() {
+        _ = self.lists.finishedReading()
+        _ = self.lists.polled(Self.listing("1", ["a"]))
+        let taken = self.take()
+        #expect(self.lists.read(Self.listing("1", ["a"])) == false)
+        self.lists.wrote(taken, accepted: ["1"])
+        #expect(self.lists.read(Self.listing("1", ["b"])) == true)
+    }
+
     @Test mutating func whatComesAndGoesBeforeItIsWrittenIsNotWritten() {
         _ = self.lists.finishedReading()
         #expect(self.lists.polled(Self.listing("1", ["a"])) == true)

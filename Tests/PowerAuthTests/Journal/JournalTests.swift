@@ -92,9 +92,15 @@ struct JournalTests {
         let (one, other) = (Self.journal(driver), Self.journal(driver))
         try await one.insert(ActivationStoreConformance.sparseRecord("a"))
         // Between the row and its mark, the other one signs.
-        driver.afterNextLoad { _ = try? await other.update("a") { $0.takeMove() } }
+        driver.afterNextLoad {
+            try? await other.update("a") { record in
+                record.takeMove()
+                record.isUnsettled = false
+            }
+        }
         let record = try #require(try await one.record(of: "a"))
         #expect(record.counterMoves == 1)
+        #expect(!record.isUnsettled)
         #expect(driver.begunEpochs == 0)
     }
 
