@@ -114,7 +114,7 @@ extension OperationStatus {
 }
 
 extension DecisionReceipt {
-    /// What tells a signature from every other one.
+    /// The identity of a signature.
     struct Key: Hashable {
         let activationID: ExactString
         let moves: UInt64
@@ -123,7 +123,7 @@ extension DecisionReceipt {
     var key: Key { Key(activationID: ExactString(self.intent.activationID), moves: self.intent.moves) }
     var operationID: String? { self.intent.personalData?.operationID }
 
-    /// Whether it says that its signature decided the operation.
+    /// Indicates that it says its signature decided the operation.
     var isClaim: Bool {
         switch self.outcome?.result {
         case .accepted, .inferred: true
@@ -131,7 +131,7 @@ extension DecisionReceipt {
         }
     }
 
-    /// Whether a decision that the bank lists is this one, or is named as a difference of this receipt already.
+    /// Returns whether a decision that the bank lists is this one, or is named as a difference of this receipt already.
     fileprivate func explains(_ operation: UserOperation) -> Bool {
         guard operation.status == self.decidedStatus else { return false }
         switch self.outcome?.result {
@@ -143,7 +143,7 @@ extension DecisionReceipt {
     /// The status of an operation that is decided so.
     var decidedStatus: OperationStatus { self.intent.verdict == .approve ? .approved : .rejected }
 
-    /// Whether the receipt may be of an operation though its identifier was erased. A day is more than two clocks differ.
+    /// Returns whether the receipt may be of an operation though its identifier was erased. A day is more than two clocks differ.
     fileprivate func mayBeErased(of operation: UserOperation) -> Bool {
         guard self.operationID == nil, operation.status == self.decidedStatus else { return false }
         guard let date = self.intent.serverDate else { return true }

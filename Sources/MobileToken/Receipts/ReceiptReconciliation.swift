@@ -12,18 +12,18 @@ public import PowerAuth
 /// operation ended as the receipt says. It is bounded: about what it does not reach, nothing is concluded. Dates are compared with
 /// each other only where both are the bank's, so neither a time zone nor a wrong clock makes a difference.
 public struct ReceiptReconciliation: Sendable, Hashable {
-    /// What does not agree, in the order of the receipts and then of the history.
+    /// The differences, in the order of the receipts and then of the history.
     public internal(set) var differences: [Difference] = []
     /// Differences that are none any more: ``Difference/conclusion`` was written into the receipts.
     public internal(set) var settled: [Difference] = []
-    /// How many receipts say what the history says.
+    /// The number of receipts that say what the history says.
     public internal(set) var agreeingCount = 0
     /// The receipts that the history tells nothing about, by their numbers.
     public internal(set) var incomparable: [Incomparability: [UInt64]] = [:]
 
     /// One thing on which receipts and history do not agree.
     public struct Difference: Sendable, Hashable {
-        /// What kind of difference it is.
+        /// The kind of difference.
         public let kind: Kind
         /// The operation's identifier; `nil` when it was erased from the receipt.
         public let operationID: String?
@@ -31,7 +31,7 @@ public struct ReceiptReconciliation: Sendable, Hashable {
         public let status: OperationStatus?
         /// The receipts that are concerned; empty when there is none.
         public let receipts: [DecisionReceipt]
-        /// What the history proves of a receipt that left it open; `nil` when it proves nothing.
+        /// The result that the history proves of a receipt which left it open; `nil` when it proves nothing.
         public let conclusion: DecisionOutcome.Result?
     }
 
@@ -84,7 +84,7 @@ extension ReceiptReconciliation.Difference: CustomStringConvertible {
         return "\(self.kind) \(operation): \(self.sentence)"
     }
 
-    /// What differs, in a sentence for people.
+    /// The difference, in a sentence for people.
     public var sentence: String {
         let numbers = self.receipts.map { "\($0.number)" }.joined(separator: ", ")
         let says = self.receipts.first.map { "receipt \(numbers) says \($0.intent.verdict): \($0.result)" } ?? ""
@@ -108,6 +108,6 @@ extension ReceiptReconciliation.Difference: CustomStringConvertible {
 }
 
 extension DecisionReceipt {
-    /// What became of it, for people.
+    /// The outcome, for people.
     fileprivate var result: String { self.outcome?.result.description ?? "open" }
 }

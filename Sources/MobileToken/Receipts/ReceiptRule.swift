@@ -1,7 +1,7 @@
 import Foundation
 import PowerAuth
 
-/// What the bank's history says of one receipt: a table of what the receipt claims and how the operation stands.
+/// The verdict of the bank's history on one receipt: a table of what the receipt claims and how the operation stands.
 struct ReceiptRule {
     private let receipt: DecisionReceipt
     /// Other receipts of the same operation.
@@ -17,7 +17,7 @@ struct ReceiptRule {
         case incomparable(ReceiptReconciliation.Incomparability)
         case differs(ReceiptReconciliation.Difference.Kind, proving: DecisionOutcome.Result? = nil)
 
-        /// Whether it rests on what the history has. What it lacks says nothing about another activation's receipts.
+        /// Indicates that it rests on what the history has. What it lacks says nothing about another activation's receipts.
         var isAboutTheBank: Bool {
             switch self {
             case .agrees, .differs(.notCarriedOut, _), .differs(.wrongInference, _), .differs(.carriedOut, _),
@@ -28,7 +28,7 @@ struct ReceiptRule {
         }
     }
 
-    /// How the operation stands, seen from the verdict.
+    /// The state of the operation, seen from the verdict.
     private enum Standing {
         case pending, asDecided, otherwise
     }
