@@ -20,6 +20,7 @@ struct JournalModelTests {
         let folder = try TemporaryFolder()
         let model = try Model(HighWaterMarks(in: LockFile(creating: folder.file("marks"))))
         for id in Model.ids { try await model.journals[0].insert(ActivationStoreConformance.sparseRecord(id)) }
+        model.begin()
         for _ in 0..<Self.stepCount { await model.step(avoiding: []) }
         try await model.check()
     }
@@ -56,8 +57,11 @@ private final class Model: Sendable {
         self.journals = (0..<3).map { _ in
             Journal(driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
         }
-        // Another journal comes in between.
-        driver.hook.withLock { hook in
+    }
+
+    /// Lets other journals come in between from now on.
+    func begin() {
+        self.driver.hook.withLock { hook in
             hook = { [weak self] _ in
                 guard let self, Self.busy.count < 3, self.chance(1, in: 4) else { return }
                 await self.step(avoiding: Self.busy)
