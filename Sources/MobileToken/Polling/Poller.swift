@@ -130,7 +130,7 @@ package final class Poller: Sendable {
         return self.enter(plan)
     }
 
-    /// Ends what ``drive(_:for:onChange:)`` began; without a runner, that it is called when the turn may be had.
+    /// Gives back the turn that ``drive(_:for:onChange:)`` took; without a runner, ends the wait for it.
     package func letGo(_ runner: Following.Runner?, by fleet: ObjectIdentifier) {
         self.state.withLock { $0.standbys[fleet] = nil }
         guard let runner else { return }

@@ -14,7 +14,7 @@ public struct AcceptLanguage: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a preference from one language or several, such as `cs`, `en-GB` or `cs, en;q=0.8, *;q=0.1`.
     ///
-    /// What the server makes of a language that does not exist is its own affair.
+    /// The server decides what becomes of a language that does not exist.
     ///
     /// - Throws: `invalidLanguage` for characters that no such list has, for none that names a language, and for more than 256.
     public init(_ text: String) throws(MobileTokenError) {

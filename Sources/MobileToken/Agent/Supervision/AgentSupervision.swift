@@ -72,7 +72,7 @@ package struct AgentSupervision: Sendable {
 
     /// The number of operations that are worked on now.
     package private(set) var jobCount = 0
-    /// The number of decisions that were sent, and whose fate nobody knows.
+    /// The number of decisions that were sent and whose outcome is unknown.
     package internal(set) var unknownCount = 0
 
     package init(_ limits: Limits = Limits()) {

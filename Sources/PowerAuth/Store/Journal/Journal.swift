@@ -6,8 +6,8 @@ import Synchronization
 /// The one engine of all stores: it loads sealed rows, compares them with the marks, changes them in memory, seals them, and swaps
 /// them for what was loaded.
 ///
-/// What must hold across crashes, restores and other processes is decided here, once; a ``JournalDriver`` only reads and writes
-/// rows. See ``Journal/update(_:recording:in:_:)`` for the order of a change.
+/// It decides once what must hold across crashes, restores and other processes; a ``JournalDriver`` only reads and writes rows.
+/// See ``Journal/update(_:recording:in:_:)`` for the order of a change.
 ///
 /// ## What a crash leaves of a signature
 ///

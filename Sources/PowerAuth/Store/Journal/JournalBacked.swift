@@ -65,7 +65,7 @@ extension JournalBacked {
 
     /// Adds what became of an intent; see ``DecisionJournal/record(_:ofMove:of:)``.
     ///
-    /// What cannot be written is kept, and written as soon as it can.
+    /// An outcome that cannot be written is kept, and written as soon as it can be.
     public func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
         try await self.journal.record(outcome, ofMove: moves, of: activationID)
     }
