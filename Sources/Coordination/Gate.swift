@@ -8,6 +8,11 @@ package final class Gate: Sendable {
     private struct State {
         /// The queue of each line; a line that nobody is in has none.
         var queues: [String: TurnQueue<Waiter<Void>>] = [:]
+
+        /// - Returns: `false` when others are before.
+        mutating func takeTurn(in line: String, width: Int) -> Bool {
+            self.queues[line, default: TurnQueue(width: width)].enter() == .proceed
+        }
     }
 
     private let state = Mutex(State())
@@ -34,14 +39,13 @@ package final class Gate: Sendable {
     ///
     /// - Throws: `CancellationError`, and then the turn is not the caller's.
     package func enter(_ line: String) async throws {
+        try Task.checkCancellation()
+        // A turn that is free, as most are, needs no cancellation handler, which would leave the caller's actor and come back.
+        if self.state.withLock({ $0.takeTurn(in: line, width: self.width) }) { return }
         try await self.state.wait { state, waiter in
-            switch state.queues[line, default: TurnQueue(width: self.width)].enter() {
-            case .proceed:
-                return .success(())
-            case .wait:
-                state.queues[line]?.wait(waiter, as: waiter.id)
-                return nil
-            }
+            if state.takeTurn(in: line, width: self.width) { return .success(()) }
+            state.queues[line]?.wait(waiter, as: waiter.id)
+            return nil
         } leave: { state, id in
             state.queues[line]?.withdraw(id)
         }
