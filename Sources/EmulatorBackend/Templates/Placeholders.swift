@@ -14,24 +14,21 @@ package struct Placeholders {
 
     /// Splits a string. A `${` without its `}` is literal.
     package static func parts(of template: String) -> [Part] {
+        // By bytes: to a `String`, a brace with a combining mark behind it is no brace.
+        let bytes = template.utf8
         var parts: [Part] = []
-        var literal = String.UnicodeScalarView()
-        // By scalars: to a `String`, a brace with a combining mark behind it is no brace.
-        var rest = template.unicodeScalars[...]
-        while let sign = rest.first {
-            let isPlaceholder = (sign == "$" || sign == "@") && rest.dropFirst().first == "{"
-            if isPlaceholder, let end = rest.firstIndex(of: "}") {
-                if !literal.isEmpty { parts.append(.literal(String(literal))) }
-                literal = String.UnicodeScalarView()
-                let name = String(rest[..<end].dropFirst(2))
-                parts.append(sign == "$" ? .parameter(name) : .text(name))
-                rest = rest[end...].dropFirst()
-            } else {
-                literal.append(sign)
-                rest = rest.dropFirst()
-            }
+        var (literal, position) = (bytes.startIndex, bytes.startIndex)
+        while let sign = bytes[position...].firstIndex(where: { $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "@") }) {
+            position = bytes.index(after: sign)
+            guard bytes[position...].first == UInt8(ascii: "{") else { continue }
+            guard let end = bytes[position...].firstIndex(of: UInt8(ascii: "}")) else { break }
+            if literal < sign { parts.append(.literal(String(template[literal..<sign]))) }
+            let name = String(template[bytes.index(after: position)..<end])
+            parts.append(bytes[sign] == UInt8(ascii: "$") ? .parameter(name) : .text(name))
+            position = bytes.index(after: end)
+            literal = position
         }
-        if !literal.isEmpty { parts.append(.literal(String(literal))) }
+        if literal < bytes.endIndex { parts.append(.literal(String(template[literal...]))) }
         return parts
     }
 
@@ -73,7 +70,7 @@ package struct Placeholders {
             if parts.count == 1, case .parameter(let name)? = parts.first, Self.asksForNumber(name) {
                 return .number(try self.number(Self.plainName(name)))
             }
-            return .string(try self.fill(template))
+            return .string(try self.fill(parts) { $0 })
         case .array(let elements):
             var filled: [JSONValue] = []
             for (index, element) in elements.enumerated() {
@@ -96,8 +93,12 @@ package struct Placeholders {
     ///
     /// - Parameter escape: What to do to a parameter's value before it goes in.
     func fill(_ template: String, escape: (String) -> String = { $0 }) throws(TemplateError) -> String {
+        try self.fill(Self.parts(of: template), escape: escape)
+    }
+
+    private func fill(_ parts: [Part], escape: (String) -> String) throws(TemplateError) -> String {
         var filled = ""
-        for part in Self.parts(of: template) {
+        for part in parts {
             switch part {
             case .literal(let string):
                 filled += string
