@@ -13,7 +13,8 @@ public import Foundation
 ///         _ path: String,
 ///         body: [UInt8],
 ///         authentication: RequestAuthentication,
-///         acceptLanguage: String
+///         acceptLanguage: String,
+///         decision: DecisionIntent?
 ///     ) async throws -> ChannelResponse {
 ///         path.hasSuffix("/operation/list")
 ///             ? ChannelResponse(operations: [UserOperation(id: "1", name: "login", data: "A2")]) : .success
@@ -51,13 +52,16 @@ public protocol AuthenticatedChannel: Sendable {
     ///   - body: The JSON.
     ///   - authentication: How the request proves who sent it.
     ///   - acceptLanguage: The value of `Accept-Language`.
+    ///   - decision: The decision that the request makes, for its receipt; `nil` when it decides nothing. A type that wraps an
+    ///     activation passes it on, and gives back the response and the error as they are: they tell which signature decided.
     /// - Returns: A response below 400, undecoded.
     /// - Throws: ``MobileTokenError`` for every other response, with the server's code and `Retry-After` when it sent them.
     func post(
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
-        acceptLanguage: String
+        acceptLanguage: String,
+        decision: DecisionIntent?
     ) async throws -> ChannelResponse
 
     /// Creates a signature that a person carries to the server: digits in groups joined by `-`. Moves the counter.

@@ -11,9 +11,6 @@ public struct Authentication: Sendable {
 
     package var knowledge: Knowledge?
     package var biometryKey: SecretBytes?
-    /// The decision that the signature makes, for the receipt that is written when the counter moves. Rides here so that it also gets
-    /// through an ``AuthenticatedChannel`` that wraps an activation.
-    package var decision: DecisionTicket?
 
     /// Possession alone: enough to reject, and for operations that ask for one factor.
     public static let possession = Self()

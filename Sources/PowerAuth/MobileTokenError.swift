@@ -28,6 +28,8 @@ public struct MobileTokenError: Error, CustomStringConvertible {
     public let retryAfter: Duration?
     /// The activation that was made, though the call failed: of `activationNotConfirmed` and `activationNotSaved`.
     public package(set) var activationID: String?
+    /// The latest signature of the decision that failed; `nil` when nothing was decided, or nothing signed.
+    package var decision: SignedDecision?
     /// The error that was caught, if any. Its message may come from outside, so ``description`` names its type only.
     public let underlying: (any Error)?
 

@@ -12,7 +12,8 @@ import Testing
             _ path: String,
             body: [UInt8],
             authentication: RequestAuthentication,
-            acceptLanguage: String
+            acceptLanguage: String,
+            decision: DecisionIntent?
         ) async throws -> ChannelResponse {
             path.hasSuffix("/operation/list") ? ChannelResponse(operations: self.operations) : .success
         }
@@ -102,7 +103,8 @@ import Testing
                 _ path: String,
                 body: [UInt8],
                 authentication: RequestAuthentication,
-                acceptLanguage: String
+                acceptLanguage: String,
+                decision: DecisionIntent?
             ) async throws -> ChannelResponse {
                 path.hasSuffix("/operation/list")
                     ? ChannelResponse(operations: [UserOperation(id: "1", name: "login", data: "A2")]) : .success

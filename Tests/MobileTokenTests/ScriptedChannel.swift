@@ -114,7 +114,8 @@ final class ScriptedChannel: AuthenticatedChannel {
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
-        acceptLanguage: String
+        acceptLanguage: String,
+        decision: DecisionIntent?
     ) async throws -> ChannelResponse {
         let (request, rule) = self.state.withLock { state in
             state.count += 1

@@ -109,7 +109,7 @@ struct StoreExerciser {
     private func decide(with store: SQLiteActivationStore) async throws {
         let activation = try await self.makeClient(store).activation(id: self.activationID)
         let (id, data) = (self.settings["operation"] ?? "", self.settings["data"] ?? "")
-        var authentication = Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
+        let authentication = Authentication.possessionAndKnowledge(password: self.settings["password"] ?? "")
         let intent = DecisionIntent(
             activationID: self.activationID,
             operationID: id,
@@ -117,12 +117,12 @@ struct StoreExerciser {
             factors: .possessionKnowledge,
             signed: data
         )
-        authentication.decision = DecisionTicket(intent) { _ in true }
         _ = try await activation.post(
             "/api/auth/token/app/operation/authorize",
             body: Array(#"{"requestObject":{"id":"\#(id)","data":"\#(data)"}}"#.utf8),
             authentication: .signature(uriID: "/operation/authorize", authentication),
-            acceptLanguage: "en"
+            acceptLanguage: "en",
+            decision: intent
         )
     }
 

@@ -1,5 +1,5 @@
+import Basics
 import PowerAuth
-import Synchronization
 
 // MARK: - Sending a decision
 
@@ -11,29 +11,45 @@ extension ApprovalAgent {
         _ review: OperationReview,
         attempt: Int
     ) async -> AgentSupervision.SendResult {
-        let sent = SentDecision()
         do {
             try await self.fleet.withDecision(on: review.activationID) { service in
                 let authentication = try await self.authentication(for: decision, review, service)
-                let ticket = DecisionTicket(
-                    decision.recorded,
-                    on: review.operation,
-                    with: authentication,
-                    of: review.activationID,
-                    by: DecisionMaker(
-                        policy: self.configuration.policy,
-                        attempt: attempt,
-                        isComplete: review.isComplete
-                    )
+                let maker = DecisionMaker(
+                    policy: self.configuration.policy,
+                    attempt: attempt,
+                    isComplete: review.isComplete
                 )
-                sent.ticket = ticket
-                try await service.carryOut(decision, on: review.operation, with: authentication.signing(ticket))
+                try await service.carryOut(decision, on: review.operation, with: authentication, by: maker)
             }
             return .accepted
         } catch {
             if (error as? MobileTokenError)?.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
-            return .init(error, sent.ticket)
+            return await self.result(of: error, review, attempt: attempt)
         }
+    }
+
+    /// Returns the result of an error by what it says of the latest signature. Of another kind of error, because the task was canceled
+    /// or a type that wraps the activation threw one of its own, the receipts tell whether anything was signed.
+    private nonisolated func result(
+        of error: any Error,
+        _ review: OperationReview,
+        attempt: Int
+    ) async -> AgentSupervision.SendResult {
+        if let error = error as? MobileTokenError {
+            guard let signed = error.decision else { return .failed(error) }
+            switch signed.result {
+            case .accepted: return .accepted
+            case .refused: return .failed(error)
+            default: return .unanswered(move: signed.moves, error)
+            }
+        }
+        let error = MobileTokenError(.networkUnknown, "The decision was given up")
+        let evidence = await self.fleet.openedService(of: review.activationID)?.channel.evidence?.source
+        let open = (try? await evidence?.openDecisions())?.last {
+            $0.intent.isAutomatic && $0.intent.attempt == attempt
+                && $0.intent.operationID.isExactly(review.operation.id)
+        }
+        return open.map { .unanswered(move: $0.moves, error) } ?? .failed(error)
     }
 
     /// Possession alone where that is enough, so that no more is unlocked than is needed.
@@ -47,41 +63,16 @@ extension ApprovalAgent {
     }
 }
 
-extension AgentDecision {
-    fileprivate var recorded: DecisionIntent.Verdict {
-        switch self {
-        case .approve: .approve
-        case .reject(let reason): .reject(reason: reason.rawValue)
-        }
-    }
-}
-
 extension OperationsService {
     fileprivate func carryOut(
         _ decision: AgentDecision,
         on operation: UserOperation,
-        with authentication: Authentication
+        with authentication: Authentication,
+        by maker: DecisionMaker
     ) async throws {
         switch decision {
-        case .approve: try await self.authorize(operation, with: authentication)
-        case .reject(let reason): try await self.reject(operation, reason: reason, with: authentication)
-        }
-    }
-}
-
-extension AgentSupervision.SendResult {
-    /// Creates the result of an error by what the receipt says of the latest signature, if anything was signed: the error may be
-    /// of something else.
-    fileprivate init(_ error: any Error, _ ticket: DecisionTicket?) {
-        let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The decision was given up")
-        guard let ticket, let move = ticket.lastMove else {
-            self = .failed(error)
-            return
-        }
-        switch ticket.result {
-        case .accepted: self = .accepted
-        case .refused: self = .failed(error)
-        default: self = .unanswered(move: move, error)
+        case .approve: try await self.authorize(operation, with: authentication, by: maker)
+        case .reject(let reason): try await self.reject(operation, reason: reason, by: maker)
         }
     }
 }
@@ -140,14 +131,4 @@ extension ApprovalAgent {
 extension MobileTokenError {
     /// Indicates whether nothing can be found out about the activation any more.
     fileprivate var endsQuestions: Bool { if case .ofActivation = DecisionTrouble(self) { true } else { false } }
-}
-
-/// Lets the ticket out of the closure that made it.
-private final class SentDecision: Sendable {
-    private let value = Mutex<DecisionTicket?>(nil)
-
-    var ticket: DecisionTicket? {
-        get { self.value.withLock { $0 } }
-        set { self.value.withLock { $0 = newValue } }
-    }
 }

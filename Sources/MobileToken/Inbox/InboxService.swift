@@ -81,7 +81,8 @@ public struct InboxService: Sendable {
                 "/api/inbox/\(call)",
                 body: body,
                 authentication: .universalToken,
-                acceptLanguage: self.acceptLanguage.description
+                acceptLanguage: self.acceptLanguage.description,
+                decision: nil
             )
         }
     }

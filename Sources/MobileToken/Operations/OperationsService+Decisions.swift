@@ -21,23 +21,27 @@ extension OperationsService {
         _ operation: some AuthorizableOperation,
         with authentication: Authentication
     ) async throws {
+        try await self.authorize(operation, with: authentication, by: DecisionMaker())
+    }
+
+    /// Authorizes an operation for a decider.
+    func authorize(
+        _ operation: some AuthorizableOperation,
+        with authentication: Authentication,
+        by maker: DecisionMaker
+    ) async throws {
         try self.checkMayAuthorize(operation, with: authentication)
         // The expiry, and the time that goes out with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
-        if authentication.decision == nil { await self.resolveOpenDecisions() }
-        let id = self.channel.activationID
-        let signing = authentication.signing(
-            DecisionTicket(.approve, on: operation, with: authentication, of: id)
-        )
+        if maker.policy == nil { await self.resolveOpenDecisions() }
         try await self.decide(
-            .authorize,
-            operation.id,
+            DecisionIntent(.approve, on: operation, with: authentication, of: self.channel.activationID, by: maker),
             path: "/api/auth/token/app/operation/authorize",
             body: RequestBody.authorize(operation, sent: self.channel.serverDate) { [channel] in
                 channel.serverDate(ofLocalDate: $0)
             },
-            authentication: .signature(uriID: "/operation/authorize", signing)
+            authentication: .signature(uriID: "/operation/authorize", authentication)
         )
     }
 
@@ -45,27 +49,23 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `rejectExpired` or `operationAlreadyFinished`.
     public func reject(_ operation: some AuthorizableOperation, reason: RejectionReason = .unknown) async throws {
-        try await self.reject(operation, reason: reason, with: .possession)
+        try await self.reject(operation, reason: reason, by: DecisionMaker())
     }
 
-    /// Rejects an operation, with an authentication that may carry a ticket of its own.
+    /// Rejects an operation for a decider.
     func reject(
         _ operation: some AuthorizableOperation,
         reason: RejectionReason,
-        with authentication: Authentication
+        by maker: DecisionMaker
     ) async throws {
         try await self.channel.synchronizeTime()
-        if authentication.decision == nil { await self.resolveOpenDecisions() }
+        if maker.policy == nil { await self.resolveOpenDecisions() }
         let verdict = DecisionIntent.Verdict.reject(reason: reason.rawValue)
-        let signing = authentication.signing(
-            DecisionTicket(verdict, on: operation, with: authentication, of: self.channel.activationID)
-        )
         try await self.decide(
-            .reject,
-            operation.id,
+            DecisionIntent(verdict, on: operation, with: .possession, of: self.channel.activationID, by: maker),
             path: "/api/auth/token/app/operation/cancel",
             body: RequestBody.reject(operation, reason: reason),
-            authentication: .signature(uriID: "/operation/cancel", signing)
+            authentication: .signature(uriID: "/operation/cancel", .possession)
         )
     }
 
@@ -150,16 +150,22 @@ extension OperationsService {
     }
 
     private func decide(
-        _ call: ServerCall,
-        _ id: String,
+        _ decision: DecisionIntent,
         path: String,
         body: [UInt8],
         authentication: RequestAuthentication
     ) async throws {
-        let source: OperationListChange.Source = call == .reject ? .rejection : .authorization
+        let (id, isApproval) = (decision.operationID, decision.verdict == .approve)
+        let source: OperationListChange.Source = isApproval ? .authorization : .rejection
         self.state.decisionBegan(id)
         do {
-            let response = try await self.post(call, path, body: body, authentication: authentication)
+            let response = try await self.post(
+                isApproval ? .authorize : .reject,
+                path,
+                body: body,
+                authentication: authentication,
+                decision: decision
+            )
             _ = try response.read { try SuccessResponse(parsing: $0) }
         } catch {
             self.mayHaveOpenDecisions = true
@@ -173,21 +179,23 @@ extension OperationsService {
             self.pollNow()
             throw error
         }
-        self.publish(self.state.decided(id, call == .reject ? .rejected : .authorized, source: source))
+        self.publish(self.state.decided(id, isApproval ? .authorized : .rejected, source: source))
     }
 
     private func post(
         _ call: ServerCall,
         _ path: String,
         body: [UInt8],
-        authentication: RequestAuthentication
+        authentication: RequestAuthentication,
+        decision: DecisionIntent? = nil
     ) async throws -> ChannelResponse {
         try await call.mappingErrors {
             try await self.channel.post(
                 path,
                 body: body,
                 authentication: authentication,
-                acceptLanguage: self.acceptLanguage.description
+                acceptLanguage: self.acceptLanguage.description,
+                decision: decision
             )
         }
     }

@@ -117,7 +117,8 @@ extension OperationsService {
                 "/api/auth/token/app/operation/list",
                 body: RequestBody.empty,
                 authentication: .universalToken,
-                acceptLanguage: fetch.language
+                acceptLanguage: fetch.language,
+                decision: nil
             )
         }
     }

@@ -103,7 +103,8 @@ public actor PushService {
                     "/api/push/device/register/token",
                     body: RequestBody.pushRegistration(registration),
                     authentication: .universalToken,
-                    acceptLanguage: AcceptLanguage.english.description
+                    acceptLanguage: AcceptLanguage.english.description,
+                    decision: nil
                 )
             }
             _ = try response.read { try SuccessResponse(parsing: $0) }

@@ -6,13 +6,15 @@ import PowerAuthProtocol
 extension Activation {
     /// Posts a JSON body to a path below the base URL, for requests that the application builds by itself.
     ///
+    /// - Parameter decision: The decision that a service makes by the request; `nil` for a request of the application's own.
     /// - Returns: A response below 400, undecoded. A refused token is renewed once.
     /// - Throws: ``MobileTokenError`` for every other response.
     public nonisolated func post(
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
-        acceptLanguage: String
+        acceptLanguage: String,
+        decision: DecisionIntent?
     ) async throws -> ChannelResponse {
         let proof: ServerEndpoint.Proof
         let factors: Authentication
@@ -23,7 +25,8 @@ extension Activation {
         return try await self.send(
             EndpointRequest(ServerEndpoint(.path(path), proof), body: body),
             headers: ["Accept-Language": acceptLanguage],
-            with: factors
+            with: factors,
+            deciding: decision
         )
     }
 }

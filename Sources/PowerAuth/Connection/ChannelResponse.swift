@@ -4,6 +4,8 @@ public struct ChannelResponse: Sendable {
     public let bytes: [UInt8]
     /// The status.
     public let httpStatus: Int
+    /// The signature that decided, if the request decided an operation.
+    package var decision: SignedDecision?
 
     /// Creates a response.
     public init(_ bytes: [UInt8], httpStatus: Int = 200) {
@@ -27,12 +29,13 @@ public struct ChannelResponse: Sendable {
         try self.mappingErrors { try body(self.bytes) }
     }
 
-    /// Runs `body`, whose errors about this response get its status.
+    /// Runs `body`, whose errors about this response get its status, and the signature that it is the response to.
     package func mappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch var error as MobileTokenError where error.code == .invalidResponse && error.httpStatus == nil {
-            error.httpStatus = self.httpStatus
+        } catch var error as MobileTokenError {
+            if error.code == .invalidResponse, error.httpStatus == nil { error.httpStatus = self.httpStatus }
+            error.decision = error.decision ?? self.decision
             throw error
         }
     }

@@ -20,10 +20,13 @@ extension Activation {
     }
 
     /// Makes a request as its endpoint's row describes it, and opens the response.
+    ///
+    /// - Parameter decision: The decision that its signature makes. What became of it comes back with the response or the error.
     nonisolated func send(
         _ request: EndpointRequest,
         headers: HTTPHeaders = [:],
-        with authentication: Authentication = .possession
+        with authentication: Authentication = .possession,
+        deciding decision: DecisionIntent? = nil
     ) async throws -> ChannelResponse {
         try self.checkNotRemoved()
         switch request.endpoint.proof {
@@ -33,10 +36,18 @@ extension Activation {
             let demand = try TokenDemand(name, factors, with: authentication)
             return try await self.send(request, headers: headers, withToken: demand)
         case .code:
-            return try await self.send(with: authentication) { keys in
-                try SignedRequest(request, keys: keys, headers: headers, decision: authentication.decision)
-            } receive: {
-                $0
+            let ticket = decision.map { DecisionTicket($0) }
+            do {
+                var response = try await self.send(with: authentication) { keys in
+                    try SignedRequest(request, keys: keys, headers: headers, decision: ticket)
+                } receive: {
+                    $0
+                }
+                response.decision = ticket?.signed
+                return response
+            } catch var error as MobileTokenError {
+                error.decision = ticket?.signed
+                throw error
             }
         }
     }

@@ -17,7 +17,7 @@ enum Acknowledgement {
     /// - Throws: ``MobileTokenError/Code/invalidResponse``.
     static func check(_ response: ChannelResponse, of path: String, about subject: Subject? = nil) throws {
         try response.mappingErrors {
-            guard let root = try? JSONDocument(parsing: response.bytes).root, Self.isOK(root) else {
+            guard let root = Self.successRoot(of: response) else {
                 throw MobileTokenError.invalidResponse("The response to \(path) does not say that it was done")
             }
             guard let subject, let repeated = root["responseObject"]?[subject.member], !repeated.isNull else { return }
@@ -27,8 +27,12 @@ enum Acknowledgement {
         }
     }
 
-    private static func isOK(_ root: JSONView) -> Bool {
+    /// Returns whether a response is JSON whose `status` is `OK`.
+    static func isOK(_ response: ChannelResponse) -> Bool { Self.successRoot(of: response) != nil }
+
+    private static func successRoot(of response: ChannelResponse) -> JSONView? {
+        guard let root = try? JSONDocument(parsing: response.bytes).root else { return nil }
         let states = root.members.filter { $0.name.string?.isExactly("status") == true }
-        return states.count == 1 && states.first?.value.string?.isExactly("OK") == true
+        return states.count == 1 && states.first?.value.string?.isExactly("OK") == true ? root : nil
     }
 }

@@ -13,12 +13,11 @@ extension Activation {
         _ deliver: () async throws -> ChannelResponse
     ) async throws -> ChannelResponse {
         guard let decision = request.decision else { return try await deliver() }
-        decision.signed(byMove: taken.moves)
         do {
             let response = try await deliver()
-            let isSuccess = decision.isSuccess(response.bytes)
             let result: DecisionOutcome.Result =
-                isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
+                Acknowledgement.isOK(response)
+                ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
             await self.ended(decision, result, ofMove: taken.moves, in: turn)
             return response
         } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
@@ -64,7 +63,7 @@ extension Activation {
 
     /// A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
     func settle(_ move: UInt64?, of decision: DecisionTicket?, in turn: SigningTurn) async {
-        guard let move, let decision, decision.result == .accepted else { return }
+        guard let move, let decision, decision.signed?.result == .accepted else { return }
         await self.ended(decision.intent, .notFollowed, ofMove: move, in: turn)
     }
 
@@ -74,7 +73,7 @@ extension Activation {
         ofMove moves: UInt64,
         in turn: SigningTurn
     ) async {
-        decision.ended(result)
+        decision.ended(SignedDecision(moves: moves, result))
         await self.ended(decision.intent, result, ofMove: moves, in: turn)
     }
 

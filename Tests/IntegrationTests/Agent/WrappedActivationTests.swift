@@ -26,14 +26,16 @@ import TestSupport
             _ path: String,
             body: [UInt8],
             authentication: RequestAuthentication,
-            acceptLanguage: String
+            acceptLanguage: String,
+            decision: DecisionIntent?
         ) async throws -> ChannelResponse {
             self.count.update { $0 += 1 }
             return try await self.activation.post(
                 path,
                 body: body,
                 authentication: authentication,
-                acceptLanguage: acceptLanguage
+                acceptLanguage: acceptLanguage,
+                decision: decision
             )
         }
     }
@@ -84,4 +86,69 @@ import TestSupport
             #expect((wrapped.count.value > 0) == isWrapped)
         }
     }
+
+    /// The facts of a receipt that do not depend on the time and the activation.
+    private struct Facts: Hashable {
+        let moves: UInt64
+        let attempt: Int
+        let verdict: RecordedIntent.Verdict
+        let policy: DecisionIntent.Policy?
+        let isComplete: Bool?
+        let factors: String
+        let signed: String?
+        let reason: String?
+        let outcome: DecisionOutcome.Result?
+
+        init(_ receipt: DecisionReceipt) {
+            let intent = receipt.intent
+            (self.moves, self.attempt, self.verdict) = (intent.moves, intent.attempt, intent.verdict)
+            (self.policy, self.isComplete, self.factors) = (intent.policy, intent.isComplete, intent.factors)
+            (self.signed, self.reason) = (intent.personalData?.signed, intent.personalData?.reason)
+            self.outcome = receipt.outcome?.result
+        }
+    }
+
+    /// Approvals and rejections, by hand and by an agent, among them one that the server refuses.
+    private func receipts(isWrapped: Bool) async throws -> [Facts] {
+        try await withEmulator { emulator async throws in
+            let client = try emulator.makeClient { _ in }
+            let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
+            let operations = OperationsService(
+                activation: isWrapped ? CountingActivation(activation: activation) : activation
+            )
+            let approved = try await emulator.offer("payment", to: "alice", on: operations)
+            try await operations.authorize(approved, with: .twoFactors)
+            await #expect(throws: MobileTokenError.self) {
+                try await operations.authorize(LocalOperation(id: approved.id, data: approved.data), with: .twoFactors)
+            }
+            let rejected = try await emulator.offer("login", to: "alice", on: operations)
+            try await operations.reject(rejected, reason: .unexpectedOperation)
+
+            _ = try await emulator.cloud.createOperation("payment", userID: "alice")
+            let agent = try ApprovalAgent(operations: operations, factors: { Authentication.twoFactors }) { _ in
+                .reject(.incorrectData)
+            }
+            var events = agent.events().makeAsyncIterator()
+            let running = Task { try await agent.run() }
+            while let event = await events.next(isolation: #isolation) {
+                if case .decided = event.kind { break }
+            }
+            running.cancel()
+            try await running.value
+            var facts: [Facts] = []
+            for try await receipt in try client.receipts() { facts.append(Facts(receipt)) }
+            return facts
+        }
+    }
+
+    @Test func aWrapperThatForwardsEverythingLeavesTheSameReceipts() async throws {
+        let receipts = try await self.receipts(isWrapped: false)
+        #expect(receipts.map(\.outcome?.isRefusal) == [false, true, false, false])
+        #expect(receipts.map(\.policy?.name) == [nil, nil, nil, "policy"])
+        #expect(try await self.receipts(isWrapped: true) == receipts)
+    }
+}
+
+extension DecisionOutcome.Result {
+    fileprivate var isRefusal: Bool { if case .refused = self { true } else { false } }
 }

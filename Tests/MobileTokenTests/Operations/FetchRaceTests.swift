@@ -241,7 +241,8 @@ private final class PriorityChannel: AuthenticatedChannel {
         _ path: String,
         body: [UInt8],
         authentication: RequestAuthentication,
-        acceptLanguage: String
+        acceptLanguage: String,
+        decision: DecisionIntent?
     ) async throws -> ChannelResponse {
         for await _ in self.door { break }
         self.priority.value = Task.currentPriority

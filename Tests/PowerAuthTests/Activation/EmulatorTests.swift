@@ -71,13 +71,15 @@ import Testing
                 "/api/auth/token/app/operation/list",
                 body: Array("{}".utf8),
                 authentication: .universalToken,
-                acceptLanguage: "en"
+                acceptLanguage: "en",
+                decision: nil
             )
             _ = try await activation.post(
                 "/api/auth/token/app/operation/history",
                 body: Array("{}".utf8),
                 authentication: .signature(uriID: "/operation/history", factors),
-                acceptLanguage: "en"
+                acceptLanguage: "en",
+                decision: nil
             )
             let one = try await activation.deriveDataKey(index: 7, with: factors)
             #expect(one == (try await activation.deriveDataKey(index: 7, with: factors)))

@@ -32,10 +32,12 @@ struct ReceiptStoreTests {
         ActivationStoreConformance.intent(id, operation)
     }
 
-    private func authentication(_ activation: Activation, _ factor: UnlockedFactor) -> Authentication {
-        var authentication = Authentication.possessionAndKnowledge(unlocked: factor)
-        authentication.decision = DecisionTicket(self.intent(activation.activationID)) { _ in true }
-        return authentication
+    private func approve(_ id: String, _ activation: Activation, _ factor: UnlockedFactor) async throws {
+        try await activation.decide(
+            id,
+            with: .possessionAndKnowledge(unlocked: factor),
+            self.intent(activation.activationID)
+        )
     }
 
     // MARK: No room, no decision
@@ -48,7 +50,7 @@ struct ReceiptStoreTests {
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
         RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path)
         let error = await #expect(throws: MobileTokenError.self) {
-            try await activation.approve("x", with: self.authentication(activation, factor))
+            try await self.approve("x", activation, factor)
         }
         #expect(error?.code == .storeFull)
         #expect(fixture.server.requestCount("/api/signed") == 0)
@@ -56,7 +58,7 @@ struct ReceiptStoreTests {
         #expect(try await store.record(of: activation.activationID)?.counterMoves == 0)
 
         RecordingVFS.setFault(nil, for: self.path)
-        try await activation.approve("y", with: self.authentication(activation, factor))
+        try await self.approve("y", activation, factor)
         #expect(try await store.receipts(of: nil, after: 0, limit: 9).map(\.outcome?.result) == [.accepted])
     }
 
@@ -88,7 +90,7 @@ struct ReceiptStoreTests {
             if request.url.hasSuffix("/api/signed") { RecordingVFS.setFault(.writing(SQLITE_FULL), for: self.path) }
             return .delivered
         }
-        try await activation.approve("x", with: self.authentication(activation, factor))
+        try await self.approve("x", activation, factor)
         // To another process it is open.
         let other = SQLiteActivationStore(path: self.path)
         #expect(try await other.openDecisions(of: activation.activationID).map(\.moves) == [1])
@@ -105,17 +107,19 @@ struct ReceiptStoreTests {
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-        try await activation.approve("first", with: self.authentication(activation, factor))
+        try await self.approve("first", activation, factor)
         var before = try await store.work
-        try await activation.approve("second", with: self.authentication(activation, factor))
+        try await self.approve("second", activation, factor)
         var after = try await store.work
         #expect(after.statements - before.statements == 5)
         #expect(after.decryptions - before.decryptions == 1)
 
         before = after
-        var password = Authentication.possessionAndKnowledge(password: Fixture.password)
-        password.decision = DecisionTicket(self.intent(activation.activationID)) { _ in true }
-        try await activation.approve("third", with: password)
+        try await activation.decide(
+            "third",
+            with: .possessionAndKnowledge(password: Fixture.password),
+            self.intent(activation.activationID)
+        )
         after = try await store.work
         #expect(after.statements - before.statements == 6)
     }
@@ -254,7 +258,7 @@ struct ReceiptStoreTests {
         let fixture = try Fixture(store: store) { $0.wallClock = { date } }
         let activation = try await fixture.activate()
         let factor = try await activation.unlockKnowledge(password: Fixture.password)
-        try await activation.approve("x", with: self.authentication(activation, factor))
+        try await self.approve("x", activation, factor)
         let receipt = try #require(try await store.receipts(of: nil, after: 0, limit: 1).first)
         #expect(receipt.intent.localDate == date)
         #expect(receipt.outcome?.localDate == date)

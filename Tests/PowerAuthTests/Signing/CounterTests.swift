@@ -28,7 +28,8 @@ import TestSupport
                 "/api/refused",
                 body: Array("{}".utf8),
                 authentication: .signature(uriID: "/refused", .possessionAndKnowledge(password: Fixture.password)),
-                acceptLanguage: "en"
+                acceptLanguage: "en",
+                decision: nil
             )
         }
         #expect(fixture.server.requestCount("/api/refused") == 1)

@@ -18,12 +18,21 @@ import WireFacts
         return (fixture, try await fixture.activate())
     }
 
-    private func ticket(
+    /// A decision that was tried, and its latest signature.
+    private struct Decided {
+        let intent: DecisionIntent
+        var signed: SignedDecision?
+
+        var lastMove: UInt64? { self.signed?.moves }
+        var result: DecisionOutcome.Result? { self.signed?.result }
+    }
+
+    private func intent(
         _ activation: Activation,
         _ operation: String,
         policy: DecisionIntent.Policy? = nil
-    ) -> DecisionTicket {
-        let intent = DecisionIntent(
+    ) -> DecisionIntent {
+        DecisionIntent(
             activationID: activation.activationID,
             operationID: operation,
             verdict: .approve,
@@ -32,21 +41,24 @@ import WireFacts
             signed: "A1",
             localDate: .distantPast
         )
-        return DecisionTicket(intent) {
-            $0.starts(with: #"{"responseObject""#.utf8) || $0.starts(with: #"{"status""#.utf8)
-        }
     }
 
     private func decide(
         _ operation: String,
         with activation: Activation,
         policy: DecisionIntent.Policy? = nil
-    ) async -> DecisionTicket {
-        let ticket = self.ticket(activation, operation, policy: policy)
-        var authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
-        authentication.decision = ticket
-        try? await activation.approve(operation, with: authentication)
-        return ticket
+    ) async -> Decided {
+        var decided = Decided(intent: self.intent(activation, operation, policy: policy))
+        do {
+            decided.signed = try await activation.decide(
+                operation,
+                with: .possessionAndKnowledge(password: Fixture.password),
+                decided.intent
+            )
+        } catch {
+            decided.signed = (error as? MobileTokenError)?.decision
+        }
+        return decided
     }
 
     private var results: [DecisionOutcome.Result?] { self.store.rows.map(\.outcome) }
@@ -273,14 +285,14 @@ import WireFacts
     /// A right signature of two factors clears the failed attempts: there was one copy, and it was refused.
     @Test(.wireFact("2.6")) func aRightSignatureThatIsRefusedIsRefused() async throws {
         let (_, activation) = try await self.makeActivation()
-        var authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
-        authentication.decision = self.ticket(activation, "a", policy: Self.policy)
+        let authentication = Authentication.possessionAndKnowledge(password: Fixture.password)
         let error = await #expect(throws: MobileTokenError.self) {
             _ = try await activation.post(
                 "/api/refused",
                 body: Array(#"{"requestObject":{"id":"a"}}"#.utf8),
                 authentication: .signature(uriID: "/refused", authentication),
-                acceptLanguage: "en"
+                acceptLanguage: "en",
+                decision: self.intent(activation, "a", policy: Self.policy)
             )
         }
         #expect(error?.code == .authenticationFailed)

@@ -26,9 +26,7 @@ import TestSupport
             signed: "A1",
             localDate: .distantPast
         )
-        var authentication = Authentication.possession
-        authentication.decision = DecisionTicket(intent) { _ in true }
-        try await activation.approve(operation, with: authentication)
+        try await activation.decide(operation, intent)
     }
 
     private func moves(_ activation: Activation) async throws -> UInt64? {

@@ -37,12 +37,32 @@ struct Fixture {
 extension Activation {
     /// A signed request that the server counts under `id`.
     func approve(_ id: String, with authentication: Authentication = .possession) async throws {
-        _ = try await self.post(
+        try await self.sign(id, with: authentication, nil)
+    }
+
+    /// A signed request that decides; returns the signature.
+    @discardableResult
+    func decide(
+        _ id: String = "x",
+        with authentication: Authentication = .possession,
+        _ decision: DecisionIntent
+    ) async throws -> SignedDecision? {
+        try await self.sign(id, with: authentication, decision)
+    }
+
+    @discardableResult
+    private func sign(
+        _ id: String,
+        with authentication: Authentication,
+        _ decision: DecisionIntent?
+    ) async throws -> SignedDecision? {
+        try await self.post(
             "/api/signed",
             body: Array(#"{"requestObject":{"id":"\#(id)"}}"#.utf8),
             authentication: .signature(uriID: "/signed", authentication),
-            acceptLanguage: "en"
-        )
+            acceptLanguage: "en",
+            decision: decision
+        ).decision
     }
 
     private nonisolated var gate: Gate? {
@@ -65,7 +85,8 @@ extension Activation {
             "/api/token",
             body: Array("{}".utf8),
             authentication: .universalToken,
-            acceptLanguage: "en"
+            acceptLanguage: "en",
+            decision: nil
         )
     }
 }

@@ -1,26 +1,29 @@
 import Synchronization
 
-/// Carries an intent along with a request, from the service that decides down to the counter, and tells the service
-/// afterwards which move of the counter its signature used up, and what became of it.
+/// The latest signature of a decision, and how it ended.
 ///
-/// Needed when no response came: that number is what the server's counter is compared with.
-package final class DecisionTicket: Sendable {
-    /// The verdict.
-    package let intent: DecisionIntent
-    /// Returns whether the body of a response says that the decision was carried out.
-    package let isSuccess: @Sendable ([UInt8]) -> Bool
-    private let latest = Mutex<(move: UInt64, result: DecisionOutcome.Result?)?>(nil)
+/// Comes back with the response or the error: when no response came, its number is what the server's counter is compared with.
+package struct SignedDecision: Sendable, Hashable {
+    /// The number of the counter's move that the signature used up.
+    package let moves: UInt64
+    /// The result.
+    package let result: DecisionOutcome.Result
 
-    package init(_ intent: DecisionIntent, isSuccess: @escaping @Sendable ([UInt8]) -> Bool) {
-        self.intent = intent
-        self.isSuccess = isSuccess
+    package init(moves: UInt64, _ result: DecisionOutcome.Result) {
+        self.moves = moves
+        self.result = result
     }
+}
 
-    /// The counter's moves as the latest signature left them; `nil` when nothing was signed.
-    package var lastMove: UInt64? { self.latest.withLock { $0?.move } }
-    /// The result of the latest signature; `nil` as long as it is on its way.
-    package var result: DecisionOutcome.Result? { self.latest.withLock { $0?.result } }
+/// Carries an intent along with one request down to the counter, and its latest signature back.
+final class DecisionTicket: Sendable {
+    let intent: DecisionIntent
+    private let latest = Mutex<SignedDecision?>(nil)
 
-    func signed(byMove moves: UInt64) { self.latest.withLock { $0 = (moves, nil) } }
-    func ended(_ result: DecisionOutcome.Result) { self.latest.withLock { $0?.result = result } }
+    init(_ intent: DecisionIntent) { self.intent = intent }
+
+    /// The latest signature that has ended; `nil` when nothing was signed.
+    var signed: SignedDecision? { self.latest.withLock { $0 } }
+
+    func ended(_ signed: SignedDecision) { self.latest.withLock { $0 = signed } }
 }

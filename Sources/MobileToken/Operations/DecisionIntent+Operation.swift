@@ -9,16 +9,16 @@ struct DecisionMaker {
     var isComplete: Bool?
 }
 
-extension DecisionTicket {
+extension DecisionIntent {
     /// Creates what a decision on an operation leaves in the receipts.
-    convenience init(
-        _ verdict: DecisionIntent.Verdict,
+    init(
+        _ verdict: Verdict,
         on operation: some AuthorizableOperation,
         with authentication: Authentication,
         of activationID: String,
-        by maker: DecisionMaker = DecisionMaker()
+        by maker: DecisionMaker
     ) {
-        let intent = DecisionIntent(
+        self.init(
             activationID: activationID,
             operationID: operation.id,
             attempt: maker.attempt,
@@ -29,15 +29,5 @@ extension DecisionTicket {
             shown: (operation as? UserOperation)?.json,
             signed: operation.data
         )
-        self.init(intent) { (try? SuccessResponse(parsing: $0)) != nil }
-    }
-}
-
-extension Authentication {
-    /// Returns the same factors, to sign what a ticket says.
-    func signing(_ ticket: @autoclosure () -> DecisionTicket) -> Self {
-        var authentication = self
-        authentication.decision = self.decision ?? ticket()
-        return authentication
     }
 }
