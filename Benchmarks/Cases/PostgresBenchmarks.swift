@@ -200,7 +200,7 @@ extension Subject {
                     record.counter = record.counter.next()
                     return record.counterMoves
                 }
-                _ = await turn.record(outcome, ofMove: moves)
+                _ = await turn.record(outcome, of: turn.written(intent, moves: moves))
             }
         }
     }

@@ -46,12 +46,7 @@ package protocol DecisionEvidenceSource: Sendable {
     /// Returns whether another signature's receipt claims to have decided an operation.
     func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool
     /// Writes the outcome of a decision whose answer was lost.
-    func resolve(
-        _ verdict: RecordedIntent.Verdict,
-        on operationID: String,
-        as result: DecisionOutcome.Result,
-        ofMove moves: UInt64
-    ) async
+    func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async
 }
 
 extension DecisionEvidenceSource {

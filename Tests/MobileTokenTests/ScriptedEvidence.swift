@@ -34,10 +34,5 @@ struct ScriptedEvidence: DecisionEvidenceSource {
     func cannotArrive(_ decision: OpenDecision) -> Bool { true }
     func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool { false }
 
-    func resolve(
-        _ verdict: RecordedIntent.Verdict,
-        on operationID: String,
-        as result: DecisionOutcome.Result,
-        ofMove moves: UInt64
-    ) async {}
+    func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {}
 }

@@ -40,7 +40,7 @@ extension ApprovalAgent {
             switch signed.result {
             case .accepted: return .accepted
             case .refused: return .failed(error)
-            default: return .unanswered(move: signed.moves, error)
+            default: return .unanswered(signed.decision, error)
             }
         }
         let error = MobileTokenError(.networkUnknown, "The decision was given up")
@@ -49,7 +49,7 @@ extension ApprovalAgent {
             $0.intent.isAutomatic && $0.intent.attempt == attempt
                 && $0.intent.operationID.isExactly(review.operation.id)
         }
-        return open.map { .unanswered(move: $0.moves, error) } ?? .failed(error)
+        return open.map { .unanswered($0, error) } ?? .failed(error)
     }
 
     /// Possession alone where that is enough, so that no more is unlocked than is needed.
@@ -85,15 +85,13 @@ extension ApprovalAgent {
     /// The status is asked for first and then the operation, both unsigned: a signature would wipe out the trace.
     @concurrent
     nonisolated func resolve(
-        _ decision: AgentDecision,
-        _ review: OperationReview,
-        move: UInt64,
+        _ decision: OpenDecision,
         isOver: Bool,
         isLast: Bool
     ) async -> AgentSupervision.Resolution {
         do {
-            return try await self.fleet.withDecision(on: review.activationID) { service in
-                let trace = self.trace(decision, review, move, service)
+            return try await self.fleet.withDecision(on: decision.intent.activationID) { service in
+                let trace = DecisionTrace(decision: decision, service: service)
                 var finding = try await trace.finding()
                 if case .unknown = finding.resolution, self.configuration.asksHistory {
                     finding = try await trace.finding(
@@ -111,20 +109,11 @@ extension ApprovalAgent {
             guard error.endsQuestions || isLast && (error.isPageOfAnother || error.isServersRefusal) else {
                 return .failed(error)
             }
-            if let service = await self.fleet.openedService(of: review.activationID) {
-                await self.trace(decision, review, move, service).record(.unknown, isOver: isOver)
+            if let service = await self.fleet.openedService(of: decision.intent.activationID) {
+                await DecisionTrace(decision: decision, service: service).record(.unknown, isOver: isOver)
             }
             return .unknown
         }
-    }
-
-    private nonisolated func trace(
-        _ decision: AgentDecision,
-        _ review: OperationReview,
-        _ move: UInt64,
-        _ service: OperationsService
-    ) -> DecisionTrace {
-        DecisionTrace(service: service, operationID: review.operation.id, decision: decision, move: move)
     }
 }
 

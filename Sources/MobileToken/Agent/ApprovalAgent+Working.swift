@@ -97,9 +97,9 @@ extension ApprovalAgent {
             case .review(let job, let review): self.begin(job, review)
             case .send(let job, let review, let decision, let attempt):
                 self.begin(job) { .sent(await self.send(decision, review, attempt: attempt)) }
-            case .resolve(let job, let review, let decision, let move, let isOver, let isLast):
+            case .resolve(let job, let decision, let isOver, let isLast):
                 self.begin(job) {
-                    .resolved(await self.resolve(decision, review, move: move, isOver: isOver, isLast: isLast))
+                    .resolved(await self.resolve(decision, isOver: isOver, isLast: isLast))
                 }
             case .look(let activationID): self.look(at: activationID)
             case .cancel(let job): self.policies[job.number]?.cancel()

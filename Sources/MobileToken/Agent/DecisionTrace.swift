@@ -4,10 +4,8 @@ import PowerAuth
 /// A decision that was sent, and whose answer was lost. No call tells who decided an operation, but the server's counter tells
 /// whether it accepted the signature.
 struct DecisionTrace: Sendable {
+    let decision: OpenDecision
     let service: OperationsService
-    let operationID: String
-    let decision: AgentDecision
-    let move: UInt64
 
     /// A conclusion about a decision, and what the receipt says of it; `nil` while it says nothing for good.
     struct Finding: Sendable {
@@ -54,10 +52,11 @@ struct DecisionTrace: Sendable {
     func finding(byHistoryWith authentication: Authentication) async throws -> Finding {
         guard authentication.knowledge != nil || authentication.biometryKey != nil else { return .unknown }
         let history = try await self.service.history(with: authentication)
-        guard let operation = history.operations.first(where: { $0.id.isExactly(self.operationID) }) else {
+        guard let operation = history.operations.first(where: { $0.id.isExactly(self.decision.intent.operationID) })
+        else {
             return .unknown
         }
-        switch (operation.status, self.decision) {
+        switch (operation.status, self.decision.intent.verdict) {
         case (.approved, .approve), (.rejected, .reject): return .ours
         case (.pending, _): return .pending
         case (.unknown, _): return .unknown
@@ -71,20 +70,20 @@ struct DecisionTrace: Sendable {
     /// none.
     func withoutContradiction(_ finding: Finding) async throws -> Finding {
         guard case .ours = finding.resolution, let evidence = self.service.channel.evidence?.source,
-            try await evidence.isClaimed(self.operationID, otherThanMove: self.move)
+            try await evidence.isClaimed(self.decision.intent.operationID, otherThanMove: self.decision.moves)
         else { return finding }
         return .unknown
     }
 
     private func fate() async throws -> SignatureFate {
         guard let evidence = self.service.channel.evidence?.source else { return .unknown }
-        return try await evidence.fate(ofMove: self.move)
+        return try await evidence.fate(ofMove: self.decision.moves)
     }
 
     /// Returns the end of the operation; `nil` while it is pending.
     private func end() async throws -> MobileTokenError? {
         do {
-            let operation = try await self.service.detail(id: self.operationID)
+            let operation = try await self.service.detail(id: self.decision.intent.operationID)
             guard operation.status != .pending else { return nil }
             return MobileTokenError(Self.code(of: operation.status), "The operation is \(operation.status.rawValue)")
         } catch let error as MobileTokenError {
@@ -110,7 +109,7 @@ struct DecisionTrace: Sendable {
 
     /// Returns the fate of a decision whose signature was accepted, from how the operation ended.
     private func finding(ofFollowed end: MobileTokenError) -> Finding {
-        switch (end.code, self.decision) {
+        switch (end.code, self.decision.intent.verdict) {
         case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours
         case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
             (.detailExpired, _):
@@ -123,7 +122,6 @@ struct DecisionTrace: Sendable {
     func record(_ finding: Finding, isOver: Bool) async {
         guard let result = finding.result, let evidence = self.service.channel.evidence?.source else { return }
         if case .pending = finding.resolution, !isOver { return }
-        let verdict: RecordedIntent.Verdict = self.decision == .approve ? .approve : .reject
-        await evidence.resolve(verdict, on: self.operationID, as: result, ofMove: self.move)
+        await evidence.resolve(self.decision, as: result)
     }
 }

@@ -10,7 +10,7 @@ extension OperationsService {
         self.mayHaveOpenDecisions = false
         do {
             for open in try await evidence.openDecisions() where !open.intent.isAutomatic {
-                let trace = DecisionTrace(of: open, by: self)
+                let trace = DecisionTrace(decision: open, service: self)
                 let finding = try await trace.withoutContradiction(try await trace.finding())
                 let isOver = evidence.cannotArrive(open)
                 await trace.record(finding, isOver: isOver)
@@ -37,17 +37,5 @@ extension OperationsService {
                 """
             )
         }
-    }
-}
-
-extension DecisionTrace {
-    /// Creates the trace of a decision that was made before, by whomever.
-    init(of open: OpenDecision, by service: OperationsService) {
-        self.init(
-            service: service,
-            operationID: open.intent.operationID,
-            decision: AgentDecision(open.intent.verdict),
-            move: open.moves
-        )
     }
 }

@@ -52,7 +52,7 @@ extension OperationsService {
                 guard case .unknown = try await evidence.fate(ofMove: open.moves) else { throw Self.isOpen(open) }
                 continue
             }
-            let trace = DecisionTrace(of: open, by: self)
+            let trace = DecisionTrace(decision: open, service: self)
             let finding = try await trace.withoutContradiction(try await trace.finding())
             switch finding.resolution {
             case .pending: throw Self.isOpen(open)  // it may still arrive
@@ -77,9 +77,10 @@ extension ReceiptReconciliation {
     /// Writes what is proved.
     fileprivate mutating func settle(_ activationID: String, in evidence: any DecisionEvidenceSource) async {
         for difference in self.differences {
-            guard let result = difference.conclusion, let id = difference.operationID else { continue }
+            guard let result = difference.conclusion else { continue }
             for receipt in difference.receipts where receipt.intent.activationID == activationID {
-                await evidence.resolve(receipt.intent.verdict, on: id, as: result, ofMove: receipt.intent.moves)
+                guard let intent = receipt.intent.intent else { continue }
+                await evidence.resolve(OpenDecision(intent, moves: receipt.intent.moves), as: result)
                 self.settled.append(difference)
             }
         }

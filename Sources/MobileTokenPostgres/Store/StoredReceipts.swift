@@ -14,7 +14,7 @@ enum StoredReceipts {
     /// Of an intent `i`, or an entry, and of an outcome `o`.
     private static let columns = "coalesce(i.number, 0), " + Self.columnsWithoutNumber
     private static let columnsWithoutNumber = """
-        intent.number, i.sealing_key, i.activation_id, i.moves, i.date, i.body, i.personal_data,
+        intent.number, i.sealing_key, i.activation_id, i.moves, i.date, i.body, i.personal_data, i.tag,
         o.sealing_key, o.activation_id, o.moves, o.date, o.body
         """
 
@@ -23,6 +23,7 @@ enum StoredReceipts {
         return try rows.map { row in
             ReceiptRow(
                 number: UInt64(clamping: try row.integer(0)),
+                tag: WriteTag(rawValue: try row.integer(8)),
                 intent: row.isNull(1) ? nil : UInt64(clamping: try row.integer(1)),
                 key: try row.integer(2),
                 sealed: SealedReceipt(
@@ -32,7 +33,7 @@ enum StoredReceipts {
                     body: try row.bytes(6),
                     personalData: row.isNull(7) ? nil : try row.bytes(7)
                 ),
-                outcome: row.isNull(8) ? nil : try self.outcome(row, at: 8)
+                outcome: row.isNull(9) ? nil : try self.outcome(row, at: 9)
             )
         }
     }
@@ -101,7 +102,7 @@ enum StoredReceipts {
     static func sealed(with key: Int64, after id: UInt64, limit: Int) -> PostgresStatement {
         PostgresStatement(
             """
-            SELECT id, intent, sealing_key, activation_id, moves, date, body, personal_data, NULL FROM receipt
+            SELECT id, intent, sealing_key, activation_id, moves, date, body, personal_data, tag, NULL FROM receipt
             WHERE sealing_key = $1 AND id > $2 ORDER BY id LIMIT $3
             """,
             [.integer(key), .integer(Int64(clamping: id)), .integer(Int64(limit))]

@@ -8,24 +8,26 @@ extension Activation {
     /// - Throws: ``JudgedRefusal`` when a proxy that sends requests twice may be the reason of the server's refusal.
     func recordingOutcome(
         of request: SignedRequest,
+        deciding intent: DecisionIntent?,
         signedWith taken: CounterLedger.Taken,
         in turn: SigningTurn,
         _ deliver: () async throws -> ChannelResponse
     ) async throws -> ChannelResponse {
-        guard let decision = request.decision else { return try await deliver() }
+        guard let ticket = request.decision, let intent else { return try await deliver() }
+        let decision = turn.written(intent, moves: taken.moves)
         do {
             let response = try await deliver()
+            let isSuccess = Acknowledgement.isOK(response)
             let result: DecisionOutcome.Result =
-                Acknowledgement.isOK(response)
-                ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
-            await self.ended(decision, result, ofMove: taken.moves, in: turn)
+                isSuccess ? .accepted : .unanswered(code: MobileTokenError.Code.invalidResponse.description)
+            ticket.ended(await self.ended(decision, result, in: turn))
             return response
         } catch let error as MobileTokenError where error.mayBeOfSecondCopy {
-            let refusal = await self.judged(error, of: request, signedWith: taken)
-            await self.ended(decision, refusal.result, ofMove: taken.moves, in: turn)
+            let refusal = await self.judged(error, of: request, signedWith: taken, decision)
+            ticket.ended(await self.ended(decision, refusal.result, in: turn))
             throw refusal
         } catch {
-            await self.ended(decision, DecisionOutcome.Result(error), ofMove: taken.moves, in: turn)
+            ticket.ended(await self.ended(decision, DecisionOutcome.Result(error), in: turn))
             throw error
         }
     }
@@ -34,17 +36,12 @@ extension Activation {
     private func judged(
         _ error: MobileTokenError,
         of request: SignedRequest,
-        signedWith taken: CounterLedger.Taken
+        signedWith taken: CounterLedger.Taken,
+        _ decision: OpenDecision
     ) async -> JudgedRefusal {
         guard let compared = try? await self.fetchStatus() else {
             let result = DecisionOutcome.Result.unanswered(code: error.code.description)
-            return JudgedRefusal(
-                error: error,
-                result: result,
-                status: nil,
-                intent: request.decision?.intent,
-                move: taken.moves
-            )
+            return JudgedRefusal(error: error, result: result, status: nil, decision: decision)
         }
         // A right signature of two factors clears the failed attempts, and the copy that came after it is counted as one.
         let wasJudgedOnce = request.keys.type != .possession && compared.status.failedAttempts == 0
@@ -52,40 +49,24 @@ extension Activation {
             compared.counter == taken.next && compared.status.counter.distance == 0
             && compared.status.counter.result == .inSync
         let result = hasFollowed && !wasJudgedOnce ? DecisionOutcome.Result.followed : DecisionOutcome.Result(error)
-        return JudgedRefusal(
-            error: error,
-            result: result,
-            status: compared,
-            intent: request.decision?.intent,
-            move: taken.moves
-        )
+        return JudgedRefusal(error: error, result: result, status: compared, decision: decision)
     }
 
     /// A later signature of the same decision was accepted: the earlier one, which the server had followed, decided nothing.
-    func settle(_ move: UInt64?, of decision: DecisionTicket?, in turn: SigningTurn) async {
-        guard let move, let decision, decision.signed?.result == .accepted else { return }
-        await self.ended(decision.intent, .notFollowed, ofMove: move, in: turn)
+    func settle(_ earlier: OpenDecision?, by ticket: DecisionTicket?, in turn: SigningTurn) async {
+        guard let earlier, ticket?.signed?.result == .accepted else { return }
+        _ = await self.ended(earlier, .notFollowed, in: turn)
     }
 
     private nonisolated func ended(
-        _ decision: DecisionTicket,
+        _ decision: OpenDecision,
         _ result: DecisionOutcome.Result,
-        ofMove moves: UInt64,
         in turn: SigningTurn
-    ) async {
-        decision.ended(SignedDecision(moves: moves, result))
-        await self.ended(decision.intent, result, ofMove: moves, in: turn)
-    }
-
-    private nonisolated func ended(
-        _ intent: DecisionIntent,
-        _ result: DecisionOutcome.Result,
-        ofMove moves: UInt64,
-        in turn: SigningTurn
-    ) async {
-        let error = await turn.record(self.outcome(result), ofMove: moves)
-        self.observer?.decisionEnded(DecisionObservation(intent, result))
+    ) async -> SignedDecision {
+        let error = await turn.record(self.outcome(result), of: decision)
+        self.observer?.decisionEnded(DecisionObservation(decision.intent, result))
         self.observeOutcome(result, .outcomeRecorded, error)
+        return SignedDecision(decision, result)
     }
 
     private nonisolated func outcome(_ result: DecisionOutcome.Result) -> DecisionOutcome {
@@ -100,17 +81,17 @@ struct JudgedRefusal: Error {
     let result: DecisionOutcome.Result
     /// The status after it; `nil` when it could not be had.
     let status: Activation.ComparedStatus?
-    let intent: DecisionIntent?
-    let move: UInt64
+    /// The decision as it was signed.
+    let decision: OpenDecision
 
-    /// The move, if the server may have carried out the decision that it signed.
-    var doubtfulMove: UInt64? { self.result.isOpen ? self.move : nil }
+    /// The decision, if the server may have carried it out.
+    var doubtful: OpenDecision? { self.result.isOpen ? self.decision : nil }
 
     /// Returns whether another signature may be made at once, for the counter may have been the reason. An agent asks for the operation
     /// first, where there is a doubt: another signature would wipe out the trace. Whoever decides by hand may decide once more.
     func allowsAnother(_ maySynchronize: Bool) -> Bool {
         maySynchronize && self.error.code == .authenticationFailed
-            && (self.doubtfulMove == nil || self.intent?.isAutomatic == false)
+            && (self.doubtful == nil || !self.decision.intent.isAutomatic)
     }
 }
 
@@ -194,19 +175,15 @@ extension Activation {
     package nonisolated var journal: (any DecisionJournal)? { self.server.store as? any DecisionJournal }
 
     /// Writes what became of a decision whose answer was lost, where the store keeps receipts.
-    package nonisolated func resolve(
-        _ verdict: RecordedIntent.Verdict,
-        on operationID: String,
-        as result: DecisionOutcome.Result,
-        ofMove moves: UInt64
-    ) async {
+    package nonisolated func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {
         let turn = SigningTurn(of: self.activationID, in: self.server.store)
-        let error = await turn.record(self.outcome(result), ofMove: moves)
+        let error = await turn.record(self.outcome(result), of: decision)
+        let intent = decision.intent
         self.observer?.decisionEnded(
             DecisionObservation(
                 activationID: self.activationID,
-                operationID: operationID,
-                verdict: verdict,
+                operationID: intent.operationID,
+                verdict: RecordedIntent.Verdict(intent.verdict),
                 result: result
             )
         )

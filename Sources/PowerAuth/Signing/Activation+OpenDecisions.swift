@@ -12,12 +12,7 @@ extension Activation {
         for decision in open {
             let fate = SignatureFate(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
             guard let result = try? await self.result(of: decision, fate) else { continue }
-            await self.resolve(
-                RecordedIntent.Verdict(decision.intent.verdict),
-                on: decision.intent.operationID,
-                as: result,
-                ofMove: decision.moves
-            )
+            await self.resolve(decision, as: result)
         }
     }
 

@@ -70,7 +70,7 @@ extension Activation {
     ) async throws -> ChannelResponse {
         var maySynchronize = true
         var mayRenewKey = true
-        var doubtful: UInt64?
+        var doubtful: OpenDecision?
         while true {
             // The activation may have been removed while this request waited, here or at one of the awaits below.
             try self.checkNotRemoved()
@@ -86,7 +86,7 @@ extension Activation {
                     settled: .ifSettled(at: self.counterKnowledge.settled)
                 )
                 await self.keepProven(request.keys, in: turn)
-                await self.settle(doubtful, of: request.decision, in: turn)
+                await self.settle(doubtful, by: request.decision, in: turn)
                 return response
             } catch let obstacle as AwaitingConfirmation {
                 guard obstacle.step == .upgrade else { throw MobileTokenError.activationNotConfirmed }
@@ -100,7 +100,7 @@ extension Activation {
             } catch let refusal as JudgedRefusal {
                 guard refusal.allowsAnother(maySynchronize) else { throw refusal.error }
                 maySynchronize = false
-                doubtful = refusal.doubtfulMove
+                doubtful = refusal.doubtful
                 try await self.recover(from: refusal.error, of: request.keys.type, refusal.status, in: turn)
                 self.observeRetry(of: request.path, for: .counterMoved)
             } catch let error as MobileTokenError where error.code == .authenticationFailed && maySynchronize {
@@ -153,21 +153,22 @@ extension Activation {
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
         let notAfter = turn.notAfter
         if let notAfter, notAfter <= .now { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
+        let intent = request.decision?.intent.dated(
+            self.server.clocks.reading.wall,
+            serverDate: self.measuredServerDate
+        )
         let taken = try await self.takeCounter(
             for: request.keys,
             isConfirming: request.isConfirming,
             in: turn,
             settled: requirement,
             confirmed: confirmed,
-            recording: request.decision?.intent.dated(
-                self.server.clocks.reading.wall,
-                serverDate: self.measuredServerDate
-            )
+            recording: intent
         )
         guard let taken else { throw Unsettled() }
         self.counterKnowledge.signed(with: taken)
         if request.decision != nil { self.observeIntent() }
-        return try await self.recordingOutcome(of: request, signedWith: taken, in: turn) {
+        return try await self.recordingOutcome(of: request, deciding: intent, signedWith: taken, in: turn) {
             try await self.deliver(request, body, signedWith: taken, notAfter: notAfter, with: permit)
         }
     }

@@ -33,9 +33,9 @@ import WireFacts
                 case .review(let job, _): self.jobs.append(("review \(job.operationID)", job))
                 case .send(let job, _, let decision, let attempt):
                     self.jobs.append(("\(decision.verdict) \(job.operationID) \(attempt)", job))
-                case .resolve(let job, _, _, let move, let isOver, let isLast):
+                case .resolve(let job, let decision, let isOver, let isLast):
                     let end = isLast ? " for good" : isOver ? " at last" : ""
-                    self.jobs.append(("resolve \(job.operationID) \(move)\(end)", job))
+                    self.jobs.append(("resolve \(job.operationID) \(decision.moves)\(end)", job))
                 case .look(let activationID): self.looks.append(activationID)
                 case .cancel(let job): self.canceled.append(job.operationID)
                 case .unlisted(let operationID, _): self.unlisted.append(operationID)
@@ -504,10 +504,23 @@ import WireFacts
 
     // MARK: Lost answers
 
-    private func lose(_ desk: inout Desk, move: UInt64 = 7) {
+    /// An approval of operation 0 whose response was lost.
+    private func lostApproval(attempt: Int = 1) -> OpenDecision {
+        let intent = DecisionIntent(
+            activationID: "a",
+            operationID: "0",
+            attempt: attempt,
+            verdict: .approve,
+            factors: .possessionKnowledge,
+            signed: ""
+        )
+        return OpenDecision(intent, moves: 7)
+    }
+
+    private func lose(_ desk: inout Desk) {
         desk.list(self.operation("1"), self.operation("0", age: 1))
         desk.returned(.approve, from: "review 0")
-        desk.sent(.unanswered(move: move, self.error(.timeout)), by: "approve 0 1")
+        desk.sent(.unanswered(self.lostApproval(), self.error(.timeout)), by: "approve 0 1")
         #expect(desk.work == ["resolve 0 7"])
     }
 
@@ -596,7 +609,7 @@ import WireFacts
         desk.list(self.operation("0"))
         desk.returned(.approve, from: "review 0")
         for (attempt, wait) in [1.6, 3.2, 6.4].enumerated() {
-            desk.sent(.unanswered(move: 7, self.error(.serverError, 500)), by: "approve 0 \(attempt + 1)")
+            desk.sent(.unanswered(self.lostApproval(), self.error(.serverError, 500)), by: "approve 0 \(attempt + 1)")
             desk.resolved(.pending, by: "resolve 0 7 at last")
             #expect(desk.work == [])
             desk.pass(.seconds(wait))
@@ -607,15 +620,7 @@ import WireFacts
     // MARK: Decisions of an earlier process
 
     private func adopt(_ desk: inout Desk) {
-        let intent = DecisionIntent(
-            activationID: "a",
-            operationID: "0",
-            attempt: 3,
-            verdict: .approve,
-            factors: .possessionKnowledge,
-            signed: ""
-        )
-        desk.adopt(OpenDecision(intent, moves: 7))
+        desk.adopt(self.lostApproval(attempt: 3))
         desk.list(self.operation("1"), self.operation("0", age: 1))
         #expect(desk.work == ["resolve 0 7"])
     }
@@ -645,14 +650,7 @@ import WireFacts
         var desk = Desk()
         self.lose(&desk)
         desk.forget()
-        let intent = DecisionIntent(
-            activationID: "a",
-            operationID: "0",
-            verdict: .approve,
-            factors: .possessionKnowledge,
-            signed: ""
-        )
-        desk.adopt(OpenDecision(intent, moves: 7))
+        desk.adopt(self.lostApproval())
         #expect(desk.work == ["resolve 0 7"])
         desk.resolved(.ours, by: "resolve 0 7")
         desk.list(self.operation("2"))

@@ -23,7 +23,7 @@ import WireFacts
         let intent: DecisionIntent
         var signed: SignedDecision?
 
-        var lastMove: UInt64? { self.signed?.moves }
+        var lastMove: UInt64? { self.signed?.decision.moves }
         var result: DecisionOutcome.Result? { self.signed?.result }
     }
 

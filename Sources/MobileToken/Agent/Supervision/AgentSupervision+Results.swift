@@ -11,8 +11,8 @@ extension AgentSupervision {
     /// The outcome of sending a decision.
     package enum SendResult: Sendable {
         case accepted
-        /// No response came to the signature that made this move of the counter.
-        case unanswered(move: UInt64, MobileTokenError)
+        /// No response came to the latest signature.
+        case unanswered(OpenDecision, MobileTokenError)
         /// Nothing was decided.
         case failed(MobileTokenError)
     }
@@ -65,9 +65,9 @@ extension AgentSupervision {
             switch result {
             case .accepted: entry.accepted(isInferred: false)
             // Whoever responds with 500 has the request behind it. Others may stand before a server that works on it.
-            case .unanswered(let move, let error) where error.httpStatus == 500:
-                entry.lost(move: move, error, until: now)
-            case .unanswered(let move, let error): entry.lost(move: move, error, until: now + timeout.bounded)
+            case .unanswered(let decision, let error) where error.httpStatus == 500:
+                entry.lost(decision, error, until: now)
+            case .unanswered(let decision, let error): entry.lost(decision, error, until: now + timeout.bounded)
             case .failed(let error): entry.failed(error, at: now, random: random)
             }
         } + actions

@@ -47,7 +47,7 @@ package struct AgentSupervision: Sendable {
         /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``. When `isOver`, the
         /// request cannot arrive at the server any more. When `isLast`, the operation's time is over too: a question that somebody
         /// else answers in the server's place is not asked again.
-        case resolve(Job, OperationReview, AgentDecision, move: UInt64, isOver: Bool, isLast: Bool)
+        case resolve(Job, OpenDecision, isOver: Bool, isLast: Bool)
         /// Ask for the status of a stopped activation; then ``looked(at:isWell:at:)``.
         case look(String)
         /// A policy's answer is not waited for any more.

@@ -9,7 +9,7 @@ struct SupervisedOperation: Sendable {
         case review
         case send(AgentDecision)
         /// The answer to a decision was lost.
-        case resolve(AgentDecision, move: UInt64)
+        case resolve(OpenDecision)
     }
 
     private enum Phase: Sendable {
@@ -66,7 +66,7 @@ struct SupervisedOperation: Sendable {
         // The receipts know the decided operation by its digest alone.
         let operation = UserOperation(id: intent.operationID, name: "", data: "")
         self.init(OperationReview(of: operation, activationID: intent.activationID), position: 0)
-        self.step = .resolve(AgentDecision(intent.verdict), move: decision.moves)
+        self.step = .resolve(decision)
         let error = MobileTokenError(.connectionLost, "An earlier process ended before the response came")
         self.loss = Loss(end: end, patience: end + operation.lifetime, error: error)
         self.attempts = intent.attempt
@@ -163,11 +163,11 @@ struct SupervisedOperation: Sendable {
         case .send(let decision):
             self.attempts += 1
             return .send(job, self.review, decision, attempt: self.attempts)
-        case .resolve(let decision, let move):
+        case .resolve(let decision):
             let isOver = (self.loss?.end ?? now) <= now
             self.loss?.isOver = isOver
             let isLast = isOver && (self.loss?.patience ?? now) <= now
-            return .resolve(job, self.review, decision, move: move, isOver: isOver, isLast: isLast)
+            return .resolve(job, decision, isOver: isOver, isLast: isLast)
         }
     }
 
@@ -228,13 +228,17 @@ struct SupervisedOperation: Sendable {
         return .decided(self.verdict, isInferred: isInferred)
     }
 
-    /// No answer came to the signature of a move.
+    /// No answer came to the latest signature.
     ///
     /// - Parameter end: When it cannot reach the server any more.
-    mutating func lost(move: UInt64, _ error: MobileTokenError, until end: Duration) -> ApprovalAgent.Event.Kind {
+    mutating func lost(
+        _ decision: OpenDecision,
+        _ error: MobileTokenError,
+        until end: Duration
+    ) -> ApprovalAgent.Event.Kind {
         self.loss = Loss(end: end, patience: end + self.operation.lifetime, error: error)
         self.phase = .ready
-        if case .send(let decision) = self.step { self.step = .resolve(decision, move: move) }
+        self.step = .resolve(decision)
         return .unanswered(error)
     }
 
@@ -318,7 +322,7 @@ struct SupervisedOperation: Sendable {
     /// The decision came to nothing, unless it is still on its way: then its fate is asked for once more when it cannot be.
     /// Until then the activation goes on with others, one of whose signatures makes that one worthless.
     private mutating func decideAgain(at now: Duration, random: Double) -> ApprovalAgent.Event.Kind {
-        guard var loss, case .resolve(let decision, _) = self.step else { return .unknown }
+        guard var loss, case .resolve(let decision) = self.step else { return .unknown }
         guard loss.isOver else {
             loss.isTraced = true
             self.loss = loss
@@ -331,7 +335,7 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             return .gone
         }
-        self.step = .send(decision)
+        self.step = .send(AgentDecision(decision.intent.verdict))
         let event = self.retry(loss.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
         return event
@@ -339,7 +343,8 @@ struct SupervisedOperation: Sendable {
 
     private var verdict: ApprovalAgent.Verdict {
         switch self.step {
-        case .send(let decision), .resolve(let decision, _): decision.verdict
+        case .send(let decision): decision.verdict
+        case .resolve(let decision): AgentDecision(decision.intent.verdict).verdict
         case .review: .leave
         }
     }

@@ -5,9 +5,24 @@ extension Journal {
     // MARK: Outcomes
 
     package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws {
+        let tag = self.tag(ofMove: moves, of: activationID)
+        try await self.record(.init(activationID: activationID, moves: moves, tag: tag, outcome: outcome))
+    }
+
+    package func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async throws {
+        let (id, moves) = (decision.intent.activationID, decision.moves)
+        guard let tag = decision.tag else { return try await self.record(outcome, ofMove: moves, of: id) }
+        try await self.record(.init(activationID: id, moves: moves, tag: tag, outcome: outcome))
+    }
+
+    /// Returns the tag of the write by which this process made a move; `nil` when it is not remembered.
+    func tag(ofMove moves: UInt64, of activationID: String) -> WriteTag? {
+        self.memory.withLock { $0.intent(ofMove: moves, of: activationID)?.tag }
+    }
+
+    private func record(_ known: JournalMemory.KeptOutcome) async throws {
         _ = try await self.opened()
         try? await self.writeKeptOutcomes()
-        let known = JournalMemory.KeptOutcome(activationID: activationID, moves: moves, outcome: outcome)
         do {
             try await self.append(known)
         } catch {
@@ -37,13 +52,14 @@ extension Journal {
     private func append(_ known: JournalMemory.KeptOutcome) async throws {
         var open = try await self.opened()
         let intent = self.memory.withLock { $0.intent(ofMove: known.moves, of: known.activationID) }
+            .flatMap { $0.tag == known.tag ? $0 : nil }
         for isLast in [false, true] {
             let keys = open.keys
             let outcome = SealedOutcome(
                 sealed: try keys.currentSealing.seal(known.outcome, ofMove: known.moves, of: known.activationID),
                 weight: known.outcome.result.weight,
                 key: keys.current,
-                tag: intent?.tag,
+                tag: known.tag,
                 intent: intent?.lost(underKey: keys.current, at: Date())
             )
             let answer = try await self.settling { try await self.driver.append(outcome) }
@@ -51,7 +67,7 @@ extension Journal {
             open = try await self.reloadKeys()
             if isLast { throw MobileTokenError(.storeBusy, "The sealing key changes again and again") }
         }
-        if known.outcome.isFinal {
+        if known.outcome.isFinal, intent != nil {
             self.memory.withLock { $0.closeIntent(ofMove: known.moves, of: known.activationID) }
         }
     }
@@ -60,7 +76,7 @@ extension Journal {
 
     package func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try await self.read(.open(of: activationID)).rows.asyncMap { row in
-            try await self.intent(row).intent.map { OpenDecision($0, moves: row.sealed.moves) }
+            try await self.intent(row).intent.map { OpenDecision($0, moves: row.sealed.moves, tag: row.tag) }
         }.compactMap { $0 }
     }
 
@@ -127,7 +143,8 @@ extension Journal {
         while let number = last {
             let page = try await self.read(.openSelected(selection, after: number))
             for row in page.rows {
-                try await self.record(unknown, ofMove: row.sealed.moves, of: row.sealed.activationID)
+                let (id, moves) = (row.sealed.activationID, row.sealed.moves)
+                try await self.record(.init(activationID: id, moves: moves, tag: row.tag, outcome: unknown))
             }
             last = page.end
         }

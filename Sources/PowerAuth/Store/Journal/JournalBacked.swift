@@ -70,6 +70,11 @@ extension JournalBacked {
         try await self.journal.record(outcome, ofMove: moves, of: activationID)
     }
 
+    /// Adds what became of an open decision; see ``DecisionJournal/record(_:of:)``.
+    public func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async throws {
+        try await self.journal.record(outcome, of: decision)
+    }
+
     /// Returns the intents whose fate has still to be found out, oldest first.
     public func openDecisions(of activationID: String) async throws -> [OpenDecision] {
         try await self.journal.openDecisions(of: activationID)

@@ -32,6 +32,8 @@ struct JournalMemory: Sendable {
     struct KeptOutcome: Sendable {
         let activationID: String
         let moves: UInt64
+        /// The tag of the intent; `nil` means the latest of that move.
+        let tag: WriteTag?
         let outcome: DecisionOutcome
     }
 

@@ -64,14 +64,24 @@ package struct ReceiptRow: Sendable {
     }
 
     package let number: UInt64
+    /// The tag of the swap that wrote the intent.
+    package let tag: WriteTag
     /// The number of the intent, when this is an outcome.
     package let intent: UInt64?
     package let key: Int64
     package let sealed: SealedReceipt
     package let outcome: Outcome?
 
-    package init(number: UInt64, intent: UInt64?, key: Int64, sealed: SealedReceipt, outcome: Outcome?) {
+    package init(
+        number: UInt64,
+        tag: WriteTag,
+        intent: UInt64?,
+        key: Int64,
+        sealed: SealedReceipt,
+        outcome: Outcome?
+    ) {
         self.number = number
+        self.tag = tag
         self.intent = intent
         self.key = key
         self.sealed = sealed

@@ -274,6 +274,7 @@ extension MemoryDriver.Contents {
         let found = self.entries.lazy.filter(isWanted).prefix(max(0, limit)).map { entry in
             ReceiptRow(
                 number: entry.number,
+                tag: entry.tag,
                 intent: entry.intent,
                 key: entry.key,
                 sealed: entry.sealed,

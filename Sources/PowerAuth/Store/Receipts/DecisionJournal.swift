@@ -33,6 +33,10 @@ public protocol DecisionJournal: ActivationStore {
     /// A power failure may take back an outcome, and so leave its intent open; the death of the process may not.
     func record(_ outcome: DecisionOutcome, ofMove moves: UInt64, of activationID: String) async throws
 
+    /// Writes what became of an open decision as ``record(_:ofMove:of:)`` does: of that very intent, where the store was put back since
+    /// and another signature has the same number. The default implementation tells them apart by their number alone.
+    func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async throws
+
     /// The intents whose fate has still to be found out, oldest first: those without an outcome, or with an open one.
     func openDecisions(of activationID: String) async throws -> [OpenDecision]
 
@@ -67,17 +71,29 @@ public protocol DecisionJournal: ActivationStore {
     func setDecisionPause(_ pause: DecisionPause?) async throws
 }
 
+extension DecisionJournal {
+    /// Writes what became of the latest intent of the decision's number.
+    public func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async throws {
+        try await self.record(outcome, ofMove: decision.moves, of: decision.intent.activationID)
+    }
+}
+
 /// An intent whose fate is not known.
 public struct OpenDecision: Sendable, Hashable {
     /// The decision that was to be made.
     public let intent: DecisionIntent
     /// The number of the counter's move that its signature used up.
     public let moves: UInt64
+    /// The tag of the write that made the move; `nil` where the store gives none.
+    package let tag: WriteTag?
 
     /// Creates an open decision.
-    public init(_ intent: DecisionIntent, moves: UInt64) {
+    public init(_ intent: DecisionIntent, moves: UInt64) { self.init(intent, moves: moves, tag: nil) }
+
+    package init(_ intent: DecisionIntent, moves: UInt64, tag: WriteTag?) {
         self.intent = intent
         self.moves = moves
+        self.tag = tag
     }
 }
 
@@ -122,18 +138,21 @@ extension SigningTurn {
         return try await journal.update(self.activationID, recording: intent, change)
     }
 
-    /// Writes what became of the intent whose signature made this move of the counter.
+    /// Returns a decision that was written with a move of the counter, by the name that its store has for it.
+    package func written(_ intent: DecisionIntent, moves: UInt64) -> OpenDecision {
+        OpenDecision(intent, moves: moves, tag: (self.store as? Journal)?.tag(ofMove: moves, of: self.activationID))
+    }
+
+    /// Writes what became of a decision.
     ///
     /// Does not throw: the decision is made. A row that lacks its outcome is open, and resolved like that of a process which
     /// was killed here.
     ///
     /// - Returns: Why it could not be written.
-    package func record(_ outcome: DecisionOutcome, ofMove moves: UInt64) async -> MobileTokenError? {
+    package func record(_ outcome: DecisionOutcome, of decision: OpenDecision) async -> MobileTokenError? {
         guard let journal = self.store as? any DecisionJournal else { return nil }
         do {
-            try await MobileTokenError.mapStoreErrors {
-                try await journal.record(outcome, ofMove: moves, of: self.activationID)
-            }
+            try await MobileTokenError.mapStoreErrors { try await journal.record(outcome, of: decision) }
             return nil
         } catch {
             return error as? MobileTokenError ?? MobileTokenError(.storeFailed, "The outcome was not written")

@@ -3,14 +3,14 @@ import Synchronization
 /// The latest signature of a decision, and how it ended.
 ///
 /// Comes back with the response or the error: when no response came, its number is what the server's counter is compared with.
-package struct SignedDecision: Sendable, Hashable {
-    /// The number of the counter's move that the signature used up.
-    package let moves: UInt64
+package final class SignedDecision: Sendable {
+    /// The decision as it was signed.
+    package let decision: OpenDecision
     /// The result.
     package let result: DecisionOutcome.Result
 
-    package init(moves: UInt64, _ result: DecisionOutcome.Result) {
-        self.moves = moves
+    package init(_ decision: OpenDecision, _ result: DecisionOutcome.Result) {
+        self.decision = decision
         self.result = result
     }
 }

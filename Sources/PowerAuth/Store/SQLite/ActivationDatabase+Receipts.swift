@@ -147,7 +147,8 @@ extension ActivationDatabase {
         let outcome = source.contains(" AS o ") ? "i.outcome, o.date, o.body" : "NULL, NULL, NULL"
         return try self.connection.rows(
             """
-            SELECT i.number, i.intent, \(Self.currentKey), i.activation_id, i.moves, i.date, i.body, i.personal_data, \(outcome)
+            SELECT i.number, i.intent, \(Self.currentKey), i.activation_id, i.moves, i.date, i.body, i.personal_data, \(outcome),
+                i.tag
             FROM \(source) WHERE \(condition)
             """,
             values
@@ -170,6 +171,7 @@ extension ActivationDatabase {
             )
             return ReceiptRow(
                 number: UInt64(clamping: row.integer(0)),
+                tag: WriteTag(rawValue: row.integer(11)),
                 intent: row.isNull(1) ? nil : UInt64(clamping: row.integer(1)),
                 key: key,
                 sealed: sealed,

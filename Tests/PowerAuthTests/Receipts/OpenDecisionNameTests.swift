@@ -1,0 +1,67 @@
+import MobileTokenTesting
+import PowerAuthCrypto
+import TestSupport
+import Testing
+
+@testable import PowerAuth
+
+/// An open decision names its intent, also where a store that was put back has another one of the same number.
+@Suite struct OpenDecisionNameTests {
+    private static let key = SecureRandom.secret(Sealing.keyByteCount)
+
+    /// The stores that a process opens again and again.
+    enum Kind: CaseIterable, Sendable {
+        case memory, sqlite
+    }
+
+    private let folder: TemporaryFolder
+    private let driver = MemoryDriver()
+
+    init() throws { self.folder = try TemporaryFolder() }
+
+    private func open(_ kind: Kind) -> any DecisionJournal {
+        switch kind {
+        case .memory:
+            Journal(self.driver, name: "memory", keys: SealingKeys(current: .closure { Self.key }))
+        case .sqlite:
+            SQLiteActivationStore(path: self.folder.file("store.sqlite"), sealingKey: .closure { Self.key })
+        }
+    }
+
+    /// Signs with the first move of a new activation.
+    private func sign(_ operation: String, in journal: any DecisionJournal) async throws {
+        try await journal.remove("a")
+        try await journal.insert(ActivationStoreConformance.sparseRecord("a"))
+        try await journal.update("a", recording: ActivationStoreConformance.intent("a", operation)) {
+            _ = $0.takeMove()
+        }
+    }
+
+    @Test(arguments: Kind.allCases, [0, 1])
+    func anOutcomeAfterARestartLandsOnItsIntent(kind: Kind, index: Int) async throws {
+        let before = self.open(kind)
+        try await self.sign("first", in: before)
+        try await self.sign("second", in: before)
+        await (before as? SQLiteActivationStore)?.close()
+
+        let journal = self.open(kind)
+        let open = try await journal.openDecisions(of: "a")
+        #expect(open.map(\.intent.operationID) == ["first", "second"])
+        #expect(open.map(\.moves) == [1, 1])
+        try await journal.record(ActivationStoreConformance.outcome(.notFollowed), of: open[index])
+        let results = try await journal.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
+        #expect(results == (index == 0 ? [.notFollowed, nil] : [nil, .notFollowed]))
+    }
+
+    /// This process has signed anew since, and remembers the later intent of that number.
+    @Test(arguments: Kind.allCases) func whatIsRememberedIsNotTakenForWhatIsNamed(kind: Kind) async throws {
+        let journal = self.open(kind)
+        try await self.sign("first", in: journal)
+        let open = try await journal.openDecisions(of: "a")
+        try await self.sign("second", in: journal)
+        try await journal.record(ActivationStoreConformance.outcome(.accepted), of: try #require(open.first))
+        try await journal.record(ActivationStoreConformance.outcome(.unknown), ofMove: 1, of: "a")
+        let results = try await journal.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
+        #expect(results == [.accepted, .unknown])
+    }
+}
