@@ -21,7 +21,7 @@ package protocol DecisionEvidenceSource: Sendable {
     var serverOrigin: String { get }
     /// The difference between the local clock and the server's; `nil` until the server has told its time.
     var clockSkew: Duration? { get }
-    /// The longest that a request may take.
+    /// How long after a request was sent it may still reach the server.
     var requestTimeout: Duration { get }
     /// Returns a probe for a response that states the server's time, to be made just before the request.
     func makeServerTimeProbe() -> ServerTimeProbe?
@@ -41,8 +41,8 @@ package protocol DecisionEvidenceSource: Sendable {
     func fate(ofMove moves: UInt64) async throws -> SignatureFate
     /// Returns the decisions whose fate is not known.
     func openDecisions() async throws -> [OpenDecision]
-    /// Returns whether a request that was signed so long ago cannot reach the server any more.
-    func cannotArrive(_ decision: OpenDecision) -> Bool
+    /// Returns the time in which the request of a decision may still reach the server.
+    func timeLeft(of decision: OpenDecision) -> Duration
     /// Returns whether another signature's receipt claims to have decided an operation.
     func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool
     /// Writes the outcome of a decision whose answer was lost.
@@ -52,6 +52,9 @@ package protocol DecisionEvidenceSource: Sendable {
 extension DecisionEvidenceSource {
     /// The receipts of all activations of the store; `nil` where it keeps none.
     package var receipts: DecisionReceipts? { self.journal.map { DecisionReceipts(journal: $0, activationID: nil) } }
+
+    /// Returns whether the request of a decision cannot reach the server any more.
+    package func cannotArrive(_ decision: OpenDecision) -> Bool { self.timeLeft(of: decision) <= .zero }
 
     /// Returns whether the server has nothing against a signature now: the activation is active, the counters can meet, and no
     /// failed attempt is counted. Signs nothing.

@@ -31,7 +31,7 @@ struct ScriptedEvidence: DecisionEvidenceSource {
 
     func fate(ofMove moves: UInt64) async throws -> SignatureFate { .unknown }
     func openDecisions() async throws -> [OpenDecision] { [] }
-    func cannotArrive(_ decision: OpenDecision) -> Bool { true }
+    func timeLeft(of decision: OpenDecision) -> Duration { .zero }
     func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool { false }
 
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {}

@@ -56,13 +56,10 @@ struct NodeExerciser {
         var fleetConfiguration = OperationsFleet.Configuration()
         fleetConfiguration.membership = PostgresFleetMembership(store: store)
         fleetConfiguration.pollInterval = .seconds(self.settings["poll"].flatMap { Int($0) } ?? 5)
-        var configuration = ApprovalAgent.Configuration()
-        configuration.requestTimeout = .seconds(3)
         let password = self.settings["password"] ?? ""
         let agent = ApprovalAgent(
             fleet: client.fleet(configuration: fleetConfiguration),
-            factors: { activation in try await activation.unlockKnowledge(password: password) },
-            configuration: configuration
+            factors: { activation in try await activation.unlockKnowledge(password: password) }
         ) { _ in .approve }
         Self.say("approving")
         try await agent.run()

@@ -17,10 +17,6 @@ extension ApprovalAgent {
         /// The time after which an unlocked factor is wiped, and unlocked again when it is needed: 15 min by default. Zero
         /// keeps none.
         public var factorLifetime: Duration = .seconds(15 * 60)
-        /// The longest time after which a request that was sent may still reach the server, such as behind a proxy that keeps
-        /// requests. Counts where it is longer than the client's own time-out (`MobileTokenClient.Configuration.timeout`); zero by
-        /// default. A decision whose answer was lost is not made again before.
-        public var requestTimeout: Duration = .zero
         /// The time that a canceled agent gives decisions on their way: 25 s by default.
         public var gracePeriod: Duration = .seconds(25)
         /// Asks the history what became of a decision when nothing else tells, which is not done by default. That takes a
@@ -32,12 +28,12 @@ extension ApprovalAgent {
         /// Creates a configuration with the documented defaults.
         public init() {}
 
-        /// - Parameter requestTimeout: The longest that requests take.
+        /// - Parameter requestTimeout: How long after a request was sent it may still reach the server.
         func limits(requestTimeout: Duration) -> AgentSupervision.Limits {
             var limits = AgentSupervision.Limits()
             limits.maximumConcurrency = self.maximumConcurrency
             limits.policyDeadline = self.policyDeadline
-            limits.requestTimeout = max(self.requestTimeout, requestTimeout)
+            limits.requestTimeout = requestTimeout
             limits.reviewsIncomplete = self.reviewsIncomplete
             return limits
         }

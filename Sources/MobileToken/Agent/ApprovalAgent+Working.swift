@@ -80,7 +80,8 @@ extension ApprovalAgent {
         guard !self.adopted.contains(ExactString(activationID)) else { return true }
         do {
             guard let service = await self.fleet.openedService(of: activationID) else { return false }
-            let open = try await service.channel.evidence?.source.openDecisions() ?? []
+            let evidence = try service.evidence
+            let open = try await evidence.openDecisions().map { ($0, timeLeft: evidence.timeLeft(of: $0)) }
             self.observers[ExactString(activationID)] = service.channel.observer
             self.adopted.insert(ExactString(activationID))
             self.follow(self.supervision.adopt(open, of: activationID, at: self.now))

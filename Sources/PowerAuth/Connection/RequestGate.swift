@@ -73,8 +73,8 @@ extension MobileTokenClient {
         self.server.gate.withLock { if $0 === gate { $0 = nil } }
     }
 
-    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
-    package var requestTimeout: Duration { self.server.timeout }
+    /// How long after a request was sent it may still reach the server.
+    package var requestTimeout: Duration { self.server.arrivalTimeout }
 
     /// Scheme, host and port of the server.
     package var serverOrigin: String { self.server.origin }
@@ -87,8 +87,8 @@ extension Activation {
     /// Scheme, host and port of the server.
     package nonisolated var serverOrigin: String { self.server.origin }
 
-    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
-    package nonisolated var requestTimeout: Duration { self.server.timeout }
+    /// How long after a request was sent it may still reach the server.
+    package nonisolated var requestTimeout: Duration { self.server.arrivalTimeout }
 
     /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.
     package nonisolated var clockSkew: Duration? { self.server.clockSkew }

@@ -50,12 +50,15 @@ final class ServerConnection: Sendable {
         self.userAgent = try configuration.validatedUserAgent()
         self.configuration = configuration
         self.timeout = (configuration.timeout ?? transport.timeout).bounded
+        self.arrivalTimeout = max(self.timeout, configuration.proxyTimeout.bounded)
         self.clocks = LocalClocks(monotonic: configuration.clock, wall: configuration.wallClock)
         self.time = ServerTime(clocks: self.clocks)
     }
 
-    /// The longest that a request may take, and so how long after it was sent it may still reach the server.
+    /// The longest that a request may take.
     let timeout: Duration
+    /// How long after a request was sent it may still reach the server.
+    let arrivalTimeout: Duration
 
     var randomness: Randomness { self.configuration.randomness }
     var observer: (any MobileTokenObserver)? { self.configuration.observer }
@@ -67,6 +70,7 @@ final class ServerConnection: Sendable {
     ///   - activationID: The activation that asks, for the observer; `nil` where there is none.
     ///   - isRepeatable: Whether the server may see the request twice without harm, for the transport to know what to do
     ///     when a kept connection breaks.
+    ///   - timeout: The longest that it may take, where that is less than for others.
     ///   - notAfter: The moment from which on it must not leave any more.
     ///   - permit: The one that the caller has waited for; without it, this call waits for its own.
     func post(
@@ -75,6 +79,7 @@ final class ServerConnection: Sendable {
         headers: HTTPHeaders = [:],
         body: [UInt8],
         isRepeatable: Bool = false,
+        timeout: Duration? = nil,
         notAfter: ContinuousClock.Instant? = nil,
         with permit: RequestPermit? = nil
     ) async throws -> ChannelResponse {
@@ -83,7 +88,7 @@ final class ServerConnection: Sendable {
             url: self.url(of: path),
             headers: headers,
             body: body,
-            timeout: self.timeout,
+            timeout: timeout ?? self.timeout,
             isRepeatable: isRepeatable,
             notAfter: notAfter
         )

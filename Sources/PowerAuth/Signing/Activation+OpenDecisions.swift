@@ -30,14 +30,19 @@ extension Activation {
         }
     }
 
-    /// Returns whether a request that was signed so long ago cannot reach the server any more, by every clock that is known.
-    package nonisolated func cannotArrive(_ decision: OpenDecision) -> Bool {
+    /// Returns the time in which a request may still reach the server, by every clock that is known: until the moment that its intent
+    /// names. What names none has this client's time-out.
+    package nonisolated func timeLeft(of decision: OpenDecision) -> Duration {
         let intent = decision.intent
+        let limit =
+            intent.arrivesBefore.map { Duration(boundedSeconds: $0.timeIntervalSince(intent.localDate)) }
+            ?? self.requestTimeout
         var age = self.server.clocks.reading.wall.timeIntervalSince(intent.localDate)
         if let sent = intent.serverDate, let now = self.measuredServerDate {
             age = min(age, now.timeIntervalSince(sent))
         }
-        return age >= self.requestTimeout / .seconds(1)
+        // Nothing was signed in the future, whatever a clock says.
+        return max(.zero, limit - Duration(boundedSeconds: max(0, age)))
     }
 
     /// Returns whether a status has shown, before later signatures hid it, that the server accepted the signature of a move.

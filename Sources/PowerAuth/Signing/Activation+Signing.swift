@@ -1,4 +1,5 @@
 import Coordination
+import Foundation
 import HTTPClientTransport
 import PowerAuthProtocol
 
@@ -151,11 +152,19 @@ extension Activation {
         try self.server.unfinished.begin()
         defer { self.server.unfinished.end() }
         // Before the counter moves: a right that is renewed meanwhile does not make an older value younger.
-        let notAfter = turn.notAfter
-        if let notAfter, notAfter <= .now { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
+        let (notAfter, now) = (turn.notAfter, ContinuousClock.now)
+        if let notAfter, notAfter <= now { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
+        let window = ArrivalWindow(
+            at: now,
+            notAfter: notAfter,
+            timeout: self.server.timeout,
+            arrivalTimeout: self.server.arrivalTimeout
+        )
+        let date = self.server.clocks.reading.wall
         let intent = request.decision?.intent.dated(
-            self.server.clocks.reading.wall,
-            serverDate: self.measuredServerDate
+            date,
+            serverDate: self.measuredServerDate,
+            arrivesBefore: date + window.length / .seconds(1)
         )
         let taken = try await self.takeCounter(
             for: request.keys,
@@ -169,7 +178,8 @@ extension Activation {
         self.counterKnowledge.signed(with: taken)
         if request.decision != nil { self.observeIntent() }
         return try await self.recordingOutcome(of: request, deciding: intent, signedWith: taken, in: turn) {
-            try await self.deliver(request, body, signedWith: taken, notAfter: notAfter, with: permit)
+            let limits = (intent == nil ? nil : window, notAfter: notAfter)
+            return try await self.deliver(request, body, signedWith: taken, within: limits, with: permit)
         }
     }
 
@@ -191,7 +201,7 @@ extension Activation {
         _ request: SignedRequest,
         _ body: RequestBody,
         signedWith taken: CounterLedger.Taken,
-        notAfter: ContinuousClock.Instant?,
+        within limits: (window: ArrivalWindow?, notAfter: ContinuousClock.Instant?),
         with permit: RequestPermit?
     ) async throws -> ChannelResponse {
         var headers = request.headers
@@ -205,13 +215,16 @@ extension Activation {
         }
         headers[header.name] = header.value
         if request.sendsEncryptionHeader { headers.setEncryption(of: body) }
+        let timeout = limits.window?.timeout(at: .now)
+        if limits.window != nil, timeout == nil { throw MobileTokenError.transport(HTTPTransportError(.tooLate)) }
         self.observe(taken, by: request.keys.type, to: request.path)
         let response = try await self.server.post(
             request.path,
             for: self.activationID,
             headers: headers,
             body: body.bytes,
-            notAfter: notAfter,
+            timeout: timeout,
+            notAfter: limits.notAfter,
             with: permit
         )
         let opened = try response.map { bytes in

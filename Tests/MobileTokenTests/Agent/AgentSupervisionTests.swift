@@ -99,8 +99,12 @@ import WireFacts
             self.follow(self.supervision.forget(activation, at: self.now))
         }
 
-        mutating func adopt(_ decision: OpenDecision, of activation: String = "a") {
-            self.follow(self.supervision.adopt([decision], of: activation, at: self.now))
+        mutating func adopt(
+            _ decision: OpenDecision,
+            for timeLeft: Duration = .seconds(20),
+            of activation: String = "a"
+        ) {
+            self.follow(self.supervision.adopt([(decision, timeLeft)], of: activation, at: self.now))
         }
 
         mutating func looked(isWell: Bool, at activation: String = "a") {
@@ -643,6 +647,23 @@ import WireFacts
         #expect(desk.work == ["review 0"])
         desk.returned(.approve, from: "review 0")
         #expect(desk.work == ["approve 0 4"])
+    }
+
+    /// However long this process' own requests may take.
+    @Test func whatAnEarlierProcessSentIsWaitedForUntilItsOwnMoment() {
+        var desk = Desk()
+        desk.adopt(self.lostApproval(), for: .seconds(300))
+        desk.resolved(.pending, by: "resolve 0 7")
+        desk.pass(.seconds(299))
+        #expect(desk.work == [])
+        desk.pass(.seconds(1))
+        #expect(desk.work == ["resolve 0 7 at last"])
+    }
+
+    @Test func whatAnEarlierProcessSentLongAgoIsNotWaitedFor() {
+        var desk = Desk()
+        desk.adopt(self.lostApproval(), for: .zero)
+        #expect(desk.work == ["resolve 0 7 at last"])
     }
 
     /// Such as when an activation went to another process and came back.

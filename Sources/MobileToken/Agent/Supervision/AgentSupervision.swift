@@ -106,14 +106,19 @@ extension AgentSupervision {
 
     /// An earlier process has sent these decisions and did not find out what became of them. Call it before the first
     /// ``list(_:of:at:)``: nothing else is signed with the activation until that is known.
-    package mutating func adopt(_ decisions: [OpenDecision], of activationID: String, at now: Duration) -> [Action] {
+    ///
+    /// - Parameter decisions: Each with the time in which its request may still reach the server.
+    package mutating func adopt(
+        _ decisions: [(decision: OpenDecision, timeLeft: Duration)],
+        of activationID: String,
+        at now: Duration
+    ) -> [Action] {
         let id = ExactString(activationID)
-        let end = now + self.limits.requestTimeout.bounded
         // Of several attempts at one operation the last one counts; what is worked on here is known better here.
-        let newest = Dictionary(decisions.map { (ExactString($0.intent.operationID), $0) }) { $1 }
-        for (operationID, decision) in newest where self.activations[id]?[operationID] == nil {
+        let newest = Dictionary(decisions.map { (ExactString($0.decision.intent.operationID), $0) }) { $1 }
+        for (operationID, open) in newest where self.activations[id]?[operationID] == nil {
             self.activations[id, default: SupervisedActivation(activationID)][operationID] =
-                SupervisedOperation(decision, until: end)
+                SupervisedOperation(open.decision, until: now + open.timeLeft.bounded)
         }
         self.lineUp(id)
         return self.begin(at: now)

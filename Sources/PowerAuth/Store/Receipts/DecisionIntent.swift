@@ -58,6 +58,9 @@ public struct DecisionIntent: Sendable, Hashable {
     public private(set) var localDate: Date
     /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
     public private(set) var serverDate: Date?
+    /// The moment from which on the request cannot reach the server any more, by the local clock; `nil` before it is signed. Whoever
+    /// traces the decision waits for it, whatever its own time-outs are.
+    public private(set) var arrivesBefore: Date?
 
     package init(
         activationID: String,
@@ -71,7 +74,8 @@ public struct DecisionIntent: Sendable, Hashable {
         shown: [UInt8]? = nil,
         signed: String,
         localDate: Date = Date(),
-        serverDate: Date? = nil
+        serverDate: Date? = nil,
+        arrivesBefore: Date? = nil
     ) {
         self.activationID = activationID
         self.operationID = operationID
@@ -85,6 +89,7 @@ public struct DecisionIntent: Sendable, Hashable {
         self.signed = signed
         self.localDate = localDate
         self.serverDate = serverDate
+        self.arrivesBefore = arrivesBefore
     }
 
     /// The same, signed under a membership, unless it names one already.
@@ -95,10 +100,11 @@ public struct DecisionIntent: Sendable, Hashable {
     }
 
     /// The same, signed at another time.
-    package func dated(_ localDate: Date, serverDate: Date?) -> Self {
+    package func dated(_ localDate: Date, serverDate: Date?, arrivesBefore: Date? = nil) -> Self {
         var intent = self
         intent.localDate = localDate
         intent.serverDate = serverDate
+        intent.arrivesBefore = arrivesBefore
         return intent
     }
 }

@@ -29,6 +29,7 @@ extension RecordedIntent {
         facts["fence"] = self.fence.map { .number(JSONNumber($0)) }
         facts["localTime"] = .string(ISO8601.preciseString(from: self.localDate))
         facts["serverTime"] = self.serverDate.map { .string(ISO8601.preciseString(from: $0)) }
+        facts["arrivesBefore"] = self.arrivesBefore.map { .string(ISO8601.preciseString(from: $0)) }
         facts["personalDigest"] = .string(Hexadecimal.encode(self.personalDataDigest))
         return facts
     }
@@ -61,6 +62,7 @@ extension RecordedIntent {
             fence: facts["fence"] == nil ? nil : try facts.unsigned("fence"),
             localDate: try facts.date("localTime"),
             serverDate: facts["serverTime"] == nil ? nil : try facts.date("serverTime"),
+            arrivesBefore: facts["arrivesBefore"] == nil ? nil : try facts.date("arrivesBefore"),
             personalDataDigest: digest,
             personalData: personalData
         )

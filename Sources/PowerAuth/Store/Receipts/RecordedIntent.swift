@@ -58,6 +58,8 @@ public struct RecordedIntent: Sendable, Hashable {
     public let localDate: Date
     /// When it was decided, by the server's clock, where that was known, in whole milliseconds.
     public let serverDate: Date?
+    /// The moment from which on the request could not reach the server any more, by the local clock, where that is known.
+    public let arrivesBefore: Date?
     /// SHA-256 of ``personalData`` in the form that an exported line has it.
     public let personalDataDigest: [UInt8]
     /// The personal data; `nil` once they were erased.
@@ -87,6 +89,7 @@ public struct RecordedIntent: Sendable, Hashable {
             fence: intent.fence,
             localDate: intent.localDate.inWholeMilliseconds,
             serverDate: intent.serverDate?.inWholeMilliseconds,
+            arrivesBefore: intent.arrivesBefore?.inWholeMilliseconds,
             personalDataDigest: personalData.digest,
             personalData: personalData
         )
@@ -103,6 +106,7 @@ public struct RecordedIntent: Sendable, Hashable {
         fence: UInt64?,
         localDate: Date,
         serverDate: Date?,
+        arrivesBefore: Date? = nil,
         personalDataDigest: [UInt8],
         personalData: PersonalData?
     ) {
@@ -116,6 +120,7 @@ public struct RecordedIntent: Sendable, Hashable {
         self.fence = fence
         self.localDate = localDate
         self.serverDate = serverDate
+        self.arrivesBefore = arrivesBefore
         self.personalDataDigest = personalDataDigest
         self.personalData = personalData
     }
@@ -145,7 +150,8 @@ public struct RecordedIntent: Sendable, Hashable {
             shown: personalData.shown.map { Array($0.utf8) },
             signed: personalData.signed,
             localDate: self.localDate,
-            serverDate: self.serverDate
+            serverDate: self.serverDate,
+            arrivesBefore: self.arrivesBefore
         )
     }
 }
