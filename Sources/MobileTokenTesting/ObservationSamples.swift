@@ -47,7 +47,7 @@ extension DecisionObservation {
     public static func sample(
         activationID: String = "activation",
         operationID: String = "operation",
-        verdict: RecordedIntent.Verdict = .approve,
+        verdict: DecisionIntent.Verdict = .approve,
         factors: String? = "possession_knowledge",
         policyName: String? = nil,
         result: DecisionOutcome.Result = .accepted

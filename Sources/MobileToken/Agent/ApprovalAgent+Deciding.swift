@@ -5,75 +5,74 @@ import PowerAuth
 
 extension ApprovalAgent {
     /// Signs and sends a decision.
+    ///
+    /// - Returns: Why it failed; `nil` when the server has carried it out. ``MobileTokenError/decision`` tells what is known of its
+    ///   signature.
     @concurrent
     nonisolated func send(
-        _ decision: AgentDecision,
+        _ verdict: Verdict,
         _ review: OperationReview,
         attempt: Int
-    ) async -> AgentSupervision.SendResult {
+    ) async -> MobileTokenError? {
         do {
             try await self.fleet.withDecision(on: review.activationID) { service in
-                let authentication = try await self.authentication(for: decision, review, service)
-                let maker = DecisionMaker(
-                    policy: self.configuration.policy,
-                    attempt: attempt,
-                    isComplete: review.isComplete
-                )
-                try await service.carryOut(decision, on: review.operation, with: authentication, by: maker)
+                try await self.carryOut(verdict, review, attempt: attempt, by: service)
             }
-            return .accepted
+            return nil
+        } catch let error as MobileTokenError {
+            if error.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
+            return error.decision?.result == .accepted ? nil : error
         } catch {
-            if (error as? MobileTokenError)?.code == .factorOutdated { await self.dropFactors(of: review.activationID) }
-            return await self.result(of: error, review, attempt: attempt)
+            return await self.givenUp(review, attempt: attempt)
         }
     }
 
-    /// Returns the result of an error by what it says of the latest signature. Of another kind of error, because the task was canceled
-    /// or a type that wraps the activation threw one of its own, the receipts tell whether anything was signed.
-    private nonisolated func result(
-        of error: any Error,
+    private nonisolated func carryOut(
+        _ verdict: Verdict,
         _ review: OperationReview,
-        attempt: Int
-    ) async -> AgentSupervision.SendResult {
-        if let error = error as? MobileTokenError {
-            guard let signed = error.decision else { return .failed(error) }
-            switch signed.result {
-            case .accepted: return .accepted
-            case .refused: return .failed(error)
-            default: return .unanswered(signed.decision, error)
-            }
+        attempt: Int,
+        by service: OperationsService
+    ) async throws {
+        let operation = review.operation
+        func decision(
+            _ verdict: DecisionIntent.Verdict,
+            _ reason: RejectionReason? = nil,
+            with authentication: Authentication
+        ) -> DecisionIntent {
+            DecisionIntent(
+                verdict,
+                on: operation,
+                reason: reason,
+                with: authentication,
+                of: review.activationID,
+                by: self.configuration.policy,
+                attempt: attempt,
+                isComplete: review.isComplete
+            )
         }
-        let error = MobileTokenError(.networkUnknown, "The decision was given up")
+        switch verdict {
+        case .approve:
+            // Possession alone where that is enough, so that no more is unlocked than is needed.
+            let isEnough = operation.allows(.possession)
+            let factors = isEnough ? .possession : try await self.authentication(with: service.channel)
+            try await service.authorize(operation, with: factors, as: decision(.approve, with: factors))
+        case .reject(let reason):
+            try await service.reject(operation, reason: reason, as: decision(.reject, reason, with: .possession))
+        case .leave, .later: throw MobileTokenError(.notAuthorizable, "The operation was not decided")
+        }
+    }
+
+    /// Returns the error of a decision that ended with another kind of error, because the task was canceled or a type that wraps the
+    /// activation threw one of its own: the receipts tell whether anything was signed.
+    private nonisolated func givenUp(_ review: OperationReview, attempt: Int) async -> MobileTokenError {
+        var error = MobileTokenError(.networkUnknown, "The decision was given up")
         let evidence = await self.fleet.openedService(of: review.activationID)?.channel.evidence?.source
         let open = (try? await evidence?.openDecisions())?.last {
             $0.intent.isAutomatic && $0.intent.attempt == attempt
                 && $0.intent.operationID.isExactly(review.operation.id)
         }
-        return open.map { .unanswered($0, error) } ?? .failed(error)
-    }
-
-    /// Possession alone where that is enough, so that no more is unlocked than is needed.
-    private nonisolated func authentication(
-        for decision: AgentDecision,
-        _ review: OperationReview,
-        _ service: OperationsService
-    ) async throws -> Authentication {
-        guard case .approve = decision, !review.operation.allows(.possession) else { return .possession }
-        return try await self.authentication(with: service.channel)
-    }
-}
-
-extension OperationsService {
-    fileprivate func carryOut(
-        _ decision: AgentDecision,
-        on operation: UserOperation,
-        with authentication: Authentication,
-        by maker: DecisionMaker
-    ) async throws {
-        switch decision {
-        case .approve: try await self.authorize(operation, with: authentication, by: maker)
-        case .reject(let reason): try await self.reject(operation, reason: reason, by: maker)
-        }
+        error.decision = open.map { SignedDecision($0, .unanswered(code: error.code.description)) }
+        return error
     }
 }
 
@@ -93,14 +92,14 @@ extension ApprovalAgent {
             return try await self.fleet.withDecision(on: decision.intent.activationID) { service in
                 let trace = DecisionTrace(decision: decision, service: service)
                 var finding = try await trace.finding()
-                if case .unknown = finding.resolution, self.configuration.asksHistory {
+                if case .unknown = finding, self.configuration.asksHistory {
                     finding = try await trace.finding(
                         byHistoryWith: try await self.authentication(with: service.channel)
                     )
                 }
                 finding = try await trace.withoutContradiction(finding)
                 await trace.record(finding, isOver: isOver)
-                return finding.resolution
+                return finding
             }
         } catch {
             let error = error as? MobileTokenError ?? MobileTokenError(.networkUnknown, "The question was given up")

@@ -96,11 +96,11 @@ extension ApprovalAgent {
         for action in actions {
             switch action {
             case .review(let job, let review): self.begin(job, review)
-            case .send(let job, let review, let decision, let attempt):
-                self.begin(job) { .sent(await self.send(decision, review, attempt: attempt)) }
+            case .send(let job, let review, let verdict, let attempt):
+                self.begin(job) { await self.sent(await self.send(verdict, review, attempt: attempt), by: job) }
             case .resolve(let job, let decision, let isOver, let isLast):
                 self.begin(job) {
-                    .resolved(await self.resolve(decision, isOver: isOver, isLast: isLast))
+                    await self.resolved(await self.resolve(decision, isOver: isOver, isLast: isLast), by: job)
                 }
             case .look(let activationID): self.look(at: activationID)
             case .cancel(let job): self.policies[job.number]?.cancel()
@@ -158,33 +158,28 @@ extension ApprovalAgent {
     }
 
     /// Not a child of ``run()``'s task, so that what is signed is not canceled with it.
-    private func begin(_ job: AgentSupervision.Job, _ work: @escaping @Sendable () async -> DecisionEnd) {
-        self.decisions[job.number] = Task { @concurrent in
-            let end = await work()
-            await self.decisionEnded(end, job)
-        }
+    private func begin(_ job: AgentSupervision.Job, _ work: @escaping @Sendable () async -> Void) {
+        self.decisions[job.number] = Task { @concurrent in await work() }
     }
 
-    /// The end of a piece of work on a decision.
-    enum DecisionEnd: Sendable {
-        case sent(AgentSupervision.SendResult)
-        case resolved(AgentSupervision.Resolution)
-    }
-
-    private func decisionEnded(_ end: DecisionEnd, _ job: AgentSupervision.Job) async {
-        if case .sent(.failed(let error)) = end {
+    private func sent(_ error: MobileTokenError?, by job: AgentSupervision.Job) async {
+        if let error, error.unansweredDecision == nil {
             switch DecisionTrouble(error) {
             case .paused: self.foundPause()
             case .ofActivation, .passing: await self.fleet.handle(error, of: job.activationID)
             case .finished, .unusable, .final: break
             }
         }
-        let random = self.configuration.random()
-        switch end {
-        case .sent(let result): self.follow(self.supervision.sent(result, by: job, at: self.now, random: random))
-        case .resolved(let result):
-            self.follow(self.supervision.resolved(result, by: job, at: self.now, random: random))
-        }
+        self.follow(self.supervision.sent(error, by: job, at: self.now, random: self.configuration.random()))
+        self.decisionEnded(job)
+    }
+
+    private func resolved(_ result: AgentSupervision.Resolution, by job: AgentSupervision.Job) {
+        self.follow(self.supervision.resolved(result, by: job, at: self.now, random: self.configuration.random()))
+        self.decisionEnded(job)
+    }
+
+    private func decisionEnded(_ job: AgentSupervision.Job) {
         self.decisions[job.number] = nil
         guard self.decisions.isEmpty else { return }
         for waiter in self.decisionsEnded { waiter.resume() }
@@ -228,6 +223,6 @@ extension ApprovalAgent {
 extension FleetActivationState {
     /// Indicates whether decisions may be signed: not while the server would refuse each of them.
     fileprivate var allowsDecisions: Bool {
-        ![.awaitingCommit, .blocked].contains(self.phase) && !self.phase.isEnded
+        !self.phase.isWaiting && !self.phase.isEnded
     }
 }

@@ -7,29 +7,10 @@ struct DecisionTrace: Sendable {
     let decision: OpenDecision
     let service: OperationsService
 
-    /// A conclusion about a decision, and what the receipt says of it; `nil` while it says nothing for good.
-    struct Finding: Sendable {
-        let resolution: AgentSupervision.Resolution
-        let result: DecisionOutcome.Result?
-
-        /// The server's counter and the operation tell nothing.
-        static let unknown = Self(resolution: .unknown, result: .unknown)
-        /// The server followed the counter, and the operation ended so as it was decided.
-        static let ours = Self(resolution: .ours, result: .inferred)
-        /// The operation waits: the signature decided nothing, once it cannot arrive any more.
-        static let pending = Self(resolution: .pending, result: .notFollowed)
-
-        /// The operation ended otherwise. What did not follow the counter was not even judged.
-        static func elsewhere(_ end: MobileTokenError, isFollowed: Bool) -> Self {
-            let refused = DecisionOutcome.Result.refused(code: end.code.description, serverCode: end.serverCode)
-            return Self(resolution: .elsewhere(end), result: isFollowed ? refused : .notFollowed)
-        }
-    }
-
     /// Asks for the status, and then for the operation.
     ///
     /// - Throws: `MobileTokenError` when it could not be asked.
-    func finding() async throws -> Finding {
+    func finding() async throws -> AgentSupervision.Resolution {
         let fate = try await self.fate()
         guard let end = try await self.end() else { return .pending }
         switch fate {
@@ -37,7 +18,7 @@ struct DecisionTrace: Sendable {
         case .unknown:
             // Whoever signed, what was canceled or has expired was decided by nobody.
             let finding = self.finding(ofFollowed: end)
-            return if case .elsewhere = finding.resolution { finding } else { .unknown }
+            return if case .elsewhere = finding { finding } else { .unknown }
         case .notFollowed:
             // The request may have arrived between the two questions.
             switch try await self.fate() {
@@ -49,7 +30,7 @@ struct DecisionTrace: Sendable {
     }
 
     /// Asks the history, which tells how an operation ended, though not by whom: the same end is taken for ours.
-    func finding(byHistoryWith authentication: Authentication) async throws -> Finding {
+    func finding(byHistoryWith authentication: Authentication) async throws -> AgentSupervision.Resolution {
         guard authentication.knowledge != nil || authentication.biometryKey != nil else { return .unknown }
         let history = try await self.service.history(with: authentication)
         guard let operation = history.operations.first(where: { $0.id.isExactly(self.decision.intent.operationID) })
@@ -68,8 +49,8 @@ struct DecisionTrace: Sendable {
 
     /// Two receipts do not claim one operation: where another receipt says that it decided the operation, a conclusion is
     /// none.
-    func withoutContradiction(_ finding: Finding) async throws -> Finding {
-        guard case .ours = finding.resolution, let evidence = self.service.channel.evidence?.source,
+    func withoutContradiction(_ finding: AgentSupervision.Resolution) async throws -> AgentSupervision.Resolution {
+        guard case .ours = finding, let evidence = self.service.channel.evidence?.source,
             try await evidence.isClaimed(self.decision.intent.operationID, otherThanMove: self.decision.moves)
         else { return finding }
         return .unknown
@@ -108,7 +89,7 @@ struct DecisionTrace: Sendable {
     }
 
     /// Returns the fate of a decision whose signature was accepted, from how the operation ended.
-    private func finding(ofFollowed end: MobileTokenError) -> Finding {
+    private func finding(ofFollowed end: MobileTokenError) -> AgentSupervision.Resolution {
         switch (end.code, self.decision.intent.verdict) {
         case (.operationAlreadyFinished, _), (.operationAlreadyRejected, .reject): .ours
         case (.operationAlreadyRejected, .approve), (.operationAlreadyCanceled, _), (.operationAlreadyFailed, _),
@@ -119,9 +100,9 @@ struct DecisionTrace: Sendable {
     }
 
     /// Writes what was found out into the receipts. A decision that may still arrive stays open.
-    func record(_ finding: Finding, isOver: Bool) async {
+    func record(_ finding: AgentSupervision.Resolution, isOver: Bool) async {
         guard let result = finding.result, let evidence = self.service.channel.evidence?.source else { return }
-        if case .pending = finding.resolution, !isOver { return }
+        if case .pending = finding, !isOver { return }
         await evidence.resolve(self.decision, as: result)
     }
 }

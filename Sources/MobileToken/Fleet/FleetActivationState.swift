@@ -11,6 +11,9 @@ public struct FleetActivationState: Sendable, CustomStringConvertible {
         /// Indicates whether the activation is not polled any more: only another activation, or a repaired store, would help.
         public var isEnded: Bool { self.name.isEnded }
 
+        /// Indicates whether the server would refuse each request until somebody does something: it is asked for the status alone.
+        var isWaiting: Bool { [.awaitingCommit, .blocked].contains(self.name) }
+
         let name: Name
 
         enum Name: String {

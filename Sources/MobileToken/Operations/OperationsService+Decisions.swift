@@ -21,22 +21,23 @@ extension OperationsService {
         _ operation: some AuthorizableOperation,
         with authentication: Authentication
     ) async throws {
-        try await self.authorize(operation, with: authentication, by: DecisionMaker())
+        let decision = DecisionIntent(.approve, on: operation, with: authentication, of: self.channel.activationID)
+        try await self.authorize(operation, with: authentication, as: decision)
     }
 
-    /// Authorizes an operation for a decider.
+    /// Authorizes an operation, as somebody has decided.
     func authorize(
         _ operation: some AuthorizableOperation,
         with authentication: Authentication,
-        by maker: DecisionMaker
+        as decision: DecisionIntent
     ) async throws {
         try self.checkMayAuthorize(operation, with: authentication)
         // The expiry, and the time that goes out with a proximity code, are in the server's time.
         try await self.channel.synchronizeTime()
         try self.checkHasNotExpired(operation)
-        if maker.policy == nil { await self.resolveOpenDecisions() }
+        if !decision.isAutomatic { await self.resolveOpenDecisions() }
         try await self.decide(
-            DecisionIntent(.approve, on: operation, with: authentication, of: self.channel.activationID, by: maker),
+            decision,
             path: "/api/auth/token/app/operation/authorize",
             body: RequestBody.authorize(operation, sent: self.channel.serverDate) { [channel] in
                 channel.serverDate(ofLocalDate: $0)
@@ -49,20 +50,21 @@ extension OperationsService {
     ///
     /// - Throws: `MobileTokenError`, such as `rejectExpired` or `operationAlreadyFinished`.
     public func reject(_ operation: some AuthorizableOperation, reason: RejectionReason = .unknown) async throws {
-        try await self.reject(operation, reason: reason, by: DecisionMaker())
+        let id = self.channel.activationID
+        let decision = DecisionIntent(.reject, on: operation, reason: reason, with: .possession, of: id)
+        try await self.reject(operation, reason: reason, as: decision)
     }
 
-    /// Rejects an operation for a decider.
+    /// Rejects an operation, as somebody has decided.
     func reject(
         _ operation: some AuthorizableOperation,
         reason: RejectionReason,
-        by maker: DecisionMaker
+        as decision: DecisionIntent
     ) async throws {
         try await self.channel.synchronizeTime()
-        if maker.policy == nil { await self.resolveOpenDecisions() }
-        let verdict = DecisionIntent.Verdict.reject(reason: reason.rawValue)
+        if !decision.isAutomatic { await self.resolveOpenDecisions() }
         try await self.decide(
-            DecisionIntent(verdict, on: operation, with: .possession, of: self.channel.activationID, by: maker),
+            decision,
             path: "/api/auth/token/app/operation/cancel",
             body: RequestBody.reject(operation, reason: reason),
             authentication: .signature(uriID: "/operation/cancel", .possession)

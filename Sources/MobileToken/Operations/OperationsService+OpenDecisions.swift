@@ -14,7 +14,7 @@ extension OperationsService {
                 let finding = try await trace.withoutContradiction(try await trace.finding())
                 let isOver = evidence.cannotArrive(open)
                 await trace.record(finding, isOver: isOver)
-                if case .pending = finding.resolution, !isOver { self.mayHaveOpenDecisions = true }
+                if case .pending = finding, !isOver { self.mayHaveOpenDecisions = true }
             }
         } catch {
             self.mayHaveOpenDecisions = true

@@ -54,7 +54,7 @@ extension OperationsService {
             }
             let trace = DecisionTrace(decision: open, service: self)
             let finding = try await trace.withoutContradiction(try await trace.finding())
-            switch finding.resolution {
+            switch finding {
             case .pending: throw Self.isOpen(open)  // it may still arrive
             case .unknown: continue  // the history may tell
             default: await trace.record(finding, isOver: true)

@@ -9,7 +9,7 @@ public struct DecisionObservation: Sendable {
     /// The operation that is decided.
     public let operationID: String
     /// Which way.
-    public let verdict: RecordedIntent.Verdict
+    public let verdict: DecisionIntent.Verdict
     /// The factors that signed, as the protocol names them; `nil` when this process did not make the signature.
     public let factors: String?
     /// The name of the policy that decided; `nil` for a call by hand, and when this process did not make the signature.
@@ -20,7 +20,7 @@ public struct DecisionObservation: Sendable {
     package init(
         activationID: String,
         operationID: String,
-        verdict: RecordedIntent.Verdict,
+        verdict: DecisionIntent.Verdict,
         factors: String? = nil,
         policyName: String? = nil,
         result: DecisionOutcome.Result
@@ -34,11 +34,10 @@ public struct DecisionObservation: Sendable {
     }
 
     init(_ intent: DecisionIntent, _ result: DecisionOutcome.Result) {
-        let isApproval = intent.verdict == .approve
         self.init(
             activationID: intent.activationID,
             operationID: intent.operationID,
-            verdict: isApproval ? .approve : .reject,
+            verdict: intent.verdict,
             factors: intent.factors.rawValue,
             policyName: intent.policy?.name,
             result: result

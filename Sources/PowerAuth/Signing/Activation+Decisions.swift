@@ -183,7 +183,7 @@ extension Activation {
             DecisionObservation(
                 activationID: self.activationID,
                 operationID: intent.operationID,
-                verdict: RecordedIntent.Verdict(intent.verdict),
+                verdict: intent.verdict,
                 result: result
             )
         )

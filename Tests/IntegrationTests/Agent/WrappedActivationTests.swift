@@ -10,7 +10,11 @@ import TestSupport
 /// A type of an application that wraps an activation, such as to count its requests, loses nothing of what agents find out.
 @Suite(.timeLimit(.minutes(2))) struct WrappedActivationTests {
     private struct CountingActivation: AuthenticatedChannel {
+        struct Strange: Error {}
+
         let activation: Activation
+        /// Throws an error of its own in the place of a decision's.
+        var hasOwnErrors = false
         let count = Shared(0)
 
         var activationID: String { self.activation.activationID }
@@ -30,18 +34,23 @@ import TestSupport
             decision: DecisionIntent?
         ) async throws -> ChannelResponse {
             self.count.update { $0 += 1 }
-            return try await self.activation.post(
-                path,
-                body: body,
-                authentication: authentication,
-                acceptLanguage: acceptLanguage,
-                decision: decision
-            )
+            do {
+                return try await self.activation.post(
+                    path,
+                    body: body,
+                    authentication: authentication,
+                    acceptLanguage: acceptLanguage,
+                    decision: decision
+                )
+            } catch {
+                throw self.hasOwnErrors && decision != nil ? Strange() : error
+            }
         }
     }
 
     /// The answer to the first approval is lost, by hand and then by an agent.
-    @Test(arguments: [false, true]) func lostAnswersAreTracedAsWithoutIt(isWrapped: Bool) async throws {
+    @Test(arguments: [(false, false), (true, false), (true, true)])
+    func lostAnswersAreTracedAsWithoutIt(isWrapped: Bool, hasOwnErrors: Bool) async throws {
         try await withEmulator { emulator async throws in
             let (clock, traffic, losses) = (ManualClock(), Traffic(), Shared(2))
             let client = try emulator.makeClient {
@@ -57,7 +66,7 @@ import TestSupport
                 }
             }
             let activation = try await emulator.makeActivation(user: "alice", password: password, client: client)
-            let wrapped = CountingActivation(activation: activation)
+            let wrapped = CountingActivation(activation: activation, hasOwnErrors: hasOwnErrors)
             var configuration = OperationsService.Configuration()
             configuration.clock = clock
             let operations = OperationsService(
@@ -91,7 +100,7 @@ import TestSupport
     private struct Facts: Hashable {
         let moves: UInt64
         let attempt: Int
-        let verdict: RecordedIntent.Verdict
+        let verdict: DecisionIntent.Verdict
         let policy: DecisionIntent.Policy?
         let isComplete: Bool?
         let factors: String

@@ -31,8 +31,8 @@ import WireFacts
             for action in actions {
                 switch action {
                 case .review(let job, _): self.jobs.append(("review \(job.operationID)", job))
-                case .send(let job, _, let decision, let attempt):
-                    self.jobs.append(("\(decision.verdict) \(job.operationID) \(attempt)", job))
+                case .send(let job, _, let verdict, let attempt):
+                    self.jobs.append(("\(verdict) \(job.operationID) \(attempt)", job))
                 case .resolve(let job, let decision, let isOver, let isLast):
                     let end = isLast ? " for good" : isOver ? " at last" : ""
                     self.jobs.append(("resolve \(job.operationID) \(decision.moves)\(end)", job))
@@ -76,9 +76,9 @@ import WireFacts
             self.end(name) { $0.policyReturned(.failed(Broken()), from: $1, at: now) }
         }
 
-        mutating func sent(_ result: AgentSupervision.SendResult, by name: String) {
+        mutating func sent(_ error: MobileTokenError?, by name: String) {
             let now = self.now
-            self.end(name) { $0.sent(result, by: $1, at: now, random: 0) }
+            self.end(name) { $0.sent(error, by: $1, at: now, random: 0) }
         }
 
         mutating func resolved(_ result: AgentSupervision.Resolution, by name: String) {
@@ -719,7 +719,7 @@ import WireFacts
     @Test func whatWasDecidedElsewhereIsOver() {
         var desk = Desk()
         self.lose(&desk)
-        desk.resolved(.elsewhere(self.error(.operationAlreadyFinished, 400)), by: "resolve 0 7")
+        desk.resolved(.elsewhere(self.error(.operationAlreadyFinished, 400), isFollowed: true), by: "resolve 0 7")
         #expect(desk.takeEvents().last?.hasPrefix("0 finished elsewhere") == true)
         #expect(desk.work == ["review 1"])
     }
@@ -821,5 +821,17 @@ import WireFacts
         desk.sent(.accepted, by: "approve 1 1")
         #expect(desk.work == [])
         #expect(desk.supervision.decisionsInFlight == 0)
+    }
+}
+
+/// The ends of sending a decision, as tests name them.
+extension MobileTokenError? {
+    fileprivate static var accepted: Self { nil }
+    fileprivate static func failed(_ error: MobileTokenError) -> Self { error }
+
+    fileprivate static func unanswered(_ decision: OpenDecision, _ error: MobileTokenError) -> Self {
+        var error = error
+        error.decision = SignedDecision(decision, .unanswered(code: error.code.description))
+        return error
     }
 }

@@ -24,7 +24,8 @@ struct ReceiptReconciliationTests {
         let intent = DecisionIntent(
             activationID: activation,
             operationID: operationID,
-            verdict: approves ? .approve : .reject(reason: "UNKNOWN"),
+            verdict: approves ? .approve : .reject,
+            reason: approves ? nil : "UNKNOWN",
             factors: .possessionKnowledge,
             shown: Self.operation(operationID, .pending, began: began).json,
             signed: "A1*A100CZK",

@@ -8,22 +8,13 @@ extension AgentSupervision {
         case failed(any Error)
     }
 
-    /// The outcome of sending a decision.
-    package enum SendResult: Sendable {
-        case accepted
-        /// No response came to the latest signature.
-        case unanswered(OpenDecision, MobileTokenError)
-        /// Nothing was decided.
-        case failed(MobileTokenError)
-    }
-
     /// The conclusion about a decision whose answer was lost.
     package enum Resolution: Sendable {
-        /// The server followed the counter, and the operation is finished.
+        /// The server followed the counter, and the operation ended so as it was decided.
         case ours
-        /// The operation is finished, not by this decision.
-        case elsewhere(MobileTokenError)
-        /// The operation still waits for a decision.
+        /// The operation ended otherwise. What did not follow the counter was not even judged.
+        case elsewhere(MobileTokenError, isFollowed: Bool)
+        /// The operation still waits for a decision: the signature decided nothing, once it cannot arrive any more.
         case pending
         /// Neither can be told any more.
         case unknown
@@ -54,23 +45,24 @@ extension AgentSupervision {
 
     /// A decision was sent, or not.
     ///
-    /// - Parameter random: A number in 0..<1, which spreads the next attempt.
-    package mutating func sent(_ result: SendResult, by job: Job, at now: Duration, random: Double) -> [Action] {
-        var actions: [Action] = []
-        if case .failed(let error) = result, case .ofActivation = DecisionTrouble(error) {
-            actions = self.stop(job.activationID, error, at: now)
-        }
-        let timeout = self.limits.requestTimeout
-        return self.finish(job, at: now) { entry in
-            switch result {
-            case .accepted: entry.accepted(isInferred: false)
+    /// - Parameters:
+    ///   - error: Why it failed; `nil` when the server has carried it out.
+    ///   - random: A number in 0..<1, which spreads the next attempt.
+    package mutating func sent(
+        _ error: MobileTokenError?,
+        by job: Job,
+        at now: Duration,
+        random: Double
+    ) -> [Action] {
+        guard let error else { return self.finish(job, at: now) { $0.accepted(isInferred: false) } }
+        if let decision = error.unansweredDecision {
             // Whoever responds with 500 has the request behind it. Others may stand before a server that works on it.
-            case .unanswered(let decision, let error) where error.httpStatus == 500:
-                entry.lost(decision, error, until: now)
-            case .unanswered(let decision, let error): entry.lost(decision, error, until: now + timeout.bounded)
-            case .failed(let error): entry.failed(error, at: now, random: random)
-            }
-        } + actions
+            let end = error.httpStatus == 500 ? now : now + self.limits.requestTimeout.bounded
+            return self.finish(job, at: now) { $0.lost(decision, error, until: end) }
+        }
+        var actions: [Action] = []
+        if case .ofActivation = DecisionTrouble(error) { actions = self.stop(job.activationID, error, at: now) }
+        return self.finish(job, at: now) { $0.failed(error, at: now, random: random) } + actions
     }
 
     /// The fate of a decision was asked for.
@@ -89,5 +81,28 @@ extension AgentSupervision {
         var event: ApprovalAgent.Event.Kind?
         guard let entry = self.end(job, { event = change(&$0) }), let event else { return self.begin(at: now) }
         return [.report(entry.event(of: job.activationID, event))] + self.begin(at: now)
+    }
+}
+
+extension AgentSupervision.Resolution {
+    /// What the receipt says of the decision; `nil` while nothing is known.
+    var result: DecisionOutcome.Result? {
+        switch self {
+        case .ours: .inferred
+        case .elsewhere(let end, isFollowed: true): .refused(code: end.code.description, serverCode: end.serverCode)
+        case .elsewhere(_, isFollowed: false), .pending: .notFollowed
+        case .unknown: .unknown
+        case .failed: nil
+        }
+    }
+}
+
+extension MobileTokenError {
+    /// The decision that was signed, and of which the server has not said how it ended.
+    var unansweredDecision: OpenDecision? {
+        switch self.decision?.result {
+        case .accepted, .refused, nil: nil
+        default: self.decision?.decision
+        }
     }
 }

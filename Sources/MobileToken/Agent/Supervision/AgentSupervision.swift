@@ -43,7 +43,7 @@ package struct AgentSupervision: Sendable {
         /// Ask the policy; then ``policyReturned(_:from:at:)``.
         case review(Job, OperationReview)
         /// Sign and send a decision; then ``sent(_:by:at:random:)``.
-        case send(Job, OperationReview, AgentDecision, attempt: Int)
+        case send(Job, OperationReview, ApprovalAgent.Verdict, attempt: Int)
         /// Find out what became of a decision whose answer was lost; then ``resolved(_:by:at:random:)``. When `isOver`, the
         /// request cannot arrive at the server any more. When `isLast`, the operation's time is over too: a question that somebody
         /// else answers in the server's place is not asked again.

@@ -7,7 +7,7 @@ struct SupervisedOperation: Sendable {
     /// The next thing to do.
     enum Step: Sendable {
         case review
-        case send(AgentDecision)
+        case send(ApprovalAgent.Verdict)
         /// The answer to a decision was lost.
         case resolve(OpenDecision)
     }
@@ -160,9 +160,9 @@ struct SupervisedOperation: Sendable {
             self.hasChanged = false
             self.deadline = now + limits.policyDeadline.bounded
             return .review(job, self.review)
-        case .send(let decision):
+        case .send(let verdict):
             self.attempts += 1
-            return .send(job, self.review, decision, attempt: self.attempts)
+            return .send(job, self.review, verdict, attempt: self.attempts)
         case .resolve(let decision):
             let isOver = (self.loss?.end ?? now) <= now
             self.loss?.isOver = isOver
@@ -212,8 +212,7 @@ struct SupervisedOperation: Sendable {
 
     private mutating func follow(_ verdict: ApprovalAgent.Verdict, at now: Duration) -> ApprovalAgent.Event.Kind {
         switch verdict {
-        case .approve: (self.step, self.phase) = (.send(.approve), .ready)
-        case .reject(let reason): (self.step, self.phase) = (.send(.reject(reason)), .ready)
+        case .approve, .reject: (self.step, self.phase) = (.send(verdict), .ready)
         case .leave(let reason):
             self.phase = .left
             return .left(.policy(reason))
@@ -303,7 +302,7 @@ struct SupervisedOperation: Sendable {
     ) -> ApprovalAgent.Event.Kind {
         switch result {
         case .ours: return self.accepted(isInferred: true)
-        case .elsewhere(let error):
+        case .elsewhere(let error, _):
             self.phase = .settled
             return .finishedElsewhere(error)
         case .unknown:
@@ -335,7 +334,7 @@ struct SupervisedOperation: Sendable {
             self.phase = .settled
             return .gone
         }
-        self.step = .send(AgentDecision(decision.intent.verdict))
+        self.step = .send(.init(decision.intent))
         let event = self.retry(loss.error, at: now, random: random)
         if self.hasChanged { self.reviewAnew() }
         return event
@@ -343,8 +342,8 @@ struct SupervisedOperation: Sendable {
 
     private var verdict: ApprovalAgent.Verdict {
         switch self.step {
-        case .send(let decision): decision.verdict
-        case .resolve(let decision): AgentDecision(decision.intent.verdict).verdict
+        case .send(let verdict): verdict
+        case .resolve(let decision): .init(decision.intent)
         case .review: .leave
         }
     }
@@ -355,5 +354,15 @@ extension UserOperation {
     fileprivate var lifetime: Duration {
         let lifetime = Duration(boundedSeconds: self.expires.timeIntervalSince(self.created))
         return min(max(lifetime, .seconds(60)), .seconds(24 * 60 * 60))
+    }
+}
+
+extension ApprovalAgent.Verdict {
+    /// Returns the verdict that a policy gave.
+    fileprivate init(_ intent: DecisionIntent) {
+        switch intent.verdict {
+        case .approve: self = .approve
+        case .reject: self = .reject(intent.reason.map { RejectionReason($0) } ?? .unknown)
+        }
     }
 }

@@ -57,10 +57,8 @@ package struct ActivationCondition: Sendable {
     package func step(at now: Duration) -> Step {
         guard !self.state.phase.isEnded else { return .end }
         guard self.isOpened else { return .open(notBefore: self.notBefore) }
-        switch self.state.phase {
-        case .awaitingCommit, .blocked: return .askStatus(notBefore: self.notBefore)
-        default: return self.isDoubtful && self.mayAskStatus(at: now) ? .askStatus(notBefore: now) : .poll
-        }
+        if self.state.phase.isWaiting { return .askStatus(notBefore: self.notBefore) }
+        return self.isDoubtful && self.mayAskStatus(at: now) ? .askStatus(notBefore: now) : .poll
     }
 
     /// Returns whether the status is to be asked for in the place of the next poll, which comes right after it.
@@ -114,7 +112,7 @@ package struct ActivationCondition: Sendable {
     ) {
         guard !self.state.phase.isEnded else { return }
         // The comparison at the start keeps no later doubt from being explained at once.
-        if self.isDoubtful || self.isWaiting { self.lastStatus = now }
+        if self.isDoubtful || self.state.phase.isWaiting { self.lastStatus = now }
         self.isDoubtful = false
         self.isCompared = true
         switch (state, counter) {
@@ -133,7 +131,7 @@ package struct ActivationCondition: Sendable {
         case (.blocked, _):
             self.beBlocked(MobileTokenError(.activationBlocked, "The activation is blocked"), at: now)
         case (.active, _):
-            if self.isWaiting { self.become(.active) }
+            if self.state.phase.isWaiting { self.become(.active) }
         }
     }
 
@@ -143,12 +141,10 @@ package struct ActivationCondition: Sendable {
         self.lastStatus = now
         let wait = max(self.wait, Self.commitWait.first, PollSchedule.believed(error.retryAfter ?? .zero))
         self.notBefore = now + wait
-        if !self.isWaiting { self.state = FleetActivationState(self.state.phase, reason: error) }
+        if !self.state.phase.isWaiting { self.state = FleetActivationState(self.state.phase, reason: error) }
     }
 
     // MARK: Phases
-
-    private var isWaiting: Bool { [.awaitingCommit, .blocked].contains(self.state.phase) }
 
     private mutating func become(_ phase: FleetActivationState.Phase, _ reason: MobileTokenError? = nil) {
         self.state = FleetActivationState(phase, reason: reason)

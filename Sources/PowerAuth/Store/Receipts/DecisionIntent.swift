@@ -10,12 +10,12 @@ package import PowerAuthProtocol
 /// An intent holds no secret: neither a counter value nor a key nor a password. Its personal data are what ``RecordedIntent``
 /// keeps apart, so that they can be erased.
 public struct DecisionIntent: Sendable, Hashable {
-    /// The verdict.
-    public enum Verdict: Sendable, Hashable {
+    /// Which way an operation is decided.
+    public enum Verdict: String, Sendable, Hashable, CaseIterable {
         /// The operation is authorized.
         case approve
-        /// The operation is rejected, for a reason that is sent to the server.
-        case reject(reason: String)
+        /// The operation is rejected.
+        case reject
     }
 
     /// The rule that decided.
@@ -41,6 +41,8 @@ public struct DecisionIntent: Sendable, Hashable {
     public let attempt: Int
     /// The verdict.
     public let verdict: Verdict
+    /// Why the operation is rejected, as the server is told.
+    public let reason: String?
     /// The rule that decided; `nil` for a call by hand.
     public let policy: Policy?
     /// Indicates that everything about the operation could be read, and that what is shown agrees with what is signed; `nil` when nobody
@@ -67,6 +69,7 @@ public struct DecisionIntent: Sendable, Hashable {
         operationID: String,
         attempt: Int = 1,
         verdict: Verdict,
+        reason: String? = nil,
         policy: Policy? = nil,
         isComplete: Bool? = nil,
         factors: SignatureType,
@@ -81,6 +84,7 @@ public struct DecisionIntent: Sendable, Hashable {
         self.operationID = operationID
         self.attempt = attempt
         self.verdict = verdict
+        self.reason = reason
         self.policy = policy
         self.isComplete = isComplete
         self.factors = factors

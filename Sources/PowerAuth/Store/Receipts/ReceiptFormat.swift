@@ -36,7 +36,7 @@ extension RecordedIntent {
 
     /// - Throws: also when the personal data do not fit their digest.
     init(facts: JSONObject, personalData: PersonalData?) throws(ReceiptFormatError) {
-        guard let verdict = Verdict(rawValue: try facts.string("verdict")) else {
+        guard let verdict = DecisionIntent.Verdict(rawValue: try facts.string("verdict")) else {
             throw ReceiptFormatError(member: "verdict")
         }
         var policy: DecisionIntent.Policy?

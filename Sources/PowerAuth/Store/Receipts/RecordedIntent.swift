@@ -8,22 +8,6 @@ import PowerAuthProtocol
 /// The facts hold ``personalDataDigest``, a salted hash. As long as the personal data are there they can be compared with it;
 /// once they are erased with their salt, it tells nothing about them.
 public struct RecordedIntent: Sendable, Hashable {
-    /// Which way it was decided.
-    public enum Verdict: String, Sendable, Hashable, CaseIterable {
-        /// The operation was to be authorized.
-        case approve
-        /// The operation was to be rejected.
-        case reject
-
-        /// Leaves out the reason of a rejection.
-        package init(_ verdict: DecisionIntent.Verdict) {
-            switch verdict {
-            case .approve: self = .approve
-            case .reject: self = .reject
-            }
-        }
-    }
-
     /// The data of the person whose operation it was.
     public struct PersonalData: Sendable, Hashable {
         /// 16 random bytes, without which the digest could be found again by trying what the data may have been.
@@ -45,7 +29,7 @@ public struct RecordedIntent: Sendable, Hashable {
     /// Which attempt at the operation it was, from 1.
     public let attempt: Int
     /// Which way it was decided.
-    public let verdict: Verdict
+    public let verdict: DecisionIntent.Verdict
     /// The rule that decided; `nil` for a call by hand.
     public let policy: DecisionIntent.Policy?
     /// Indicates that everything about the operation could be read; `nil` when nobody looked.
@@ -69,20 +53,18 @@ public struct RecordedIntent: Sendable, Hashable {
     ///
     /// - Parameter moves: The number of the counter's move that goes with it.
     public init(_ intent: DecisionIntent, moves: UInt64) {
-        var reason: String?
-        if case .reject(let given) = intent.verdict { reason = given }
         let personalData = PersonalData(
             salt: SecureRandom.bytes(16),
             operationID: intent.operationID,
             signed: intent.signed,
             shown: intent.shown.map { String(decoding: $0, as: UTF8.self) },
-            reason: reason
+            reason: intent.reason
         )
         self.init(
             activationID: intent.activationID,
             moves: moves,
             attempt: intent.attempt,
-            verdict: Verdict(intent.verdict),
+            verdict: intent.verdict,
             policy: intent.policy,
             isComplete: intent.isComplete,
             factors: intent.factors.rawValue,
@@ -99,7 +81,7 @@ public struct RecordedIntent: Sendable, Hashable {
         activationID: String,
         moves: UInt64,
         attempt: Int,
-        verdict: Verdict,
+        verdict: DecisionIntent.Verdict,
         policy: DecisionIntent.Policy?,
         isComplete: Bool?,
         factors: String,
@@ -142,7 +124,8 @@ public struct RecordedIntent: Sendable, Hashable {
             activationID: self.activationID,
             operationID: personalData.operationID,
             attempt: self.attempt,
-            verdict: self.verdict == .approve ? .approve : .reject(reason: personalData.reason ?? ""),
+            verdict: self.verdict,
+            reason: personalData.reason,
             policy: self.policy,
             isComplete: self.isComplete,
             factors: factors,

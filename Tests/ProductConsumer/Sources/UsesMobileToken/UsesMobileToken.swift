@@ -45,7 +45,7 @@ let receiptTypes: [Any.Type] = [
     DecisionIntent.self, DecisionIntent.Verdict.self,
     DecisionIntent.Policy.self,
     DecisionOutcome.self, DecisionOutcome.Result.self, OpenDecision.self, DecisionReceipt.self, DecisionReceipts.self,
-    DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.Verdict.self, RecordedIntent.PersonalData.self,
+    DecisionReceipts.Iterator.self, RecordedIntent.self, RecordedIntent.PersonalData.self,
     ReceiptEntry.self, ReceiptEntry.Content.self, ReceiptSelection.self, SealedReceipt.self, ReceiptArchive.self,
     ReceiptArchive.Export.self, ReceiptVerification.self, ReceiptVerification.Counts.self, ReceiptFault.self,
     ReceiptFault.Reason.self, ReceiptSignature.self, ReceiptReconciliation.self,
