@@ -37,14 +37,14 @@ package protocol DecisionEvidenceSource: Sendable {
 
     /// The store, when it keeps receipts.
     var journal: (any DecisionJournal)? { get }
-    /// Asks the server whether it accepted the signature of one move of the counter.
-    func fate(ofMove moves: UInt64) async throws -> SignatureFate
+    /// Asks the server whether it accepted the signature of a decision.
+    func fate(of decision: OpenDecision) async throws -> SignatureFate
     /// Returns the decisions whose fate is not known.
     func openDecisions() async throws -> [OpenDecision]
     /// Returns the time in which the request of a decision may still reach the server.
     func timeLeft(of decision: OpenDecision) -> Duration
-    /// Returns whether another signature's receipt claims to have decided an operation.
-    func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool
+    /// Returns whether another signature's receipt claims to have decided the operation of a decision.
+    func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool
     /// Writes the outcome of a decision whose answer was lost.
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async
 }

@@ -78,18 +78,18 @@ import Testing
             let nextClient = try emulator.makeClient { $0.store = next }
             let open = try await next.openDecisions(of: activation.activationID)
             #expect(open.map(\.intent.operationID) == [operation.id])
-            let moves = try #require(open.first?.moves)
-            let fate = try await nextClient.activation(id: activation.activationID).fate(ofMove: moves)
+            let decision = try #require(open.first)
+            let fate = try await nextClient.activation(id: activation.activationID).fate(of: decision)
             #expect(fate == (diesAfterResponse ? .followed : .notFollowed))
             let result: DecisionOutcome.Result = fate == .followed ? .inferred : .notFollowed
             let outcome = DecisionOutcome(result, localDate: Date(), serverDate: nil)
-            try await next.record(outcome, ofMove: moves, of: activation.activationID)
+            try await next.record(outcome, of: decision)
 
             var receipts: [DecisionReceipt] = []
             for try await receipt in try nextClient.receipts() { receipts.append(receipt) }
             #expect(receipts.map(\.outcome?.result) == [result])
             #expect(try await next.openDecisions(of: activation.activationID).isEmpty)
-            #expect(try await next.record(of: activation.activationID)?.counterMoves == moves)
+            #expect(try await next.record(of: activation.activationID)?.counterMoves == decision.moves)
             await next.close()
         }
     }

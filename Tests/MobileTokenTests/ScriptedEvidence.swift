@@ -29,10 +29,10 @@ struct ScriptedEvidence: DecisionEvidenceSource {
         )
     }
 
-    func fate(ofMove moves: UInt64) async throws -> SignatureFate { .unknown }
+    func fate(of decision: OpenDecision) async throws -> SignatureFate { .unknown }
     func openDecisions() async throws -> [OpenDecision] { [] }
     func timeLeft(of decision: OpenDecision) -> Duration { .zero }
-    func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool { false }
+    func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool { false }
 
     func resolve(_ decision: OpenDecision, as result: DecisionOutcome.Result) async {}
 }

@@ -51,14 +51,14 @@ struct DecisionTrace: Sendable {
     /// none.
     func withoutContradiction(_ finding: AgentSupervision.Resolution) async throws -> AgentSupervision.Resolution {
         guard case .ours = finding, let evidence = self.service.channel.evidence?.source,
-            try await evidence.isClaimed(self.decision.intent.operationID, otherThanMove: self.decision.moves)
+            try await evidence.isClaimed(otherThanBy: self.decision)
         else { return finding }
         return .unknown
     }
 
     private func fate() async throws -> SignatureFate {
         guard let evidence = self.service.channel.evidence?.source else { return .unknown }
-        return try await evidence.fate(ofMove: self.decision.moves)
+        return try await evidence.fate(of: self.decision)
     }
 
     /// Returns the end of the operation; `nil` while it is pending.

@@ -49,7 +49,7 @@ extension OperationsService {
     ) async throws {
         for open in try await evidence.openDecisions() {
             guard isSettling else {
-                guard case .unknown = try await evidence.fate(ofMove: open.moves) else { throw Self.isOpen(open) }
+                guard case .unknown = try await evidence.fate(of: open) else { throw Self.isOpen(open) }
                 continue
             }
             let trace = DecisionTrace(decision: open, service: self)
@@ -80,7 +80,7 @@ extension ReceiptReconciliation {
             guard let result = difference.conclusion else { continue }
             for receipt in difference.receipts where receipt.intent.activationID == activationID {
                 guard let intent = receipt.intent.intent else { continue }
-                await evidence.resolve(OpenDecision(intent, moves: receipt.intent.moves), as: result)
+                await evidence.resolve(OpenDecision(intent, moves: receipt.intent.moves, tag: receipt.tag), as: result)
                 self.settled.append(difference)
             }
         }

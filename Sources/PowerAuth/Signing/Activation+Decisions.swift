@@ -133,19 +133,18 @@ package enum SignatureFate: Sendable, Hashable {
 }
 
 extension Activation {
-    /// Asks the server whether it accepted the signature of one move of the counter. Signs nothing.
+    /// Asks the server whether it accepted the signature of a decision. Signs nothing.
     ///
-    /// - Parameter moves: The counter's moves as that signature left them.
     /// - Throws: What keeps the status from being asked for, and `activationRemoved`: of an activation that is removed, the
     ///   server's counter tells nothing.
-    package nonisolated func fate(ofMove moves: UInt64) async throws -> SignatureFate {
+    package nonisolated func fate(of decision: OpenDecision) async throws -> SignatureFate {
         let compared = try await self.fetchStatus()
         guard compared.status.state != .removed else {
             throw MobileTokenError(.activationRemoved, "The activation was removed from the server")
         }
         // Another signature may have moved the counter since: the distance is from where it was when the two were compared.
-        let fate = SignatureFate(ofMove: moves, clientMoves: compared.moves, compared.status.counter)
-        guard fate == .unknown, try await self.wasFollowed(moves) else { return fate }
+        let fate = SignatureFate(ofMove: decision.moves, clientMoves: compared.moves, compared.status.counter)
+        guard fate == .unknown, try await self.wasFollowed(decision) else { return fate }
         return .followed
     }
 }

@@ -26,7 +26,7 @@ extension Activation {
         case .notFollowed: return self.cannotArrive(decision) ? .notFollowed : nil
         case .unknown:
             guard self.cannotArrive(decision), !decision.intent.isAutomatic else { return nil }
-            return try await self.wasFollowed(decision.moves) ? nil : .unknown
+            return try await self.wasFollowed(decision) ? nil : .unknown
         }
     }
 
@@ -45,34 +45,31 @@ extension Activation {
         return max(.zero, limit - Duration(boundedSeconds: max(0, age)))
     }
 
-    /// Returns whether a status has shown, before later signatures hid it, that the server accepted the signature of a move.
-    nonisolated func wasFollowed(_ move: UInt64) async throws -> Bool {
-        try await self.hasReceipt(nearMove: move, of: self.activationID) { receipt in
-            receipt.intent.moves == move && receipt.outcome?.result == .followed
+    /// Returns whether a status has shown, before later signatures hid it, that the server accepted the signature of a decision.
+    nonisolated func wasFollowed(_ decision: OpenDecision) async throws -> Bool {
+        try await self.hasReceipt(near: decision, of: self.activationID) { receipt in
+            receipt.isOf(decision) && receipt.outcome?.result == .followed
         }
     }
 
     /// Returns whether the store has a receipt of another signature, by which that one decided an operation: the server said so, or it was
     /// concluded.
-    ///
-    /// - Parameter move: The counter's move of the signature in question.
-    package nonisolated func isClaimed(_ operationID: String, otherThanMove move: UInt64) async throws -> Bool {
-        try await self.hasReceipt(nearMove: move, of: nil) { receipt in
+    package nonisolated func isClaimed(otherThanBy decision: OpenDecision) async throws -> Bool {
+        try await self.hasReceipt(near: decision, of: nil) { receipt in
             [.accepted, .inferred].contains(receipt.outcome?.result)
-                && receipt.intent.personalData?.operationID.isExactly(operationID) == true
-                && !(receipt.intent.moves == move && receipt.intent.activationID.isExactly(self.activationID))
+                && receipt.intent.personalData?.operationID.isExactly(decision.intent.operationID) == true
+                && !receipt.isOf(decision)
         }
     }
 
-    /// Looks through the receipts from an hour before the open decision of a move.
+    /// Looks through the receipts from an hour before a decision.
     private nonisolated func hasReceipt(
-        nearMove move: UInt64,
+        near decision: OpenDecision,
         of activationID: String?,
         where matches: (DecisionReceipt) -> Bool
     ) async throws -> Bool {
         guard let journal = self.journal else { return false }
-        let open = try await self.openDecisions().first { $0.moves == move }
-        let date = (open?.intent.localDate ?? self.server.clocks.reading.wall) - 3_600
+        let date = decision.intent.localDate - 3_600
         return try await MobileTokenError.mapStoreErrors {
             var number = try await journal.receiptNumber(before: date)
             while true {

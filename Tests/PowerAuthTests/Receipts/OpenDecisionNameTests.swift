@@ -48,6 +48,8 @@ import Testing
         let open = try await journal.openDecisions(of: "a")
         #expect(open.map(\.intent.operationID) == ["first", "second"])
         #expect(open.map(\.moves) == [1, 1])
+        let receipts = try await journal.receipts(of: "a", after: 0, limit: 10)
+        #expect(receipts.map { $0.isOf(open[index]) } == [index == 0, index == 1])
         try await journal.record(ActivationStoreConformance.outcome(.notFollowed), of: open[index])
         let results = try await journal.receipts(of: "a", after: 0, limit: 10).map(\.outcome?.result)
         #expect(results == (index == 0 ? [.notFollowed, nil] : [nil, .notFollowed]))

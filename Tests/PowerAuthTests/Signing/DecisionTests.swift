@@ -107,22 +107,22 @@ import WireFacts
             guard request.url.hasSuffix("/api/signed") else { return .delivered }
             return isDelivered ? .answerLost : .requestLost
         }
-        let move = try #require(await self.decide("a", with: activation).lastMove)
+        let decision = try #require(await self.decide("a", with: activation).signed?.decision)
         // What never left is known to have decided nothing.
         if case .unanswered = self.results.first { #expect(isDelivered) } else { #expect(!isDelivered) }
-        #expect(try await activation.fate(ofMove: move) == (isDelivered ? .followed : .notFollowed))
+        #expect(try await activation.fate(of: decision) == (isDelivered ? .followed : .notFollowed))
 
         // A later signature lets the server's counter pass it by, and then nothing tells any more.
         fixture.server.setFate { _ in .delivered }
         _ = await self.decide("b", with: activation)
-        #expect(try await activation.fate(ofMove: move) == .unknown)
+        #expect(try await activation.fate(of: decision) == .unknown)
     }
 
     @Test func aServerThatIsAheadTellsNothing() async throws {
         let (fixture, activation) = try await self.makeActivation()
-        let move = try #require(await self.decide("a", with: activation).lastMove)
+        let decision = try #require(await self.decide("a", with: activation).signed?.decision)
         fixture.server.change(activation.activationID) { try $0.advanceCounter(by: 1) }
-        #expect(try await activation.fate(ofMove: move) == .unknown)
+        #expect(try await activation.fate(of: decision) == .unknown)
     }
 
     // MARK: Open decisions, before the next signature
@@ -140,13 +140,13 @@ import WireFacts
         let fixture = try Fixture(store: store)
         let activation = try await fixture.activate()
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
-        let move = try #require(await self.decide("a", with: activation, policy: policy).lastMove)
+        let decision = try #require(await self.decide("a", with: activation, policy: policy).signed?.decision)
         fixture.server.setFate { _ in .delivered }
         #expect(try await self.receipts(store) == ["a: unanswered (connectionLost)"])
         try await activation.approve("no decision")
         #expect(try await self.receipts(store) == ["a: followed"])
         // The counter alone would not tell any more.
-        #expect(try await activation.fate(ofMove: move) == .followed)
+        #expect(try await activation.fate(of: decision) == .followed)
         try await activation.approve("another")
         #expect(try await self.receipts(store) == ["a: followed"])
     }
@@ -192,7 +192,7 @@ import WireFacts
     @Test func aSignatureInTheMiddleDoesNotHideTheFateOfAnother() async throws {
         let (fixture, activation) = try await self.makeActivation()
         fixture.server.setFate { $0.url.hasSuffix("/api/signed") ? .answerLost : .delivered }
-        let move = try #require(await self.decide("a", with: activation).lastMove)
+        let decision = try #require(await self.decide("a", with: activation).signed?.decision)
         fixture.server.setFate { _ in .delivered }
         let isFirst = Shared(true)
         let watching = try Fixture(
@@ -208,7 +208,7 @@ import WireFacts
             }
         )
         let watched = try await watching.client.activation(id: activation.activationID)
-        #expect(try await watched.fate(ofMove: move) == .followed)
+        #expect(try await watched.fate(of: decision) == .followed)
         #expect(fixture.server.state.value.accepted == ["a", "b"])
     }
 
@@ -241,8 +241,8 @@ import WireFacts
         let ticket = await self.decide("a", with: activation, policy: Self.policy)
         #expect(self.results == [.unanswered(code: "httpStatus")])
         #expect(ticket.result?.isOpen == true)
-        let move = try #require(ticket.lastMove)
-        #expect(try await activation.fate(ofMove: move) == (isDelivered ? .followed : .notFollowed))
+        let decision = try #require(ticket.signed?.decision)
+        #expect(try await activation.fate(of: decision) == (isDelivered ? .followed : .notFollowed))
     }
 
     /// The answer is the server's own, to the second copy of a request of which the first was carried out.
@@ -253,7 +253,7 @@ import WireFacts
         #expect(self.results == [.followed])
         #expect(fixture.server.requestCount("/api/signed") == 1)
         #expect(fixture.server.state.value.accepted == ["a"])
-        #expect(try await activation.fate(ofMove: try #require(ticket.lastMove)) == .followed)
+        #expect(try await activation.fate(of: try #require(ticket.signed?.decision)) == .followed)
     }
 
     /// Whoever decides by hand may decide once more at once, for the counter may have been the reason.

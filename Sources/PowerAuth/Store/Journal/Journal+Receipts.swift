@@ -124,7 +124,7 @@ extension Journal {
     private func receipt(_ row: ReceiptRow) async throws -> DecisionReceipt {
         var outcome: DecisionOutcome?
         if let known = row.outcome { outcome = try await self.sealing(known.key).openOutcome(known.sealed) }
-        return DecisionReceipt(number: row.number, intent: try await self.intent(row), outcome: outcome)
+        return DecisionReceipt(number: row.number, intent: try await self.intent(row), outcome: outcome, tag: row.tag)
     }
 
     /// Returns what `body` reads, or `nil` when that was changed where it is kept.

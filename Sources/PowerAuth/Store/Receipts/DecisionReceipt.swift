@@ -1,3 +1,5 @@
+import Basics
+
 /// A decision as it was recorded: what was to be decided, and what became of it.
 public struct DecisionReceipt: Sendable, Hashable {
     /// The number of the intent's entry; see ``DecisionJournal``.
@@ -6,12 +8,25 @@ public struct DecisionReceipt: Sendable, Hashable {
     public let intent: RecordedIntent
     /// The outcome, as far as it is known; `nil` before there was any response.
     public let outcome: DecisionOutcome?
+    /// The tag of the write that made the move; `nil` where it is not known.
+    package let tag: WriteTag?
 
     /// Puts together a receipt from what a store kept.
     public init(number: UInt64, intent: RecordedIntent, outcome: DecisionOutcome?) {
+        self.init(number: number, intent: intent, outcome: outcome, tag: nil)
+    }
+
+    init(number: UInt64, intent: RecordedIntent, outcome: DecisionOutcome?, tag: WriteTag?) {
         self.number = number
         self.intent = intent
         self.outcome = outcome
+        self.tag = tag
+    }
+
+    /// Returns whether it is the receipt of a decision, and not of another one of the same number.
+    func isOf(_ decision: OpenDecision) -> Bool {
+        self.intent.moves == decision.moves && self.intent.activationID.isExactly(decision.intent.activationID)
+            && (self.tag == nil || decision.tag == nil || self.tag == decision.tag)
     }
 }
 
