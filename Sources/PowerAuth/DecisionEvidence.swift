@@ -21,7 +21,7 @@ package protocol DecisionEvidenceSource: Sendable {
     var serverOrigin: String { get }
     /// The difference between the local clock and the server's; `nil` until the server has told its time.
     var clockSkew: Duration? { get }
-    /// How long after a request was sent it may still reach the server.
+    /// The time after its sending in which a request may still reach the server.
     var requestTimeout: Duration { get }
     /// Returns a probe for a response that states the server's time, to be made just before the request.
     func makeServerTimeProbe() -> ServerTimeProbe?

@@ -73,7 +73,7 @@ extension MobileTokenClient {
         self.server.gate.withLock { if $0 === gate { $0 = nil } }
     }
 
-    /// How long after a request was sent it may still reach the server.
+    /// The time after its sending in which a request may still reach the server.
     package var requestTimeout: Duration { self.server.arrivalTimeout }
 
     /// Scheme, host and port of the server.
@@ -87,7 +87,7 @@ extension Activation {
     /// Scheme, host and port of the server.
     package nonisolated var serverOrigin: String { self.server.origin }
 
-    /// How long after a request was sent it may still reach the server.
+    /// The time after its sending in which a request may still reach the server.
     package nonisolated var requestTimeout: Duration { self.server.arrivalTimeout }
 
     /// By how much the local clock is ahead of the server's (positive) or behind it, once the server has told its time.

@@ -57,7 +57,7 @@ final class ServerConnection: Sendable {
 
     /// The longest that a request may take.
     let timeout: Duration
-    /// How long after a request was sent it may still reach the server.
+    /// The time after its sending in which a request may still reach the server.
     let arrivalTimeout: Duration
 
     var randomness: Randomness { self.configuration.randomness }

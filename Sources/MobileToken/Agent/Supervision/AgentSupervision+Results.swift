@@ -85,7 +85,7 @@ extension AgentSupervision {
 }
 
 extension AgentSupervision.Resolution {
-    /// What the receipt says of the decision; `nil` while nothing is known.
+    /// The statement of the receipt about the decision; `nil` while nothing is known.
     var result: DecisionOutcome.Result? {
         switch self {
         case .ours: .inferred
