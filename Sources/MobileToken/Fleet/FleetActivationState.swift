@@ -11,7 +11,8 @@ public struct FleetActivationState: Sendable, CustomStringConvertible {
         /// Indicates whether the activation is not polled any more: only another activation, or a repaired store, would help.
         public var isEnded: Bool { self.name.isEnded }
 
-        /// Indicates whether the server would refuse each request until somebody does something: it is asked for the status alone.
+        /// Indicates whether the server would refuse every request until the activation is committed or unblocked there. Only its status
+        /// is asked for until then.
         var isWaiting: Bool { [.awaitingCommit, .blocked].contains(self.name) }
 
         let name: Name

@@ -25,7 +25,7 @@ extension OperationsService {
         try await self.authorize(operation, with: authentication, as: decision)
     }
 
-    /// Authorizes an operation, as somebody has decided.
+    /// Authorizes an operation, and records the given decision.
     func authorize(
         _ operation: some AuthorizableOperation,
         with authentication: Authentication,
@@ -55,7 +55,7 @@ extension OperationsService {
         try await self.reject(operation, reason: reason, as: decision)
     }
 
-    /// Rejects an operation, as somebody has decided.
+    /// Rejects an operation, and records the given decision.
     func reject(
         _ operation: some AuthorizableOperation,
         reason: RejectionReason,

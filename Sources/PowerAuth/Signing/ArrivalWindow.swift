@@ -14,7 +14,7 @@ struct ArrivalWindow: Sendable {
     /// - Parameters:
     ///   - notAfter: The end of the right to sign.
     ///   - timeout: The longest that a request may take.
-    ///   - arrivalTimeout: How long after a request was sent it may still arrive.
+    ///   - arrivalTimeout: The time after its sending in which a request may still arrive.
     init(
         at now: ContinuousClock.Instant,
         notAfter: ContinuousClock.Instant?,

@@ -30,7 +30,7 @@ struct SupervisedOperation: Sendable {
     private(set) var deadline: Duration?
     /// A policy that was given up, and still runs.
     private(set) var abandonedPolicy: UInt64?
-    /// Marks a decision whose outcome nobody can find out. It is remembered, so that it is never made again.
+    /// Marks a decision whose outcome cannot be found out. It is remembered, so that it is never made again.
     private var isUnknown = false
     /// Indicates whether the server lists it.
     private var isListed = true

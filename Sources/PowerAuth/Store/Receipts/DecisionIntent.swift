@@ -41,7 +41,7 @@ public struct DecisionIntent: Sendable, Hashable {
     public let attempt: Int
     /// The verdict.
     public let verdict: Verdict
-    /// Why the operation is rejected, as the server is told.
+    /// The reason of a rejection, as it is sent to the server; `nil` for an approval.
     public let reason: String?
     /// The rule that decided; `nil` for a call by hand.
     public let policy: Policy?
@@ -60,8 +60,8 @@ public struct DecisionIntent: Sendable, Hashable {
     public private(set) var localDate: Date
     /// When it is signed, by the server's clock; `nil` as long as only the local one is known.
     public private(set) var serverDate: Date?
-    /// The moment from which on the request cannot reach the server any more, by the local clock; `nil` before it is signed. Whoever
-    /// traces the decision waits for it, whatever its own time-outs are.
+    /// The time after which the request cannot reach the server any more, by the local clock; `nil` before it is signed. A process that
+    /// traces the decision waits until then, whatever its own time-outs are.
     public private(set) var arrivesBefore: Date?
 
     package init(

@@ -3,6 +3,7 @@ import Synchronization
 /// The latest signature of a decision, and how it ended.
 ///
 /// Comes back with the response or the error: when no response came, its number is what the server's counter is compared with.
+/// A class, so that errors and responses, which seldom carry one, stay small.
 package final class SignedDecision: Sendable {
     /// The decision as it was signed.
     package let decision: OpenDecision
